@@ -37,7 +37,7 @@ afterAll(() => cluster?.stop());
 
 describe.each(clusterClientNames)("on a cluster, through %s", (library) => {
   test.for(Object.entries(algorithms))(
-    "%s admits as much as it says on every node",
+    "%s admits exactly its limit on every node",
     async ([name, limit]) => {
       const connections = [
         await connectCluster[library](cluster.addresses),

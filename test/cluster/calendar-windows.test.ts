@@ -18,7 +18,7 @@ afterEach(() => {
 });
 
 test.for(clusterClientNames.flatMap((library) => [[library, 0] as const, [library, 10] as const]))(
-  "several slots are decided all or nothing through %s, %i days away from their clocks",
+  "several hash slots are decided all or nothing through %s, %i days away from their clocks",
   async ([library, days]: readonly [ClusterClientName, number]) => {
     const { now } = performance;
     vi.spyOn(performance, "now").mockImplementation(

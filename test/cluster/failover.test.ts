@@ -13,7 +13,7 @@ afterEach(async () => {
 });
 
 test.each(lostPrimaries(currentClusterClients))(
-  "a replica takes over, seen through $library: from a primary that was $fault: answers in time, no more than the bound, and back to normal",
+  "a replica takes over from a primary that was $fault, through $library: decisions come in time, stay within the bound, and return to normal",
   async ({ library, fault }) => {
     const started = await startCluster({ replicas: 1 });
     cluster = started;

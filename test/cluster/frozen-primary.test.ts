@@ -25,7 +25,7 @@ beforeAll(async () => {
 afterAll(() => cluster?.stop());
 
 describe.each(currentClusterClients)("a primary of three that is frozen, through %s", (library) => {
-  test("degrades its own subjects only, and serves them again when it thaws", async () => {
+  test("a frozen primary degrades only its own subjects, and serves them again when it thaws", async () => {
     const { client, close } = await connectCluster[library](cluster.addresses);
     const limits = [gcra({ limit: LIMIT, window: "7d" })];
     const limiter = createLimiter({

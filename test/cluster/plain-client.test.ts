@@ -49,7 +49,7 @@ async function expectOneNotice(): Promise<void> {
 }
 
 describe.each(["ioredis 6", "node-redis 6"] as const)(
-  "a plain client of %s on one server of several",
+  "a non-cluster client of %s on one server of a cluster",
   (library) => {
     async function open(name: string): Promise<Limiter> {
       const { client, close } = await connect[library](near.process.socket);
@@ -60,7 +60,7 @@ describe.each(["ioredis 6", "node-redis 6"] as const)(
       return limiter;
     }
 
-    test("is logged once, with what to do, and its server never goes down and up", async () => {
+    test("a non-cluster client is logged once, with the fix, and its server is never reported as down", async () => {
       const limiter = await open("once");
       const here = await subjectsOf(cluster, near, MANY);
       const elsewhere = await subjectsOf(cluster, far, MANY);
@@ -80,7 +80,7 @@ describe.each(["ioredis 6", "node-redis 6"] as const)(
       await expectOneNotice();
     });
 
-    test("decides nothing over a slot that it does not reach, and charges nothing in the others", async () => {
+    test("a decision across a hash slot of another server charges nothing in the reachable ones", async () => {
       const limiter = await open("both");
       const [user] = (await subjectsOf(cluster, near, 1)) as [string];
       const [tenant] = (await subjectsOf(cluster, far, 1)) as [string];
@@ -97,7 +97,7 @@ describe.each(["ioredis 6", "node-redis 6"] as const)(
       await expectOneNotice();
     });
 
-    test("is told ASK while a slot is moved away, which is the same line", async () => {
+    test("ASK during a move of a hash slot is logged as the same problem", async () => {
       const limiter = await open("ask");
       const [moving, other] = (await subjectsOf(cluster, near, 2)) as [string, string];
       const migration = await cluster.beginMigration(await cluster.slotOf(moving), far);

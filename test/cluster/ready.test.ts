@@ -35,7 +35,7 @@ async function texts(): Promise<number> {
 }
 
 test.each(currentClusterClients)(
-  "ready() loads the scripts of all dimensions on each server, and writes nothing, through %s",
+  "ready loads the scripts of all dimensions on each server, and writes nothing, through %s",
   async (library) => {
     const { client, close } = await connectCluster[library](cluster.addresses);
     onTestFinished(async () => void (await close()));

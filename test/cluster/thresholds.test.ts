@@ -41,7 +41,7 @@ function listen(limiter: string): string[] {
 }
 
 test.for(Array.from({ length: ROUNDS }, (_, round) => round + 1))(
-  "limits in several slots, asked by several clients at once, tell each threshold once (seed %i)",
+  "limits in several hash slots, used by several clients at once, publish each threshold once (seed %i)",
   async (seed) => {
     const random = new Random(seed);
     const name = `thresholds-${seed}`;

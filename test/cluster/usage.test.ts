@@ -22,7 +22,7 @@ afterAll(async () => {
   await cluster?.stop();
 });
 
-test("usage of a cluster is in one slot, and counters are found on every primary", async () => {
+test("usage on a cluster is in one hash slot, and counters are found on every primary", async () => {
   const store = redisStore(client, { usage: { subjects: "plain" } });
   const limits = fixedWindow({ limit: 3, window: "1d" });
   const limiter = createLimiter({ name: "api", store, limits, storeTimeout: "20s" });
@@ -52,7 +52,7 @@ test("usage of a cluster is in one slot, and counters are found on every primary
   expect(api?.subjects.used.top).toHaveLength(SUBJECTS.length);
 });
 
-test("blocks of a cluster are looked at on every primary, and hours are in the slot of usage", async () => {
+test("blocks on a cluster are read from every primary, and hours from the hash slot of usage", async () => {
   const store = redisStore(client, { prefix: "shop", usage: { subjects: "plain" } });
   const limits = fixedWindow({ limit: 1, window: "1d", block: "1h" });
   const limiter = createLimiter({ name: "login", store, limits, storeTimeout: "20s" });

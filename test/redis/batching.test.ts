@@ -55,8 +55,8 @@ async function startWarm(limits: Limit | Limit[], name = "batches") {
 
 const SEEDS = Array.from({ length: 40 }, (_, seed) => seed + 1);
 
-describe("decisions that wait at the same time", () => {
-  test("go to Redis in calls of up to 64, and are all taken", async () => {
+describe("concurrent decisions", () => {
+  test("concurrent decisions go to Redis in batches of up to 64, and all are made", async () => {
     const limiter = await startWarm(gcra({ limit: 100, window: "1h" }));
     const subjects = Array.from({ length: 256 }, (_, i) => `user-${i % 2}`);
     const decisions = await Promise.all(subjects.map((subject) => limiter.consume(subject)));
@@ -68,7 +68,7 @@ describe("decisions that wait at the same time", () => {
     expect(calls.reduce((sum, some) => sum + some)).toBe(8);
   });
 
-  test("let their key live for as long as the last of them needs", async () => {
+  test("a key lives as long as the last decision of a batch needs", async () => {
     const limiter = await startWarm(gcra({ limit: 1_000, window: "1000s" }), "lifetime");
     const both = await Promise.all([limiter.consume("u"), limiter.consume("u", { cost: 900 })]);
     expect(both.map(({ allowed }) => allowed)).toEqual([true, true]);
@@ -76,13 +76,13 @@ describe("decisions that wait at the same time", () => {
     expect(await redis.pttl(key as string)).toBeGreaterThan(900_000);
   });
 
-  test("by themselves are one call each, as before", async () => {
+  test("sequential decisions are one call each", async () => {
     const limiter = await startWarm(gcra({ limit: 100, window: "1h" }));
     for (let i = 0; i < 10; i += 1) await limiter.consume("u");
     expect((await readCommandStats(admin, "evalsha")).calls).toBe(10);
   });
 
-  test("of several limiters go together, as far as they are on one client and prefix", async () => {
+  test("decisions of several limiters are batched if they share a client and a prefix", async () => {
     const one = await startWarm(gcra({ limit: 5, window: "1h" }), "one");
     const two = await startWarm(slidingLog({ limit: 2, window: "1h" }), "two");
     // Each store has a queue of its own.
@@ -105,7 +105,7 @@ describe("decisions that wait at the same time", () => {
     expect((await readCommandStats(admin, "evalsha")).calls).toBe(1);
   });
 
-  test.each(SEEDS)("are as if they had been taken one after another: seed %i", async (seed) => {
+  test.each(SEEDS)("batched decisions equal sequential ones: seed %i", async (seed) => {
     const random = new Random(seed);
     let now = 1_800_000_000_000;
     const clock = () => now;
@@ -157,7 +157,7 @@ describe("decisions that wait at the same time", () => {
     }
   });
 
-  test("keep the moment at which each was asked, on a clock that was given", async () => {
+  test("on a custom clock, each batched decision keeps its own time", async () => {
     let now = 1_800_000_000_000;
     const store = redisStore(redis, { clock: () => now });
     const limits = slidingLog({ limit: 1, window: 10 });
@@ -176,7 +176,7 @@ describe("decisions that wait at the same time", () => {
   });
 });
 
-test("what was charged before the clock stepped back is not given back after it", async () => {
+test("a charge made before the clock stepped back is not refunded after it", async () => {
   let now = 1_800_000_000_000;
   const store = redisStore(redis, { clock: () => now });
   const limits = gcra({ limit: 10, window: "1h" });
@@ -190,7 +190,7 @@ test("what was charged before the clock stepped back is not given back after it"
 });
 
 describe("a decision that fails", () => {
-  test("because of a wrong type fails alone, and is charged nowhere", async () => {
+  test("a decision that fails because of a wrong type fails alone, and charges nothing", async () => {
     const limits = [
       gcra({ limit: 5, window: "1h" }),
       slidingLog({ limit: 5, window: "1h", per: "tenant" }),
@@ -226,7 +226,7 @@ describe("a decision that fails", () => {
     expect((await shared.peek({ default: "a", tenant: "t" })).limits[1]?.remaining).toBe(0);
   });
 
-  test("because its time was over before it was sent is charged nowhere", async () => {
+  test("a decision that timed out before it was sent charges nothing", async () => {
     const limits = gcra({ limit: 10_000, window: "366d" });
     const patient = await startWarm(limits, "not sent");
     const store = redisStore(redis);
@@ -249,7 +249,7 @@ describe("a decision that fails", () => {
 });
 
 describe("calls of several kinds", () => {
-  test("refunds on logs, which are looked for, do not hold the server for long together", async () => {
+  test("refunds in sliding logs, which have to be searched, do not block the server for long", async () => {
     const limits = slidingLog({ limit: 100_000, window: "1h" });
     const limiter = await startWarm(limits, "refunds");
     const subjects = Array.from({ length: 64 }, (_, i) => `user-${i}`);
@@ -263,7 +263,7 @@ describe("calls of several kinds", () => {
     expect((await readCommandStats(admin, "evalsha")).calls).toBeGreaterThanOrEqual(16);
   });
 
-  test("keep their order: a reset does not overtake a decision that was asked for before", async () => {
+  test("calls of several kinds keep their order: a reset does not overtake an earlier decision", async () => {
     const limiter = await startWarm(fixedWindow({ limit: 1_000, window: "1h" }), "order");
     await limiter.reset("u");
     for (let round = 0; round < 20; round += 1) {
@@ -273,7 +273,7 @@ describe("calls of several kinds", () => {
     }
   });
 
-  test("that requests share belong to none of them", async () => {
+  test("calls shared by requests run in the async context of none of them", async () => {
     const requests = new AsyncLocalStorage<number>();
     const seen = new Set<number | undefined>();
     const client = new Proxy(redis, {

@@ -32,7 +32,7 @@ const counterKey = async () => (await redis.keys("*")).find((key) => !/:log\d$/.
 
 const guarded = fixedWindow({ limit: 2, window: "1h", block: ["1m", "6h"] });
 
-test("a counter lives until its level is forgotten, and is short again then", async () => {
+test("a counter lives until its block level expires, and is short again after that", async () => {
   const limiter = open(guarded);
   await limiter.consume("u");
   const key = await counterKey();
@@ -51,7 +51,7 @@ test("a counter lives until its level is forgotten, and is short again then", as
   expect(await redis.pttl(key)).toBeLessThan(30 * HOUR_MS);
 });
 
-test("a block by hand makes a key that lives for as long, and leaves none behind", async () => {
+test("a manual block creates a key that lives as long as the block", async () => {
   const limiter = open(slidingLog({ limit: 2, window: "1s" }));
   await limiter.block("u", "2d");
   expect(await redis.pttl(await counterKey())).toBeGreaterThan(2 * DAY_MS);
@@ -59,7 +59,7 @@ test("a block by hand makes a key that lives for as long, and leaves none behind
   expect(await redis.pttl(await counterKey())).toBeLessThan(10_000);
 });
 
-test("a log lives as long as the block of its counter, and its entries with it", async () => {
+test("a sliding log lives as long as the block of its counter, with its entries", async () => {
   const limiter = open([
     slidingLog({ limit: 3, window: "1s", name: "log" }),
     slidingLog({ limit: 100, window: "10s", name: "more" }),
@@ -77,7 +77,7 @@ test.each([
     async (limiter: ReturnType<typeof open>) => void (await limiter.consume("u", { cost: 2 })),
   ],
   ["hand", async (limiter: ReturnType<typeof open>) => limiter.block("u", "1m")],
-])("where the clock steps back, a block by %s is no longer than before", async (_, block) => {
+])("if the clock steps back, a block by %s does not become longer", async (_, block) => {
   const time = new MicroClock(START);
   const limiter = open(guarded, { clock: time.clock });
   const taken = await limiter.consume("u");
@@ -95,7 +95,7 @@ test.each([
   expect(await limiter.peek("u")).toMatchObject({ blocked: false });
 });
 
-test("a reset after a step back keeps a block by hand as long as it was", async () => {
+test("a reset after the clock stepped back keeps the duration of a manual block", async () => {
   const time = new MicroClock(START);
   const limiter = open(guarded, { clock: time.clock });
   await limiter.block("u", "1m");
@@ -106,7 +106,7 @@ test("a reset after a step back keeps a block by hand as long as it was", async 
   expect(await limiter.consume("u", { cost: 2 })).toMatchObject({ allowed: true });
 });
 
-test("whether a limit blocks is part of the key, and for how long is not", async () => {
+test("whether a limit blocks is part of the key, but not the duration", async () => {
   for (const [name, limits] of [
     ["one", fixedWindow({ limit: 2, window: "1h" })],
     ["two", fixedWindow({ limit: 2, window: "1h", block: "1m" })],
@@ -131,10 +131,10 @@ test("a key of a wrong type is neither blocked nor unblocked", async () => {
   expect(await redis.lrange(key, 0, -1)).toEqual(["of others"]);
 });
 
-describe("by what is kept", () => {
+describe("blocks on confirmed charges", () => {
   const settle = { blockOn: "settle" } as const;
 
-  test("a counter is four bytes longer, of another shape, and as long-lived as others", async () => {
+  test('with blockOn "settle", a counter is four bytes longer and lives as long as others', async () => {
     for (const [name, settings] of [
       ["one", {}],
       ["two", settle],
@@ -157,7 +157,7 @@ describe("by what is kept", () => {
     expect(await redis.pttl(blocked)).toBeGreaterThan(HOUR_MS);
   });
 
-  test("keeping is a call of its own; giving back is the one that it was", async () => {
+  test("confirming is a call of its own, and refunding is unchanged", async () => {
     const callsOf = async (limiter: ReturnType<typeof open>, units: number) => {
       await limiter.settle(await limiter.consume("u"), units);
       const decision = await limiter.consume("u");
@@ -179,7 +179,7 @@ describe("by what is kept", () => {
     }
   });
 
-  test("the deny cache forgets whom a failure blocks", async () => {
+  test("a block by a confirmed charge drops the cached decisions of its subject", async () => {
     const limiter = open(guarded, { denyCache: true, ...settle });
     const held = [await limiter.consume("u"), await limiter.consume("u")];
     for (const source of ["store", "deny-cache"]) {
@@ -191,7 +191,7 @@ describe("by what is kept", () => {
     expect(await limiter.consume("u")).toMatchObject({ ...blocked, source: "deny-cache" });
   });
 
-  test("what the store does not get is kept nowhere, and blocks nobody", async () => {
+  test("a confirmation that the store did not receive counts nowhere, and blocks no subject", async () => {
     const client = connectOwnDatabase({ maxRetriesPerRequest: 0 });
     const store = redisStore(client);
     const limiter = createLimiter({ name: "login", limits: guarded, store, ...settle });
@@ -212,7 +212,7 @@ describe("by what is kept", () => {
     expect(await other.consume("u")).toMatchObject({ allowed: false, blocked: false });
   });
 
-  test("a key of a wrong type keeps nothing", async () => {
+  test("nothing is confirmed in a key of a wrong type", async () => {
     const limiter = open(guarded, settle);
     const decision = await limiter.consume("u");
     const key = await counterKey();
@@ -223,7 +223,7 @@ describe("by what is kept", () => {
     expect(await redis.lrange(key, 0, -1)).toEqual(["of others"]);
   });
 
-  test("what is kept of a counter that the server has lost counts anew", async () => {
+  test("confirmed units of a counter that the server lost count from zero", async () => {
     const limiter = open(guarded, settle);
     const held = [await limiter.consume("u"), await limiter.consume("u")];
     await redis.flushdb();
@@ -231,7 +231,7 @@ describe("by what is kept", () => {
     expect(await limiter.consume("u")).toMatchObject({ blocked: true });
   });
 
-  test("where the clock steps back, what is kept later counts, and blocks no longer than before", async () => {
+  test("if the clock steps back, later confirmations count, and do not block longer", async () => {
     const time = new MicroClock(START);
     const limiter = open(guarded, { clock: time.clock, ...settle });
     const held = await limiter.consume("u");
@@ -247,7 +247,7 @@ describe("by what is kept", () => {
 describe("the deny cache", () => {
   const cached = { blocked: true, source: "deny-cache" };
 
-  test("remembers that a block denied", async () => {
+  test("the deny cache caches a denial by a block", async () => {
     const limiter = open(guarded, { denyCache: true });
     await limiter.consume("u", { cost: 2 });
     expect(await limiter.consume("u")).toMatchObject({ blocked: true, source: "store" });
@@ -257,7 +257,7 @@ describe("the deny cache", () => {
     expect(await limiter.consume("u")).toMatchObject({ allowed: true, blocked: false });
   });
 
-  test("hides no denial that is to block: what was only looked at, or waited for, does not", async () => {
+  test("the deny cache hides no denial that sets a block: denials of peek and wait set none", async () => {
     const limiter = open(guarded, { denyCache: true });
     await limiter.consume("u", { cost: 2 });
     expect(await limiter.peek("u")).toMatchObject({ allowed: false, blocked: false });
@@ -268,7 +268,7 @@ describe("the deny cache", () => {
     expect(await limiter.consume("u")).toMatchObject({ blocked: true, source: "store" });
   });
 
-  test("forgets whom a hand blocks or unblocks, and another process knows within a second", async () => {
+  test("a manual block or unblock drops cached denials, in other processes within a second", async () => {
     const limits = gcra({ limit: 2, window: "1h" });
     const [one, other] = [open(limits, { denyCache: true }), open(limits, { denyCache: true })];
     await one.consume("u", { cost: 2 });
@@ -279,7 +279,7 @@ describe("the deny cache", () => {
     expect(await other.consume("u")).toMatchObject({ ...cached, retryAfterMs: expect.any(Number) });
   });
 
-  test("believes a block for a second in another process, and not after", async () => {
+  test("another process caches a block for a second, and no longer", async () => {
     const second = connectOwnDatabase();
     onTestFinished(() => void second.disconnect());
     const time = new MicroClock(START);
@@ -301,7 +301,7 @@ describe("the deny cache", () => {
   });
 });
 
-test("what the store could not decide blocks nobody, and what it has blocked is not bound by it", async () => {
+test("a degraded denial sets no block, and a block in the store does not affect degraded decisions", async () => {
   const client = connectOwnDatabase({ maxRetriesPerRequest: 0 });
   const limiter = createLimiter({ name: "login", limits: guarded, store: redisStore(client) });
   onTestFinished(() => limiter.close());

@@ -79,15 +79,15 @@ async function bytesWithLog(limits: CounterLimits, times: number): Promise<numbe
   return usages.reduce<number>((sum, bytes) => sum + Number(bytes), 0);
 }
 
-describe("a subject takes", () => {
-  test("at most 190 bytes for one limit", async () => {
+describe("memory per subject", () => {
+  test("a subject takes at most 190 bytes for one limit", async () => {
     const bytes = await bytesPerKey(counterLimitsOf(gcra({ limit: 100, window: "1h" })), 10_000, 1);
     report("one limit", bytes);
     expect(bytes).toBeLessThanOrEqual(190);
     expect(bytes).toBeGreaterThan(50);
   });
 
-  test("at most 240 bytes for three limits", async () => {
+  test("a subject takes at most 240 bytes for three limits", async () => {
     const limits = counterLimitsOf(
       gcra({ limit: 100, window: "1m" }),
       gcra({ limit: 1_000, window: "1h" }),
@@ -98,7 +98,7 @@ describe("a subject takes", () => {
     expect(bytes).toBeLessThanOrEqual(240);
   });
 
-  test("at most 16 bytes for each of 1,000 entries of a log, counter and log together", async () => {
+  test("a sliding log takes at most 16 bytes per entry for 1,000 entries, including its counter", async () => {
     const limits = counterLimitsOf(slidingLog({ limit: 1_000, window: "1h" }));
     const bytes = await bytesWithLog(limits, 1_000);
     report("an entry of 1,000 in a log of 1,000", bytes / 1_000);
@@ -106,14 +106,14 @@ describe("a subject takes", () => {
     expect(bytes / 1_000).toBeGreaterThan(10);
   });
 
-  test("at most 20 bytes for each entry of a log that is on its way to a larger limit", async () => {
+  test("a sliding log below its limit takes at most 20 bytes per entry", async () => {
     const limits = counterLimitsOf(slidingLog({ limit: 100_000, window: "1h" }));
     const bytes = await bytesWithLog(limits, 1_000);
     report("an entry of 1,000 in a log of 100,000", bytes / 1_000);
     expect(bytes / 1_000).toBeLessThanOrEqual(20);
   });
 
-  test("no more for a larger cost", async () => {
+  test("a larger cost takes no more memory", async () => {
     const limits = counterLimitsOf(slidingLog({ limit: 1_000_000, window: "1h" }));
     const store = requireStore(redisStore(own.client));
     const call = (cost: number) => ({

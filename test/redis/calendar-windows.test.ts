@@ -71,28 +71,31 @@ describe.each(WINDOWS)("a window of a %s on the server's own clock", (window) =>
     ["hours ahead of", 5 * 3_600_000],
     ["years behind", -3 * 366 * DAY_MS],
     ["years ahead of", 3 * 366 * DAY_MS],
-  ])("ends when the server says so, with a process's clock %s the server's", async (_, ahead) => {
-    setProcessClock(ahead);
-    const limiter = start(limits);
-    const first = await limiter.consume("u", { cost: 3 });
-    expect(first).toMatchObject({ allowed: true, remaining: 0, source: "store" });
-    const left = await untilNext(window);
-    const late = 30_000;
-    expect(Math.abs(first.resetAfterMs - left)).toBeLessThan(late);
-    const denied = await limiter.consume("u");
-    expect(denied).toMatchObject({ allowed: false, remaining: 0, source: "store" });
-    expect(Math.abs(denied.retryAfterMs - left)).toBeLessThan(late);
-    expect(await limiter.peek("u", { cost: 0 })).toMatchObject({ allowed: true, remaining: 0 });
-    expect(await limiter.charge("u", { cost: 2 })).toEqual({
-      charged: 2,
-      overflow: 0,
-      degraded: false,
-    });
-    expect(await limiter.refund(first)).toBe(true);
-    expect((await limiter.peek("u", { cost: 0 })).remaining).toBe(1);
-  });
+  ])(
+    "a calendar window ends by the server's clock if the process's clock is %s the server's",
+    async (_, ahead) => {
+      setProcessClock(ahead);
+      const limiter = start(limits);
+      const first = await limiter.consume("u", { cost: 3 });
+      expect(first).toMatchObject({ allowed: true, remaining: 0, source: "store" });
+      const left = await untilNext(window);
+      const late = 30_000;
+      expect(Math.abs(first.resetAfterMs - left)).toBeLessThan(late);
+      const denied = await limiter.consume("u");
+      expect(denied).toMatchObject({ allowed: false, remaining: 0, source: "store" });
+      expect(Math.abs(denied.retryAfterMs - left)).toBeLessThan(late);
+      expect(await limiter.peek("u", { cost: 0 })).toMatchObject({ allowed: true, remaining: 0 });
+      expect(await limiter.charge("u", { cost: 2 })).toEqual({
+        charged: 2,
+        overflow: 0,
+        degraded: false,
+      });
+      expect(await limiter.refund(first)).toBe(true);
+      expect((await limiter.peek("u", { cost: 0 })).remaining).toBe(1);
+    },
+  );
 
-  test("lives in a key that expires soon after it", async () => {
+  test("the key of a calendar window expires soon after the window", async () => {
     await start(limits).consume("u");
     const [key = ""] = await own.client.keys("*");
     const left = await untilNext(window);
@@ -105,7 +108,7 @@ describe.each(WINDOWS)("a window of a %s on the server's own clock", (window) =>
 describe("a process whose clock is days away from the server's", () => {
   const limits = fixedWindow({ limit: 100, window: "day", timeZone: ZONE });
 
-  test("asks once more, and from then on knows how far", async () => {
+  test("a process with a wrong clock sends one more call, and then knows the offset", async () => {
     setProcessClock(-10 * DAY_MS);
     const limiter = start(limits);
     await limiter.consume("u");
@@ -120,7 +123,7 @@ describe("a process whose clock is days away from the server's", () => {
     expect(again).toHaveBeenCalledTimes(3);
   });
 
-  test("charges each of a batch once", async () => {
+  test("a process with a wrong clock charges each decision of a batch once", async () => {
     setProcessClock(10 * DAY_MS);
     const limiter = start(limits);
     const decisions = await Promise.all(Array.from({ length: 150 }, () => limiter.consume("u")));
@@ -129,7 +132,7 @@ describe("a process whose clock is days away from the server's", () => {
     expect((await limiter.peek("u", { cost: 0 })).remaining).toBe(0);
   });
 
-  test("gives back what it charged", async () => {
+  test("a process with a wrong clock refunds its charges", async () => {
     const limiter = start(limits);
     const decision = await limiter.consume("u", { cost: 40 });
     setProcessClock(10 * DAY_MS);
@@ -137,7 +140,7 @@ describe("a process whose clock is days away from the server's", () => {
     expect((await limiter.peek("u", { cost: 0 })).remaining).toBe(100);
   });
 
-  test("is nothing to a process whose clock is right", async () => {
+  test("a process with a wrong clock does not affect one with a correct clock", async () => {
     const limiter = start(limits);
     await limiter.consume("u");
     const asked = spyOnScripts();
@@ -168,22 +171,25 @@ describe("a script that was sent with the boundaries of another time", () => {
     return own.client.callBuffer("EVAL", script.source, keys.length, ...keys, ...args);
   };
 
-  test.each(Object.entries(calls))("%s does nothing, and answers its clock", async (_, call) => {
-    await run(calls["of a decision"] as never, Date.now() * 1_000);
-    const before = await own.client.dumpBuffer(counter.key);
-    for (const days of [-3, 3]) {
-      const clock = Number(await run(call, (Date.now() + days * DAY_MS) * 1_000));
-      expect(Math.abs(clock / 1_000 - Date.now())).toBeLessThan(30_000);
-    }
-    expect(await own.client.dumpBuffer(counter.key)).toEqual(before);
-    // Yesterday's and tomorrow's window are brought as well.
-    for (const days of [-1, 0, 1]) {
-      expect(typeof (await run(call, (Date.now() + days * DAY_MS) * 1_000))).toBe("object");
-    }
-  });
+  test.each(Object.entries(calls))(
+    "%s with window boundaries of another time does nothing, and returns the server's clock",
+    async (_, call) => {
+      await run(calls["of a decision"] as never, Date.now() * 1_000);
+      const before = await own.client.dumpBuffer(counter.key);
+      for (const days of [-3, 3]) {
+        const clock = Number(await run(call, (Date.now() + days * DAY_MS) * 1_000));
+        expect(Math.abs(clock / 1_000 - Date.now())).toBeLessThan(30_000);
+      }
+      expect(await own.client.dumpBuffer(counter.key)).toEqual(before);
+      // Yesterday's and tomorrow's window are brought as well.
+      for (const days of [-1, 0, 1]) {
+        expect(typeof (await run(call, (Date.now() + days * DAY_MS) * 1_000))).toBe("object");
+      }
+    },
+  );
 });
 
-test("calendar windows and others are decided together, all or nothing", async () => {
+test("calendar windows and other limits are decided together, all or nothing", async () => {
   setProcessClock(-10 * DAY_MS);
   const limiter = start([
     gcra({ limit: 10, window: "1h" }),
@@ -202,7 +208,7 @@ test("calendar windows and others are decided together, all or nothing", async (
   expect(other.limits.map(({ remaining }) => remaining)).toEqual([6, 0, 2, 9]);
 });
 
-test("a denial is remembered to the end of the window, and not beyond", async () => {
+test("a denial is cached until the end of the calendar window, and not beyond", async () => {
   const end = Date.UTC(2027, 1, 1);
   let now = end - 500;
   const limits = fixedWindow({ limit: 2, window: "month" });
@@ -220,7 +226,7 @@ test("a denial is remembered to the end of the window, and not beyond", async ()
   await limiter.close();
 });
 
-test("a lease ends with the window, and what it held is not spent in the next", async () => {
+test("a lease ends with the calendar window, and its units are not spent in the next one", async () => {
   const end = Date.UTC(2027, 1, 1);
   let now = end - 10_000;
   const limits = fixedWindow({ limit: 1_000, window: "month" });
@@ -248,7 +254,7 @@ test("a lease ends with the window, and what it held is not spent in the next", 
   await other.close();
 });
 
-test("counters are apart by window and zone, and go on under another number", async () => {
+test("counters are separate for each window and time zone, and continue under another number", async () => {
   const counted = async (options: Omit<Limit & { algorithm: "fixedWindow" }, "algorithm">) => {
     const limiter = start(fixedWindow(options));
     const { remaining } = await limiter.consume("u");

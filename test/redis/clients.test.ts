@@ -78,14 +78,14 @@ describe.each(clientNames)("%s", (name) => {
   });
   afterAll(() => connection.close());
 
-  test("is recognised without a flag, and gives the answers that this process's memory gives", async () => {
+  test("a client is recognised by its methods, and decides like the in-memory store", async () => {
     const answers = await converseOn(connection.client, prefix);
     expect(answers).toEqual(await converseOnMemory());
     const kinds = answers.map((answer) => (answer as Partial<Decision>).allowed ?? answer);
     expect(new Set(kinds)).toEqual(new Set([true, false]));
   });
 
-  test("shares its counters with every other client", async () => {
+  test("every client shares its counters with the others", async () => {
     const other = await connect["ioredis 6"](socket);
     const options = {
       ...STORE_ALONE,
@@ -109,7 +109,7 @@ describe.each(clientNames)("%s", (name) => {
     await other.close();
   });
 
-  test("decides by the server's clock: an honest wait in real time", async () => {
+  test("decisions use the server's clock: the wait of a denial is exact in real time", async () => {
     const limiter = createLimiter({
       ...STORE_ALONE,
       name: "clock",
@@ -124,13 +124,13 @@ describe.each(clientNames)("%s", (name) => {
 });
 
 describe("ioredis", () => {
-  test("that returns numbers as strings gives the same answers", async () => {
+  test("ioredis that returns numbers as strings makes the same decisions", async () => {
     const client = new Redis(socket, { stringNumbers: true });
     expect(await converseOn(client, "clients-strings")).toEqual(await converseOnMemory());
     await client.quit();
   });
 
-  test("that pipelines by itself, or speaks RESP2, gives the same answers", async () => {
+  test("ioredis with auto-pipelining or RESP2 makes the same decisions", async () => {
     for (const options of [{ enableAutoPipelining: true }, { protocol: 2 }] as const) {
       const client = new Redis(socket, options);
       const prefix = `clients-${Object.keys(options)}`;
@@ -139,7 +139,7 @@ describe("ioredis", () => {
     }
   });
 
-  test("with a key prefix of its own keeps log and counter together under it", async () => {
+  test("ioredis with a key prefix keeps log and counter in one hash slot", async () => {
     const client = new Redis(socket, { keyPrefix: "outer:" });
     expect(await converseOn(client, "inner")).toEqual(await converseOnMemory());
     const plain = new Redis(socket);
@@ -151,7 +151,7 @@ describe("ioredis", () => {
 });
 
 describe("node-redis", () => {
-  test("that speaks RESP2, or hands numbers over as strings, gives the same answers", async () => {
+  test("node-redis with RESP2, or with numbers as strings, makes the same decisions", async () => {
     const one = await nodeRedis
       .createClient({ socket: { path: socket, tls: false }, RESP: 2 })
       .connect();
@@ -191,7 +191,7 @@ describe("a client that is not connected is recognised by its methods", () => {
   });
 });
 
-describe("redisStore refuses", () => {
+describe("redisStore rejects", () => {
   const client = likeIoredis(async () => []);
 
   test.each<[received: string, client: unknown]>([
@@ -207,7 +207,7 @@ describe("redisStore refuses", () => {
     ["one that looks like", { evalsha() {}, eval() {}, defineCommand() {} }],
     ["one that looks like", { evalSha() {}, eval() {}, withTypeMapping: null }],
     ["a function", Redis],
-  ])("a client that is %s", (received, unknown) => {
+  ])("redisStore rejects a client that is %s", (received, unknown) => {
     expect(() => requireStore(redisStore(unknown as RedisClient))).toThrow(
       expect.objectContaining({
         code: "HEADGATE_UNKNOWN_REDIS_CLIENT",
@@ -218,7 +218,7 @@ describe("redisStore refuses", () => {
   });
 
   test.each(["", "a b", "a:b", "{a}", "x".repeat(33), "é", 5, null, {}])(
-    "a prefix %j",
+    "redisStore rejects the prefix %j",
     (prefix) => {
       expect(() => requireStore(redisStore(client, { prefix: prefix as string }))).toThrow(
         expect.objectContaining({
@@ -229,7 +229,7 @@ describe("redisStore refuses", () => {
     },
   );
 
-  test.each([5, "now", null, {}])("a clock that is %j", (clock) => {
+  test.each([5, "now", null, {}])("redisStore rejects the clock %j", (clock) => {
     expect(() => requireStore(redisStore(client, { clock: clock as never }))).toThrow(
       expect.objectContaining({
         code: "HEADGATE_INVALID_OPTION",
@@ -238,7 +238,7 @@ describe("redisStore refuses", () => {
     );
   });
 
-  test("an option that it does not have", () => {
+  test("redisStore rejects an unknown option", () => {
     expect(() => requireStore(redisStore(client, { keyPrefix: "x" } as never))).toThrow(
       /unknown option "keyPrefix"; it takes prefix, clock/,
     );
@@ -254,7 +254,7 @@ describe("redisStore refuses", () => {
     [[[1, 2.5]]],
     [[[1, 2, 0]]],
     [[[1, 2, 3, 0, 9, 1_000, 1_000, 7]]],
-  ])("a reply that its script never gives: %j", async (reply) => {
+  ])("a reply that a script never returns rejects with HEADGATE_BAD_REPLY: %j", async (reply) => {
     const strange = likeIoredis(async () => reply);
     const warnings = watchWarnings();
     const limiter = createLimiter({

@@ -54,7 +54,7 @@ async function commandsDuring(work: () => Promise<unknown>): Promise<string[]> {
 }
 
 describe("a decision is one EVALSHA", () => {
-  test.each([1, 2, 3, 7])("over %i limits", async (count) => {
+  test.each([1, 2, 3, 7])("a decision by %i limits is one EVALSHA", async (count) => {
     const limits = everyAlgorithm.slice(-count);
     const store = requireStore(redisStore(own.client));
     const limiter = createLimiter({ ...STORE_ALONE, name: `limits-${count}`, limits, store });
@@ -67,7 +67,7 @@ describe("a decision is one EVALSHA", () => {
     await limiter.close();
   });
 
-  test("and none where the same was denied within the last second", async () => {
+  test("a denial cached within the last second takes no command", async () => {
     let now = 1_800_000_000_000;
     const limiter = createLimiter({
       name: "remembered",
@@ -103,7 +103,7 @@ describe("a decision is one EVALSHA", () => {
     await limiter.close();
   });
 
-  test("over several dimensions, and over a limiter that extends another", async () => {
+  test("a decision by several dimensions, or by a limiter that extends another, is one EVALSHA", async () => {
     const store = requireStore(redisStore(own.client));
     const parent = createLimiter({
       name: "parent",
@@ -135,7 +135,7 @@ describe("a decision is one EVALSHA", () => {
     expect(await commandsDuring(ask)).toEqual(new Array(5).fill("evalsha"));
   });
 
-  test("that writes each counter once, and nothing when it denies", async () => {
+  test("a decision writes each counter once, and a denial writes nothing", async () => {
     const limits = everyAlgorithm.slice(0, 4);
     const store = requireStore(redisStore(own.client));
     const limiter = createLimiter({ ...STORE_ALONE, name: "writes", limits, store });
@@ -249,7 +249,7 @@ describe("a user without other permissions", () => {
   });
 
   test.each(NEEDED)(
-    "and each of them: without %s something fails, in the server's own words",
+    "without %s something fails, with the server's own error as cause",
     async (command) => {
       await own.client.script("FLUSH");
       const client = await connectAs(
@@ -275,7 +275,7 @@ describe("a user without other permissions", () => {
     },
   );
 
-  test("may be kept out of other keys: one that is not its own is refused, not of a wrong type", async () => {
+  test("a key outside the user's ACL is a permission error, not a wrong type", async () => {
     const client = await connectAs("elsewhere", NEEDED, "~other:*");
     const limiter = createLimiter({
       name: "acl",

@@ -28,7 +28,7 @@ async function callsOf(command: string): Promise<number> {
   return Number(calls?.[1] ?? 0);
 }
 
-test("those asked at once go together, and each sees what the earlier ones did", async () => {
+test("concurrent decisions with costs by name are batched, and each sees the charges of earlier ones", async () => {
   const limiter = open();
   const costs = Array.from({ length: 50 }, (_, i) => ({ tokens: i < 25 ? 30 : 50, images: 0 }));
   const asked = costs.map((cost) => limiter.consume("u", { cost }));
@@ -45,7 +45,7 @@ test("those asked at once go together, and each sees what the earlier ones did",
   await limiter.close();
 });
 
-test("a key of another type fails its own decision only, and a charge says so", async () => {
+test("a key of a wrong type fails only its own decision, and a charge rejects", async () => {
   const limiter = open();
   await limiter.consume("wrong", { cost: { tokens: 5 } });
   const [key = ""] = (await own.client.keys("*")).filter((name) => !name.includes(":log"));

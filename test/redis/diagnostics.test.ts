@@ -32,7 +32,7 @@ async function start(): Promise<Limiter> {
   return limiter;
 }
 
-test("the channels are called what they are documented to be", () => {
+test("the channels have their documented names", () => {
   expect(CHANNELS).toEqual({
     storeDown: "headgate:store:down",
     storeUp: "headgate:store:up",
@@ -46,7 +46,7 @@ test("the channels are called what they are documented to be", () => {
   });
 });
 
-test("a loss, the decisions in it and the return are published, with exactly these fields", async () => {
+test("an outage, its degraded decisions and the recovery are published, with exactly these fields", async () => {
   watchWarnings();
   const heard = listen();
   const limiter = await start();
@@ -84,7 +84,7 @@ test("a loss, the decisions in it and the return are published, with exactly the
   expect(up.downMs).toBeLessThan(15_000);
 });
 
-test("how a server is doing is published once it has answered, at each change, and until nobody watches it", async () => {
+test("a server's state is published after its first reply, at each change, and when the last limiter closes", async () => {
   watchWarnings();
   const heard: StoreServer[] = [];
   const note = (message: unknown): void => void heard.push(message as StoreServer);
@@ -103,7 +103,7 @@ test("how a server is doing is published once it has answered, at each change, a
   expect(new Set(heard.map(({ monitor }) => monitor)).size).toBe(1);
 });
 
-test("how a server is doing is repeated while it is asked, so that whoever begins to listen learns of it", async () => {
+test("a server's state is published repeatedly while it is used, so that new subscribers learn of it", async () => {
   const heard: StoreServer[] = [];
   const note = (message: unknown): void => void heard.push(message as StoreServer);
   const limiter = await start();
@@ -120,7 +120,7 @@ test("how a server is doing is repeated while it is asked, so that whoever begin
   expect(heard.map(({ state }) => state)).toEqual(["up", "up", "up"]);
 });
 
-test("what subscribers throw reaches nobody: the loss, its decisions and the return are as without them", async () => {
+test("subscribers that throw affect neither decisions nor recovery", async () => {
   watchWarnings();
   const settled = watchUnhandled();
   const fail = (): never => {

@@ -13,7 +13,7 @@ import { watchWarnings } from "../http/support/warnings.ts";
 import { likeIoredis } from "../support/like-ioredis.ts";
 import { startRedis } from "../support/redis-process.ts";
 
-const script = fileURLToPath(new URL("lonely-client.mjs", import.meta.url));
+const script = fileURLToPath(new URL("client-without-listener.mjs", import.meta.url));
 
 interface Outcome {
   /** Whether it still answered after it had seen its server go. */
@@ -58,27 +58,27 @@ async function hasSurvived(
 }
 
 describe.each(["redis", "redis pool", "redis5", "redis5 pool"])("a process with %s", (library) => {
-  test("and without any error listener does not end with its Redis", async () => {
+  test("a process without an error listener survives the end of Redis", async () => {
     const { survived, stderr } = await killRedisUnder(library, "store");
     expect(survived, stderr).toBe(true);
     expect(stderr.match(/HEADGATE_REDIS_CLIENT_ERROR/g)).toHaveLength(1);
   });
 });
 
-test("without a store the same process ends with its Redis: that is what the listener is for", async () => {
+test("without a store, a process without an error listener ends with Redis, which is why redisStore listens", async () => {
   const { survived, stderr } = await killRedisUnder("redis", "none");
   expect(survived).toBe(false);
   expect(stderr).toContain("Socket closed unexpectedly");
 });
 
 describe("redisStore listens for errors", () => {
-  test("once for each client, however many stores are made on it", () => {
+  test("redisStore adds one error listener per client, however many stores use it", () => {
     const client = createClient();
     for (let i = 0; i < 20; i += 1) requireStore(redisStore(client, { prefix: `store-${i}` }));
     expect(client.listenerCount("error")).toBe(1);
   });
 
-  test("beside somebody else, who hears all errors, and then tells none itself", async () => {
+  test("redisStore reports no client errors if the application has its own listener", async () => {
     const warnings = watchWarnings();
     const client = createClient();
     const errors: unknown[] = [];
@@ -92,7 +92,7 @@ describe("redisStore listens for errors", () => {
     expect(warnings).toEqual([]);
   });
 
-  test("and reports the first one, with a code, as a warning of the process", async () => {
+  test("redisStore reports a client's first error as a process warning with a code", async () => {
     const client = Object.assign(
       new EventEmitter(),
       likeIoredis(async () => []),
@@ -108,7 +108,7 @@ describe("redisStore listens for errors", () => {
     ]);
   });
 
-  test("not on a client that is no emitter: that is no error", () => {
+  test("redisStore accepts a client that is not an event emitter", () => {
     const port = likeIoredis(async () => []);
     expect(requireStore(redisStore(port)).owner).toBe(port);
   });

@@ -249,7 +249,7 @@ async function keysThatStay(): Promise<string[]> {
 }
 
 describe.each(Object.entries(OPERATIONS))("%s", (_, operation) => {
-  test("leaves no key that stays, whichever command is refused", async () => {
+  test("no key stays without an expiry, whichever command is refused", async () => {
     const staying: Record<string, string[]> = {};
     let refusals = 0;
     for (const command of COMMANDS) {

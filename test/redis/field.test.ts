@@ -69,7 +69,7 @@ describe.each(stores)("%s", (_, open) => {
     };
   }
 
-  test("a window's boundary does not admit twice the limit, where the algorithm promises it", async () => {
+  test("twice the limit is not admitted around a window's boundary, if the algorithm promises that", async () => {
     for (const limits of [
       slidingLog({ limit: 100, window: "1s" }),
       slidingWindow({ limit: 100, window: "1s", buckets: 10 }),
@@ -89,7 +89,7 @@ describe.each(stores)("%s", (_, open) => {
   });
 
   test.each(algorithms)(
-    "denied requests are not charged: who keeps trying gets back in ($algorithm)",
+    "denied requests are not charged, so that a client that keeps trying is admitted again ($algorithm)",
     async (limit) => {
       const { limiter, pass } = start(limit);
       await limiter.consume("u", { cost: 5 });
@@ -102,7 +102,7 @@ describe.each(stores)("%s", (_, open) => {
     },
   );
 
-  test.each(algorithms)("a refund has no way above the capacity ($algorithm)", async (limit) => {
+  test.each(algorithms)("a refund never exceeds the capacity ($algorithm)", async (limit) => {
     const { limiter, pass } = start(limit);
     const decisions: Decision[] = [];
     for (let i = 0; i < 5; i += 1) decisions.push(await limiter.consume("u"));
@@ -121,7 +121,7 @@ describe.each(stores)("%s", (_, open) => {
   });
 
   test.each(algorithms)(
-    "a refund does not reach into a counter that began anew ($algorithm)",
+    "a refund does not change a counter that started again ($algorithm)",
     async (limit) => {
       const { limiter } = start(limit);
       const decision = await limiter.consume("u", { cost: 5 });
@@ -132,7 +132,7 @@ describe.each(stores)("%s", (_, open) => {
     },
   );
 
-  test("two limiters made by the same options do not share a counter under another name", async () => {
+  test("two limiters with equal options and different names share no counter", async () => {
     const store = open(() => START);
     const limits = fixedWindow({ limit: 5, window: "1m" });
     const search = createLimiter({ ...STORE_ALONE, name: "search", limits, store });
@@ -141,14 +141,14 @@ describe.each(stores)("%s", (_, open) => {
     expect((await login.consume("u")).remaining).toBe(4);
   });
 
-  test("a limiter without a name on a shared store is no limiter: it does not become `undefined`", () => {
+  test('a limiter on a shared store needs a name: it is never called "undefined"', () => {
     expect(() =>
       createLimiter({ limits: fixedWindow({ limit: 5, window: "1m" }), store: open() }),
     ).toThrow(expect.objectContaining({ code: "HEADGATE_INVALID_OPTION" }));
   });
 
   test.each([Number.NaN, undefined, -1, 0.5])(
-    "a limit of %s does not mean unlimited, nor 1,000",
+    "a limit of %s is rejected: it means neither unlimited nor 1,000",
     (limit) => {
       expect(() =>
         createLimiter({
@@ -161,7 +161,7 @@ describe.each(stores)("%s", (_, open) => {
   );
 
   test.each(algorithms)(
-    "a duration below a second works: it is not floored to none ($algorithm)",
+    "a duration below a second works, and is not rounded down to 0 ($algorithm)",
     async (limit) => {
       const half =
         limit.algorithm === "tokenBucket" ? { ...limit, every: 500 } : { ...limit, window: 500 };
@@ -188,7 +188,7 @@ describe.each(stores)("%s", (_, open) => {
     expect(timers()).toBeLessThanOrEqual(before);
   });
 
-  test("one key per user does not pin what its request carries", async () => {
+  test("a subject does not keep its request in memory", async () => {
     const { limiter } = start(slidingLog({ limit: 5, window: "30d" }));
     const context = new AsyncLocalStorage<object>();
     const requests: WeakRef<object>[] = [];
@@ -207,7 +207,7 @@ describe.each(stores)("%s", (_, open) => {
   });
 
   test.each(["constructor", "__proto__", "toString"])(
-    "the key %s does not crash anything",
+    "the subject %s works like any other",
     async (key) => {
       const { limiter } = start(gcra({ limit: 2, window: "1m" }));
       expect((await limiter.consume(key)).remaining).toBe(1);
@@ -217,7 +217,7 @@ describe.each(stores)("%s", (_, open) => {
     },
   );
 
-  test("three limits, one denied: the others are not charged", async () => {
+  test("if one of three limits denies, the others are not charged", async () => {
     const { limiter } = start([
       fixedWindow({ limit: 1, window: "1s" }),
       fixedWindow({ limit: 100, window: "1h" }),
@@ -229,7 +229,7 @@ describe.each(stores)("%s", (_, open) => {
     expect(last.limits.map(({ remaining }) => remaining)).toEqual([0, 99, 999]);
   });
 
-  test("with several limits the numbers shown are not the loosest", async () => {
+  test("with several limits, a decision has the numbers of the tightest", async () => {
     const { limiter } = start([
       gcra({ limit: 1_000, window: "1h" }),
       gcra({ limit: 10, window: "1s" }),
@@ -237,18 +237,18 @@ describe.each(stores)("%s", (_, open) => {
     expect(await limiter.consume("u")).toMatchObject({ limit: 10, remaining: 9 });
   });
 
-  test("the first of 10 per second does not report 8", async () => {
+  test("the first of 10 requests per second leaves 9", async () => {
     const { limiter } = start(gcra({ limit: 10, window: "1s" }));
     expect((await limiter.consume("u")).remaining).toBe(9);
   });
 
-  test("a burst within one microsecond does not admit 9 of 10, nor 11", async () => {
+  test("a burst within one microsecond admits exactly 10 of 10", async () => {
     const { limiter } = start(gcra({ limit: 10, window: "1s" }));
     const decisions = await Promise.all(Array.from({ length: 20 }, () => limiter.consume("u")));
     expect(decisions.filter(({ allowed }) => allowed)).toHaveLength(10);
   });
 
-  test("requests of one microsecond do not count once", async () => {
+  test("requests within one microsecond count separately", async () => {
     const { limiter } = start(slidingLog({ limit: 5, window: "1s" }));
     const decisions = await Promise.all(Array.from({ length: 9 }, () => limiter.consume("u")));
     expect(decisions.filter(({ allowed }) => allowed)).toHaveLength(5);
@@ -268,14 +268,14 @@ describe.each(stores)("%s", (_, open) => {
     },
   );
 
-  test("a reset has no wildcard: `*` is one subject", async () => {
+  test('a reset has no wildcard: "*" is one subject', async () => {
     const { limiter } = start(gcra({ limit: 2, window: "1m" }));
     await limiter.consume("u");
     expect(await limiter.reset("*")).toBe(false);
     expect((await limiter.peek("u")).remaining).toBe(0);
   });
 
-  test("an empty key is not everybody's bucket", async () => {
+  test("an empty subject is rejected, and is no shared counter", async () => {
     const { limiter } = start(gcra({ limit: 2, window: "1m" }));
     for (const key of ["", undefined]) {
       await expect(limiter.consume(key as string)).rejects.toMatchObject({
@@ -286,7 +286,7 @@ describe.each(stores)("%s", (_, open) => {
 });
 
 describe("on Redis", () => {
-  test("a refund after the window leaves no key", async () => {
+  test("a refund after the window leaves no key in Redis", async () => {
     const server = await startRedis();
     const own = new Redis(server.socket);
     const spent = [];
@@ -310,7 +310,7 @@ describe("on Redis", () => {
     await server.stop();
   });
 
-  test("a server that comes back without the script, or comes late, is used again", async () => {
+  test("a server that restarts without the script, or answers late, is used again", async () => {
     const first = await startRedis({ port: true });
     const own = new Redis(first.port, { retryStrategy: () => 20 });
     own.on("error", () => {});
@@ -329,7 +329,7 @@ describe("on Redis", () => {
     await second.stop();
   });
 
-  test("a long key does not become a long key in Redis, and its text is not readable there", async () => {
+  test("a long subject becomes a short key in Redis, in which it is not readable", async () => {
     const prefix = nextPrefix();
     const limiter = createLimiter({
       ...STORE_ALONE,
@@ -346,7 +346,7 @@ describe("on Redis", () => {
     }
   });
 
-  test("no key has a life of 285,000 years, nor none", async () => {
+  test("no key lives for ever, or for 285,000 years", async () => {
     const prefix = nextPrefix();
     const limiter = createLimiter({
       ...STORE_ALONE,

@@ -31,7 +31,7 @@ beforeAll(async () => {
 });
 afterAll(() => server.stop());
 
-test("decisions of one turn are one EVALSHA, and the script is sent once", async () => {
+test("through GLIDE, decisions of one turn are one EVALSHA, and the script is sent once", async () => {
   const { client, close } = await connect["Valkey GLIDE"](server.socket);
   const redis = new Redis(server.socket);
   await redis.flushall();
@@ -57,7 +57,7 @@ test("decisions of one turn are one EVALSHA, and the script is sent once", async
   await close();
 });
 
-describe("an error of the server, which GLIDE tells in words of its own", () => {
+describe("a server's error, which GLIDE rewords", () => {
   test.each([
     ["OOM command not allowed when used memory > 'maxmemory'.", "UNAVAILABLE"],
     ["READONLY You can't write against a read only replica.", "UNAVAILABLE"],
@@ -139,7 +139,7 @@ describe("an outage, through GLIDE", () => {
     });
   }
 
-  test("a server that is killed, and started again empty", async () => {
+  test("GLIDE recovers from a server that is killed and restarted empty", async () => {
     const { own, limiter } = await start();
     await limiter.consume("u", { cost: LIMIT / 2 });
     await own.kill();
@@ -149,7 +149,7 @@ describe("an outage, through GLIDE", () => {
     expect(await untilBack(limiter)).toBeGreaterThanOrEqual(LIMIT - OUTAGE_CALLS);
   });
 
-  test("a server that is frozen, and thaws: what it had counted is counted", async () => {
+  test("GLIDE recovers from a frozen server, whose counts remain", async () => {
     const { own, limiter } = await start();
     own.freeze();
     await expectDegraded(limiter);
@@ -160,7 +160,7 @@ describe("an outage, through GLIDE", () => {
     expect(remaining).toBeGreaterThanOrEqual(LIMIT - 2);
   });
 
-  test("a network that is slower than the timeout", async () => {
+  test("GLIDE recovers from a network that is slower than the timeout", async () => {
     const { proxy, limiter } = await start();
     proxy.delayReplies(STORE_TIMEOUT_MS * 3);
     await expectDegraded(limiter);
@@ -168,14 +168,14 @@ describe("an outage, through GLIDE", () => {
     await untilBack(limiter);
   });
 
-  test("a reply that is lost with its connection: its call is not made again", async () => {
+  test("GLIDE does not repeat a call whose reply was lost with its connection", async () => {
     const { proxy, limiter } = await start();
     proxy.cutReply(0);
     expect(await limiter.consume("u")).toMatchObject({ source: "local" });
     expect(await untilBack(limiter)).toBe(LIMIT - 2);
   });
 
-  test("a password that changes, and changes back", async () => {
+  test("GLIDE recovers from a changed password that is changed back", async () => {
     const { own, proxy, admin, limiter } = await start();
     await admin.ask("CONFIG", "SET", "requirepass", "another");
     proxy.drop();
@@ -186,7 +186,7 @@ describe("an outage, through GLIDE", () => {
     await untilBack(limiter);
   });
 
-  test("scripts that are flushed again and again: no decision is degraded, and each is counted once", async () => {
+  test("SCRIPT FLUSH degrades no decision through GLIDE, and each is counted once", async () => {
     const { admin, limiter } = await start({ storeTimeout: 20_000, requestTimeout: 20_000 });
     const rounds = 50;
     const degraded = await degradedDuring(async () => {

@@ -52,7 +52,7 @@ const AT_ONCE = [
 const missing = hasValgrind() ? undefined : "valgrind is not installed";
 if (missing !== undefined) console.log(`instructions are not counted: ${missing}`);
 
-describe.skipIf(missing !== undefined)("a decision costs Redis", () => {
+describe.skipIf(missing !== undefined)("CPU instructions of a decision in Redis", () => {
   let counting: Counting;
   let version: string | undefined;
   const made: Limiter[] = [];
@@ -117,19 +117,22 @@ describe.skipIf(missing !== undefined)("a decision costs Redis", () => {
   test.each([
     { what: "one limit", limits: one, returns: 47_000, first: 54_000, denied: 45_000 },
     { what: "three limits", limits: three, returns: 54_000, first: 61_000, denied: 50_000 },
-  ])("little, of $what", async ({ what, limits, returns, first, denied }) => {
-    const limiter = await limiterOf(limits(ROOM));
-    await introduce(limiter);
-    requireAtMost(`${what}, returns`, await countAlone(limiter, true, known), returns);
-    await addOthers();
-    requireAtMost(`${what}, first`, await countAlone(limiter, true, (i) => `new-${i}`), first);
-    const full = await limiterOf(limits(1));
-    await introduce(full);
-    requireAtMost(`${what}, denied`, await countAlone(full, false, known), denied);
-  });
+  ])(
+    "a decision of $what takes few CPU instructions in Redis",
+    async ({ what, limits, returns, first, denied }) => {
+      const limiter = await limiterOf(limits(ROOM));
+      await introduce(limiter);
+      requireAtMost(`${what}, returns`, await countAlone(limiter, true, known), returns);
+      await addOthers();
+      requireAtMost(`${what}, first`, await countAlone(limiter, true, (i) => `new-${i}`), first);
+      const full = await limiterOf(limits(1));
+      await introduce(full);
+      requireAtMost(`${what}, denied`, await countAlone(full, false, known), denied);
+    },
+  );
 
   test.each(AT_ONCE)(
-    "less in batches of 64, of $what",
+    "a decision of $what takes fewer CPU instructions in batches of 64",
     async ({ what, limits, subjects, most }) => {
       const limiter = await limiterOf(limits(ROOM));
       const ask = async (calls: number) => {
@@ -143,23 +146,29 @@ describe.skipIf(missing !== undefined)("a decision costs Redis", () => {
     },
   );
 
-  test.runIf(isLong)("as little, of a sliding window", async () => {
+  test.runIf(isLong)("a decision of a sliding window takes as few CPU instructions", async () => {
     const limiter = await limiterOf([slidingWindow({ limit: ROOM, window: DAY })]);
     await introduce(limiter);
     requireAtMost("slidingWindow", await countAlone(limiter, true, known), 56_000);
   });
 
-  test.runIf(isLong)("little more, of a calendar window", async () => {
-    const limiter = await limiterOf([fixedWindow({ limit: ROOM, window: "month" })]);
-    await introduce(limiter);
-    requireAtMost("calendar window", await countAlone(limiter, true, known), 53_000);
-  });
+  test.runIf(isLong)(
+    "a decision of a calendar window takes few more CPU instructions",
+    async () => {
+      const limiter = await limiterOf([fixedWindow({ limit: ROOM, window: "month" })]);
+      await introduce(limiter);
+      requireAtMost("calendar window", await countAlone(limiter, true, known), 53_000);
+    },
+  );
 
-  test.runIf(isLong)("as much as it takes, of a log that is full", async () => {
-    const limiter = await limiterOf([slidingLog({ limit: 100, window: DAY })]);
-    await introduce(limiter, 100);
-    requireAtMost("slidingLog, full", await countAlone(limiter, false, known), 97_000);
-  });
+  test.runIf(isLong)(
+    "a decision of a full sliding log stays within its CPU instructions",
+    async () => {
+      const limiter = await limiterOf([slidingLog({ limit: 100, window: DAY })]);
+      await introduce(limiter, 100);
+      requireAtMost("slidingLog, full", await countAlone(limiter, false, known), 97_000);
+    },
+  );
 });
 
 function known(i: number): string {

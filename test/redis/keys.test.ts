@@ -85,46 +85,52 @@ describe("every key expires", () => {
     { minLength: 30, maxLength: 60 },
   );
 
-  test.prop([moves], { numRuns: 15 })("after any run, on a given clock", async (steps) => {
-    await own.client.flushall();
-    for (const [name, limit] of subjects) {
-      const { limiter, pass } = start(limit, name.replaceAll(" ", "-"));
-      const decisions: Decision[] = [];
-      for (const { subject, move, cost, rest } of steps) {
-        if (move === "consume") decisions.push(await limiter.consume(subject, { cost }));
-        if (move === "peek") await limiter.peek(subject, { cost });
-        if (move === "reset") await limiter.reset(subject);
-        if (move === "refund") {
-          const decision = decisions.pop();
-          if (decision !== undefined) await limiter.refund(decision);
+  test.prop([moves], { numRuns: 15 })(
+    "every key expires after any sequence of operations, on a custom clock",
+    async (steps) => {
+      await own.client.flushall();
+      for (const [name, limit] of subjects) {
+        const { limiter, pass } = start(limit, name.replaceAll(" ", "-"));
+        const decisions: Decision[] = [];
+        for (const { subject, move, cost, rest } of steps) {
+          if (move === "consume") decisions.push(await limiter.consume(subject, { cost }));
+          if (move === "peek") await limiter.peek(subject, { cost });
+          if (move === "reset") await limiter.reset(subject);
+          if (move === "refund") {
+            const decision = decisions.pop();
+            if (decision !== undefined) await limiter.refund(decision);
+          }
+          pass(rest);
         }
-        pass(rest);
+        await limiter.consume("a");
+        await limiter.close();
       }
-      await limiter.consume("a");
-      await limiter.close();
-    }
-    const ttls = await ttlsOf("*");
-    expect(ttls.length).toBeGreaterThan(subjects.length);
-    expect(Math.min(...ttls)).toBeGreaterThan(DAY - 60_000);
-    expect(Math.max(...ttls)).toBeLessThanOrEqual(DAY);
-  });
+      const ttls = await ttlsOf("*");
+      expect(ttls.length).toBeGreaterThan(subjects.length);
+      expect(Math.min(...ttls)).toBeGreaterThan(DAY - 60_000);
+      expect(Math.max(...ttls)).toBeLessThanOrEqual(DAY);
+    },
+  );
 
-  test.each(subjects)("on the server's clock when it is as if unused: %s", async (_, limit) => {
-    const limiter = startOnServerClock(limit);
-    const before = performance.now();
-    const { resetAfterMs } = await limiter.consume("u", { cost: 2 });
-    const { counter, log } = await keysOf("u");
-    for (const key of [counter, log]) {
-      if (key === undefined) continue;
-      const ttl = await own.client.pttl(key);
-      const passed = performance.now() - before;
-      // Rounded up, so that few different times are written: to at most twice what is needed and a second.
-      expect(ttl).toBeLessThanOrEqual(2 * resetAfterMs + 1_001);
-      expect(ttl).toBeGreaterThanOrEqual(Math.floor(resetAfterMs - passed - 1));
-    }
-  });
+  test.each(subjects)(
+    "a key expires on the server's clock once its limit has fully recovered: %s",
+    async (_, limit) => {
+      const limiter = startOnServerClock(limit);
+      const before = performance.now();
+      const { resetAfterMs } = await limiter.consume("u", { cost: 2 });
+      const { counter, log } = await keysOf("u");
+      for (const key of [counter, log]) {
+        if (key === undefined) continue;
+        const ttl = await own.client.pttl(key);
+        const passed = performance.now() - before;
+        // Rounded up, so that few different times are written: to at most twice what is needed and a second.
+        expect(ttl).toBeLessThanOrEqual(2 * resetAfterMs + 1_001);
+        expect(ttl).toBeGreaterThanOrEqual(Math.floor(resetAfterMs - passed - 1));
+      }
+    },
+  );
 
-  test("a limit of three expires with the one that is felt longest", async () => {
+  test("the key of three limits expires with the one that recovers last", async () => {
     const limiter = startOnServerClock([
       gcra({ limit: 5, window: "1s" }),
       slidingLog({ limit: 5, window: "1m" }),
@@ -139,7 +145,7 @@ describe("every key expires", () => {
     }
   });
 
-  test("and what has expired is fresh", async () => {
+  test("an expired counter starts again as unused", async () => {
     const limiters = subjects.map(([, limit], i) =>
       startOnServerClock({ ...limit, [windowOf(limit)]: 100 } as Limit, `of ${i}`),
     );
@@ -161,18 +167,21 @@ describe("every key expires", () => {
     }
   });
 
-  test.each(subjects)("again after its TTL was removed: %s", async (_, limit, longest) => {
-    const { limiter, pass } = start(limit);
-    await limiter.consume("u", { cost: 5 });
-    for (const key of await own.client.keys("hg:{u}:*")) await own.client.persist(key);
-    // A denial writes nothing, and is not for ever.
-    expect((await limiter.consume("u")).allowed).toBe(false);
-    expect(await ttlsOf("hg:{u}:*")).toContain(-1);
-    pass(longest);
-    expect((await limiter.consume("u")).allowed).toBe(true);
-    const ttls = await ttlsOf("hg:{u}:*");
-    expect(Math.min(...ttls)).toBeGreaterThan(0);
-  });
+  test.each(subjects)(
+    "a key whose TTL was removed gets one again: %s",
+    async (_, limit, longest) => {
+      const { limiter, pass } = start(limit);
+      await limiter.consume("u", { cost: 5 });
+      for (const key of await own.client.keys("hg:{u}:*")) await own.client.persist(key);
+      // A denial writes nothing, and is not for ever.
+      expect((await limiter.consume("u")).allowed).toBe(false);
+      expect(await ttlsOf("hg:{u}:*")).toContain(-1);
+      pass(longest);
+      expect((await limiter.consume("u")).allowed).toBe(true);
+      const ttls = await ttlsOf("hg:{u}:*");
+      expect(Math.min(...ttls)).toBeGreaterThan(0);
+    },
+  );
 });
 
 function windowOf(limit: Limit): "window" | "every" {
@@ -197,7 +206,7 @@ describe("a key that holds another type of value", () => {
   ]);
 
   test.each(cases)(
-    "a %s in place of the %s degrades that decision, and is not lost",
+    "a %s in place of the %s degrades that decision, and is not overwritten",
     async (type, which) => {
       const { limiter } = start(limits);
       const first = await limiter.consume({ default: "u", tenant: "t" });
@@ -233,7 +242,7 @@ describe("a key that holds another type of value", () => {
     },
   );
 
-  test("works again when the value of a wrong type has gone", async () => {
+  test("decisions work again once the value of a wrong type is deleted", async () => {
     const { limiter } = start(gcra({ limit: 5, window: "10s" }));
     await limiter.consume("u");
     const { counter } = await keysOf("u");
@@ -273,7 +282,7 @@ describe("a key with garbage in it", () => {
   let clients = 0;
 
   test.each(subjects)(
-    "%s: no denial outlasts what a charge can be felt, or what a debt of the most units takes to drain",
+    "%s: with random bytes in a key, no denial lasts longer than the largest possible usage takes to recover",
     async (_, limit, felt) => {
       const costs = fc.array(fc.tuple(fc.integer({ min: 1, max: 3 }), fc.nat(4_000)), {
         minLength: 1,
@@ -326,7 +335,7 @@ describe("a key with garbage in it", () => {
     },
   );
 
-  test("text of somebody else's is taken for nothing, and overwritten by the first charge", async () => {
+  test("foreign text in a key counts as no usage, and the first charge overwrites it", async () => {
     const { limiter } = start(gcra({ limit: 5, window: "10s" }));
     await limiter.consume("u", { cost: 5 });
     const { counter } = await keysOf("u");
@@ -355,7 +364,7 @@ describe("a key with garbage in it", () => {
 describe("a log and its counter", () => {
   const limit = slidingLog({ limit: 5, window: "10s" });
 
-  test("without the log count from zero: exactly the limit is admitted again", async () => {
+  test("without its log, a counter starts from zero: exactly the limit is admitted again", async () => {
     const { limiter } = start(limit);
     for (let i = 0; i < 5; i += 1) await limiter.consume("u");
     await own.client.del((await keysOf("u")).log as string);
@@ -364,7 +373,7 @@ describe("a log and its counter", () => {
     expect(decisions.filter(({ allowed }) => allowed)).toHaveLength(5);
   });
 
-  test("without the counter count from zero: what the log still holds is not read", async () => {
+  test("without its counter, a log starts from zero: its entries are not read", async () => {
     const { limiter, pass } = start(limit);
     for (let i = 0; i < 5; i += 1) await limiter.consume("u");
     await own.client.del((await keysOf("u")).counter);
@@ -375,7 +384,7 @@ describe("a log and its counter", () => {
     expect(decisions.at(-1)?.retryAfterMs).toBe(10_000);
   });
 
-  test("are forgotten together", async () => {
+  test("a reset deletes a log together with its counter", async () => {
     const { limiter } = start([limit, gcra({ limit: 5, window: "1m" })]);
     await limiter.consume("u");
     await limiter.consume("v");
@@ -386,7 +395,7 @@ describe("a log and its counter", () => {
     expect(await limiter.reset("u")).toBe(false);
   });
 
-  test("stand in one cluster slot, whatever the subject is called", async () => {
+  test("a log and its counter are in one hash slot, whatever the subject", async () => {
     const { limiter } = start([limit, gcra({ limit: 5, window: "1m" })]);
     for (const subject of ["u", "{", "}", "{}", "a{b}c", ":", "#", "%", "💧", "x".repeat(5_000)]) {
       await own.client.flushall();
@@ -401,7 +410,7 @@ describe("a log and its counter", () => {
   });
 });
 
-test("what a client sends is not readable in a key once it is long", async () => {
+test("a long subject is not readable in its key", async () => {
   const { limiter } = start(gcra({ limit: 5, window: "1m" }));
   const secret = `Bearer ${"s3cr3t".repeat(2_000)}`;
   await limiter.consume(secret);

@@ -35,7 +35,7 @@ function turn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }
 
-test("values of a wrong type in the keys of many subjects are one line, and another trouble is another one", async () => {
+test("keys of a wrong type are logged once for many subjects, and another error gets its own line", async () => {
   const warnings = watchWarnings();
   const client = connect();
   const limiter = start(client);
@@ -68,7 +68,7 @@ test("values of a wrong type in the keys of many subjects are one line, and anot
   await client.auth("default", "any");
 });
 
-test("replies that are no replies are one line, however different they are", async () => {
+test("invalid replies are logged once, however different they are", async () => {
   const warnings = watchWarnings();
   const client = connect();
   let asked = 0;

@@ -108,7 +108,7 @@ function eachOf(units: number): Record<string, number> {
   return Object.fromEntries(Object.keys(policies).map((name) => [name, units]));
 }
 
-test("a crash admits once more what the lost writes had admitted, and no more", async () => {
+test("after a crash, the units of lost writes are admitted once more, and no others", async () => {
   await join();
   const before = open(toPrimary);
   const after = open(toReplica);
@@ -134,7 +134,7 @@ test("a crash admits once more what the lost writes had admitted, and no more", 
   }
 });
 
-test("two primaries at once give the policy each, for as long as both are asked, and one again after that", async () => {
+test("two primaries at once admit the policy each while both are used, and once again after that", async () => {
   await join();
   const here = open(toPrimary);
   const there = open(toReplica);

@@ -5,7 +5,7 @@ import { useOwnDatabase } from "../support/own-database.ts";
 
 const redis = useOwnDatabase();
 
-test("a log is counted also among so many limits that their names in a script are fields", async () => {
+test("a sliding log is counted correctly in a script with many limits", async () => {
   const limits = Array.from({ length: 30 }, (_, i) => fixedWindow({ limit: 9 + i, window: "1h" }));
   const named = limits.map((limit, i) => ({ ...limit, name: `window ${i}` }));
   const limiter = createLimiter({

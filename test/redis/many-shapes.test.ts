@@ -10,7 +10,7 @@ const redis = useOwnDatabase();
 /** More than a store has lines for, so that the oldest are closed with calls that wait in them. */
 const SHAPES = 1_100;
 
-test("calls of more shapes than a store keeps lines for are all answered, and each shape goes on with its count", async () => {
+test("calls of more shapes than the store has batchers are all answered, and each shape keeps its count", async () => {
   const limiter = createLimiter({
     ...STORE_ALONE,
     name: "many",

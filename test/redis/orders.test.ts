@@ -24,7 +24,7 @@ import { startRedis } from "../support/redis-process.ts";
 const BUSY = 5;
 const IDLE = 3;
 
-const script = fileURLToPath(new URL("order-hearer.mjs", import.meta.url));
+const script = fileURLToPath(new URL("order-follower.mjs", import.meta.url));
 const api = { name: "api", limits: gcra({ limit: 100_000, window: "1h" }) };
 
 /** When it was asked, in milliseconds since the epoch, whether it was allowed, and who answered. */
@@ -127,7 +127,7 @@ describe.each([
     return since;
   }
 
-  test("go by a block, and by its end, from when the operator was told", async () => {
+  test("eight processes follow a block, and its end, from the time returned to the operator", async () => {
     await tellAll(hearers, "heat");
     await tellAll(busy(), "begin");
     await tellAll(hearers, "tell");

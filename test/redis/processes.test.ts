@@ -86,7 +86,7 @@ function mostWithin(times: readonly number[], length: number): number {
   return most;
 }
 
-describe("eight processes that hammer one key", () => {
+describe("eight processes under load on one key", () => {
   const limit = 500;
   const policies: Record<string, Limit | Limit[]> = {
     gcra: gcra({ limit, window: "366d" }),
@@ -104,7 +104,7 @@ describe("eight processes that hammer one key", () => {
   };
 
   test.each(Object.entries(policies))(
-    "are admitted exactly the limit, each time: %s",
+    "eight processes are admitted exactly the limit, each time: %s",
     async (name, limits) => {
       for (let round = 0; round < 5; round += 1) {
         const answers = await strike({
@@ -120,7 +120,7 @@ describe("eight processes that hammer one key", () => {
     },
   );
 
-  test("are never admitted more than a sliding log's limit in any window of the server's time", async () => {
+  test("eight processes never exceed a sliding log's limit in any window of the server's time", async () => {
     const window = 150;
     const answers = await strike({
       name: "hammer window",
@@ -137,14 +137,14 @@ describe("eight processes that hammer one key", () => {
   });
 });
 
-describe("eight processes that are denied at once", () => {
+describe("eight processes denied at once", () => {
   let redis: Redis;
   beforeAll(() => {
     redis = new Redis(inject("redisSocket"));
   });
   afterAll(() => redis.quit());
 
-  test("set one block, and not one each", async () => {
+  test("eight processes denied at once set one block together", async () => {
     const limits = fixedWindow({ limit: 100, window: "366d", block: ["1h", "2h", "4h"] });
     const limiter = createLimiter({
       ...STORE_ALONE,
@@ -169,7 +169,7 @@ describe("eight processes that are denied at once", () => {
 /*
  * A rolling deploy: they share one count, and together get no more than a limit with the largest of each number grants.
  */
-describe("eight processes, half of which have the new number", () => {
+describe("eight processes, half of them with a new number", () => {
   /** So many units in a window, by each algorithm. */
   const algorithms: Record<string, (limit: number, window: number) => Limit> = {
     gcra: (limit, window) => gcra({ limit, window }),
@@ -203,20 +203,23 @@ describe("eight processes, half of which have the new number", () => {
     return answers.flatMap(({ admissions }) => admissions).sort((a, b) => a - b);
   }
 
-  test.each(Object.entries(algorithms))("keep one count: %s", async (algorithm, per) => {
-    const name = `fleet ${algorithm}`;
-    // Those with the larger number ask for more than it, so all of it is spent, and none of it twice.
-    const times = await roll([per(300, long), per(500, long)], { name, count: 150 });
-    expect(times).toHaveLength(500);
-    const store = redisStore(redis);
-    const limiter = createLimiter({ ...STORE_ALONE, name, limits: per(300, long), store });
-    const { limits } = await limiter.consume("fleet");
-    expect(limits[0]).toMatchObject({ allowed: false, remaining: 0, overdrawn: 200 });
-    await limiter.close();
-  });
+  test.each(Object.entries(algorithms))(
+    "processes with the old and the new number share one count: %s",
+    async (algorithm, per) => {
+      const name = `fleet ${algorithm}`;
+      // Those with the larger number ask for more than it, so all of it is spent, and none of it twice.
+      const times = await roll([per(300, long), per(500, long)], { name, count: 150 });
+      expect(times).toHaveLength(500);
+      const store = redisStore(redis);
+      const limiter = createLimiter({ ...STORE_ALONE, name, limits: per(300, long), store });
+      const { limits } = await limiter.consume("fleet");
+      expect(limits[0]).toMatchObject({ allowed: false, remaining: 0, overdrawn: 200 });
+      await limiter.close();
+    },
+  );
 
   test.each(Object.entries(algorithms))(
-    "are granted no more than the largest number in any time: %s",
+    "processes with the old and the new number never exceed the larger one: %s",
     async (algorithm, per) => {
       const limits = [per(15, 100), per(40, 100)] as const;
       const task = { name: `fleet ${algorithm} in turn`, atOnce: 4, milliseconds: 400 };

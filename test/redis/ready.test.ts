@@ -55,7 +55,7 @@ describe("ready", () => {
         gcra({ limit: 9, window: "1m", per: "global" }),
       ],
     ],
-  ])("connects and loads the scripts of %s, and counts nothing", async (_, policy) => {
+  ])("ready connects and loads the scripts of %s, and counts nothing", async (_, policy) => {
     const store = redisStore(lazy(), { registry: false });
     const limiter = createLimiter({ name: "api", store, limits: policy });
     onTestFinished(() => limiter.close());
@@ -69,7 +69,7 @@ describe("ready", () => {
     expect(await texts()).toBe(loaded);
   });
 
-  test("waits for a client of node-redis that is connecting", async () => {
+  test("ready waits for a node-redis client that is connecting", async () => {
     const client = createClient({ socket: { path: redis.server.socket, tls: false } });
     client.on("error", () => {});
     const connecting = client.connect();
@@ -80,7 +80,7 @@ describe("ready", () => {
     await connecting;
   });
 
-  test("says that the store is away, and rejects nothing", async () => {
+  test("ready resolves with false if the store is unavailable", async () => {
     const refused = lazy({ path: undefined, port: await freePort() });
     const frozen = lazy();
     redis.server.freeze();
@@ -93,14 +93,14 @@ describe("ready", () => {
     }
   });
 
-  test("is true at once in memory, and an error after close", async () => {
+  test("ready resolves with true at once in memory, and rejects after close", async () => {
     const limiter = createLimiter({ name: "api", store: memoryStore(), limits });
     expect(await limiter.ready()).toBe(true);
     await limiter.close();
     await expect(limiter.ready()).rejects.toMatchObject({ code: "HEADGATE_CLOSED" });
   });
 
-  test("of middleware is that of its limiters", async () => {
+  test("ready of middleware is that of its limiters", async () => {
     const middleware = rateLimit({ name: "api", store: redisStore(lazy()), limits });
     onTestFinished(() => middleware.close());
     expect(await middleware.ready()).toBe(true);
@@ -132,7 +132,7 @@ describe("a Fastify application", () => {
     return app;
   }
 
-  test("has its stores ready before it listens, those of its routes too", async () => {
+  test("a Fastify application has its stores ready before it listens, including those of its routes", async () => {
     const app = await boot(lazy());
     const loaded = await texts();
     for (const url of ["/", "/own"]) expect((await app.inject(url)).statusCode).toBe(200);
@@ -140,7 +140,7 @@ describe("a Fastify application", () => {
     expect(await app.headgate.ready()).toBe(true);
   });
 
-  test("starts without a store that is away, and before Fastify would give up", async () => {
+  test("a Fastify application starts without an unavailable store, before Fastify times out", async () => {
     const refused = await boot(lazy({ path: undefined, port: await freePort() }));
     expect((await refused.inject("/")).statusCode).toBe(200);
     redis.server.freeze();

@@ -85,7 +85,7 @@ function isEval(method: PropertyKey, [command]: readonly unknown[]): boolean {
 }
 
 describe.each(clientNames)("%s on a server that does not know the script", (name) => {
-  test("64 requests at once all succeed and are counted exactly, by one EVAL at a time", async () => {
+  test("64 concurrent requests for an unknown script all succeed and are counted exactly, with one EVAL at a time", async () => {
     const { client, close } = await connect[name](server.socket);
     const watched = watchEvals(client);
     const limiter = limiterOn(watched.client, 1_000);
@@ -106,7 +106,7 @@ describe.each(clientNames)("%s on a server that does not know the script", (name
     await close();
   });
 
-  test("60 of 64 are denied where the limit is 4, and no more than 4 are charged", async () => {
+  test("of 64 concurrent requests for an unknown script, 4 are admitted and charged if the limit is 4", async () => {
     const { client, close } = await connect[name](server.socket);
     const limiter = limiterOn(client, 4);
     const decisions = await Promise.all(Array.from({ length: 64 }, () => limiter.consume("u")));
@@ -115,7 +115,7 @@ describe.each(clientNames)("%s on a server that does not know the script", (name
   });
 });
 
-test("20,000 policies leave the scripts of two layouts on the server", async () => {
+test("20,000 policies leave only the scripts of two layouts on the server", async () => {
   const base = [gcra({ limit: 30, window: "1m" }), gcra({ limit: 900, window: "1h" })];
   const limiter = createLimiter({
     ...STORE_ALONE,
@@ -150,7 +150,7 @@ test("20,000 policies leave the scripts of two layouts on the server", async () 
   await limiter.close();
 });
 
-test("each of the three scripts finds its way back after SCRIPT FLUSH", async () => {
+test("each of the three scripts is loaded again after SCRIPT FLUSH", async () => {
   const limiter = limiterOn(redis);
   for (let round = 0; round < 3; round += 1) {
     await limiter.consume("u");
@@ -163,7 +163,7 @@ test("each of the three scripts finds its way back after SCRIPT FLUSH", async ()
   }
 });
 
-test("a SCRIPT FLUSH loop under load fails no request, and every one is counted once", async () => {
+test("a SCRIPT FLUSH loop under load fails no request, and each is counted once", async () => {
   const client = new Redis(server.socket);
   const watched = watchEvals(client);
   const limiter = limiterOn(watched.client);
@@ -193,7 +193,7 @@ test("a SCRIPT FLUSH loop under load fails no request, and every one is counted 
 });
 
 // Before the first decision the control record is read, by a script of its own.
-describe("only NOSCRIPT is answered by a second call", () => {
+describe("only NOSCRIPT causes a second call", () => {
   /** What the client rejected with. Nobody looks after the store any more when it is known. */
   async function failureOf(client: RedisClient): Promise<Error> {
     const limiter = limiterOn(client);
@@ -202,7 +202,7 @@ describe("only NOSCRIPT is answered by a second call", () => {
     return cause as Error;
   }
 
-  test("NOPERM is not", async () => {
+  test("NOPERM causes no second call", async () => {
     await redis.call("ACL", "SETUSER", "reader", "reset", "on", "nopass", "~*", "+get", "+eval");
     const client = new Redis(server.socket, {
       username: "reader",
@@ -216,7 +216,7 @@ describe("only NOSCRIPT is answered by a second call", () => {
     client.disconnect();
   });
 
-  test("OOM is not: neither of EVALSHA nor of EVAL", async () => {
+  test("OOM causes no second call, from EVALSHA or EVAL", async () => {
     await redis.config("SET", "maxmemory", "1");
     try {
       // The server does not know the script: EVALSHA says so, and EVAL runs into the missing memory.
@@ -234,7 +234,7 @@ describe("only NOSCRIPT is answered by a second call", () => {
     expect(await redis.dbsize()).toBe(0);
   });
 
-  test("under OOM a denial still is a denial: it writes nothing", async () => {
+  test("under OOM a denial still works, because it writes nothing", async () => {
     const limiter = limiterOn(redis, 1);
     await limiter.consume("u");
     await redis.config("SET", "maxmemory", "1");
@@ -250,8 +250,8 @@ describe("only NOSCRIPT is answered by a second call", () => {
     "READONLY You can't write against a read only replica.",
     "ERR NOSCRIPT is not the code of this error",
     "Command timed out",
-    "noscript in lower case is another server's",
-  ])("%j is not", async (message) => {
+    "noscript in lower case is another server's error",
+  ])("the error %j causes no second call", async (message) => {
     let calls = 0;
     const failing = likeIoredis(
       async () => {
@@ -267,7 +267,7 @@ describe("only NOSCRIPT is answered by a second call", () => {
     expect([1, 2]).toContain(calls);
   });
 
-  test("a failing EVAL fails the request that made it, and the next one tries again", async () => {
+  test("a failing EVAL fails its own request, and the next request tries again", async () => {
     let evals = 0;
     const failing = likeIoredis(
       async () => {
@@ -287,7 +287,7 @@ describe("only NOSCRIPT is answered by a second call", () => {
     expect(evals).toBeGreaterThan(3);
   });
 
-  test("words after the code do not matter, nor where the server runs", async () => {
+  test("the text after an error's code does not matter", async () => {
     const { evalBuffer } = redis as unknown as { evalBuffer: IoredisLike["eval"] };
     const other = likeIoredis(async () => {
       throw new Error("NOSCRIPT Kein solches Skript.");

@@ -21,7 +21,7 @@ async function startPair(options: Partial<LimiterOptions> = {}) {
   return { shadow, enforcing };
 }
 
-test("it counts in Redis as without shadow, and what it would deny costs nothing", async () => {
+test("in Redis, shadow mode counts like normal mode, and a request that would be denied costs nothing", async () => {
   const { shadow, enforcing } = await startPair({ denyCache: false });
   const would = [];
   for (const cost of [1, 2, 1, 1]) would.push((await shadow.consume("u", { cost })).wouldAllow);
@@ -32,7 +32,7 @@ test("it counts in Redis as without shadow, and what it would deny costs nothing
   ]);
 });
 
-test("what the deny cache knows is of the counters: it serves both, each in its way", async () => {
+test("limiters in shadow mode and outside it share cached denials", async () => {
   const { shadow, enforcing } = await startPair();
   await shadow.consume("u", { cost: 2 });
   await shadow.consume("u");
@@ -41,7 +41,7 @@ test("what the deny cache knows is of the counters: it serves both, each in its 
   expect(await enforcing.consume("u")).toMatchObject({ ...known, allowed: false, shadow: false });
 });
 
-test("a refund goes where the charge was", async () => {
+test("a refund in shadow mode refunds the charge in Redis", async () => {
   const { shadow, enforcing } = await startPair();
   const charged = await shadow.consume("u", { cost: 2 });
   expect((await shadow.consume("u")).wouldAllow).toBe(false);
@@ -54,7 +54,7 @@ test.each([
   { onUnavailable: "allow", would: [true, true, true] },
   { onUnavailable: "local", would: [true, true, false] },
 ] as const)(
-  "without Redis, $onUnavailable denies nobody either, and is degraded as it is published",
+  "without Redis, shadow mode with onUnavailable $onUnavailable denies no request, and publishes degraded decisions",
   async ({ onUnavailable, would }) => {
     watchWarnings();
     const { shadow } = await startPair({ onUnavailable });

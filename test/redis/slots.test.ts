@@ -46,8 +46,8 @@ async function onRecord(): Promise<number> {
   return key === undefined ? 0 : redis.strlen(key);
 }
 
-describe("what is kept", () => {
-  test("is one record for each place, in keys that expire", async () => {
+describe("concurrency slots in Redis", () => {
+  test("each slot is one record, in keys that expire", async () => {
     const limiter = open({ limits: concurrency({ limit: 10, ttl: "1m" }) });
     const decisions = await Promise.all(Array.from({ length: 12 }, () => limiter.consume("ann")));
     expect(decisions.filter(({ allowed }) => allowed)).toHaveLength(10);
@@ -61,7 +61,7 @@ describe("what is kept", () => {
     expect((await limiter.peek("ann", { cost: 0 })).remaining).toBe(10);
   });
 
-  test("expires also where the string of places went before its counter", async () => {
+  test("a counter expires even if its string of slots is gone", async () => {
     const limiter = open();
     const decision = await limiter.consume("ann");
     await limiter.release(decision);
@@ -71,7 +71,7 @@ describe("what is kept", () => {
     expect(await redis.pttl(key)).toBeGreaterThan(0);
   });
 
-  test("counts as nothing where a part of it is gone", async () => {
+  test("slots count as free if a part of their state is gone", async () => {
     const limiter = open();
     await Promise.all([limiter.consume("ann"), limiter.consume("ann")]);
     const [key = ""] = (await redis.keys("*")).filter((name) => name.endsWith(":log0"));
@@ -79,7 +79,7 @@ describe("what is kept", () => {
     expect(await limiter.consume("ann")).toMatchObject({ allowed: true, remaining: 1 });
   });
 
-  test("is left alone where a key is not ours", async () => {
+  test("a key of a wrong type is not changed", async () => {
     const limiter = open({ onUnavailable: "deny" });
     const decision = await limiter.consume("ann");
     const [key = ""] = (await redis.keys("*")).filter((name) => name.endsWith(":log0"));
@@ -92,7 +92,7 @@ describe("what is kept", () => {
 });
 
 describe("a decision", () => {
-  test("is one call beside other limits, and so are a release and the renewal of many places", async () => {
+  test("a decision with slots and other limits is one call, and so are a release and the renewal of many slots", async () => {
     const limits = [gcra({ limit: 100, window: "1h" }), concurrency({ limit: 50, ttl: 300 })];
     const limiter = open({ limits });
     await limiter.release(await limiter.consume("ann"));
@@ -122,7 +122,7 @@ describe("a decision", () => {
     await Promise.all(runs);
   });
 
-  test("that is denied by places is never remembered", async () => {
+  test("a denial by concurrency slots is never cached", async () => {
     const limiter = open({ denyCache: true });
     const [first] = await Promise.all([limiter.consume("ann"), limiter.consume("ann")]);
     expect(await limiter.consume("ann")).toMatchObject({ allowed: false, source: "store" });
@@ -135,7 +135,7 @@ describe("a decision", () => {
     await other.quit();
   });
 
-  test("that is denied by another limit is remembered", async () => {
+  test("a denial by another limit is cached, even with concurrency slots", async () => {
     const limits = [gcra({ limit: 1, window: "1h" }), concurrency({ limit: 5, ttl: "1m" })];
     const limiter = open({ limits, denyCache: true });
     await limiter.consume("ann");
@@ -146,7 +146,7 @@ describe("a decision", () => {
   });
 });
 
-describe("an answer that does not come in time", () => {
+describe("a late reply", () => {
   let proxy: TcpProxy;
   let client: Redis;
 
@@ -170,7 +170,7 @@ describe("an answer that does not come in time", () => {
     return 2 - remaining;
   }
 
-  test("gives back the place that it brings too late", async () => {
+  test("a slot that arrives too late is released", async () => {
     const limiter = open({ name: "late", storeTimeout: 500, onUnavailable: "deny" }, client);
     await limiter.peek("ann");
     await limiter.release(await limiter.consume("ann"));
@@ -181,7 +181,7 @@ describe("an answer that does not come in time", () => {
     await waitUntil("it is given back", 10_000, async () => (await taken()) === 0 || undefined);
   });
 
-  test("whose connection is cut takes one place at most, however often the client sends it", async () => {
+  test("a call whose connection is cut takes at most one slot, however often the client sends it", async () => {
     const limiter = open({ name: "late", storeTimeout: "10s" }, client);
     await limiter.release(await limiter.consume("ann"));
     proxy.cutReply(0);
@@ -193,7 +193,7 @@ describe("an answer that does not come in time", () => {
   });
 });
 
-test("while Redis is away, places are counted in this process", async () => {
+test("while Redis is unavailable, slots are counted in this process", async () => {
   watchWarnings();
   const away = await startRedis();
   onTestFinished(() => away.stop());
@@ -225,7 +225,7 @@ test("while Redis is away, places are counted in this process", async () => {
 });
 
 describe("eight processes", () => {
-  const script = fileURLToPath(new URL("place-holder.mjs", import.meta.url));
+  const script = fileURLToPath(new URL("slot-holder.mjs", import.meta.url));
   const LIMIT = 5;
   let children: ChildProcess[] = [];
 
@@ -237,7 +237,7 @@ describe("eight processes", () => {
     for (const child of children) child.kill();
   });
 
-  test("never run more than the limit together, and all get their turns", async () => {
+  test("eight processes never run more than the limit together, and every call gets its turn", async () => {
     const results = children.map((child) => once(child, "message"));
     for (const child of children) child.send({ limit: LIMIT, runs: 12 });
     const answers = (await Promise.all(results)).map(

@@ -46,7 +46,7 @@ function pin({ pid }: ChildProcess): void {
 }
 
 test(
-  "twenty processes that start on one core at once admit what one limit allows",
+  "twenty processes that start at once on one core together admit exactly the limit",
   async () => {
     const fleet = Array.from({ length: 20 }, () => start("fleet", 100));
     for (const child of fleet) pin(child);
@@ -59,7 +59,7 @@ test(
   STARTS_WITHIN_MS,
 );
 
-test("a process that is stopped again and again does not take Redis for one that is down", async () => {
+test("a process that is stopped repeatedly does not consider Redis to be down", async () => {
   const child = start("stopped", 10);
   await messageOf(child);
   for (let i = 0; i < 5; i += 1) {

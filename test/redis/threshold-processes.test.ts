@@ -15,7 +15,7 @@ const ROUNDS = 30;
 
 type Heard = Pick<ThresholdReached, "subject" | "name" | "threshold" | "used" | "limit">;
 
-const script = fileURLToPath(new URL("threshold-hearer.mjs", import.meta.url));
+const script = fileURLToPath(new URL("threshold-subscriber.mjs", import.meta.url));
 let processes: ChildProcess[] = [];
 
 beforeAll(async () => {
@@ -46,7 +46,7 @@ test.each([
   ["slidingWindow in buckets", slidingWindow({ limit, window: "366d", buckets: 12, notifyAt })],
   ["slidingLog", slidingLog({ limit, window: "366d", notifyAt })],
 ] satisfies [string, Limit][])(
-  "six processes that use up a limit at once hear of each threshold once, all together: %s",
+  "of six processes that use up a limit at once, one is notified of each threshold: %s",
   async (kind, limits) => {
     const client = new Redis(inject("redisSocket"));
     const name = `threshold processes ${kind}`;

@@ -33,7 +33,7 @@ const RACED: Record<string, Limit | Limit[]> = {
 
 describe("six clients that use up a limit at once", () => {
   test.each(Object.entries(RACED))(
-    "hear of each threshold once, all together: %s",
+    "of six clients that use up a limit at once, one is notified of each threshold: %s",
     async (kind, limits) => {
       const heard = new HeardThresholds();
       const clients = Array.from({ length: 6 }, () => redis.duplicate());
@@ -71,7 +71,7 @@ describe("six clients that use up a limit at once", () => {
   );
 });
 
-describe("what it costs Redis", () => {
+describe("the cost of thresholds in Redis", () => {
   const limits = fixedWindow({ limit: 10, window: "1h", notifyAt: [0.8] });
 
   function open(name: string) {
@@ -80,7 +80,7 @@ describe("what it costs Redis", () => {
 
   const keysOf = async (name: string) => (await redis.keys(`*:${name}:*`)).toSorted();
 
-  test("nothing is read or kept until a threshold is reached, and then one key", async () => {
+  test("thresholds read and write nothing until one is reached, and then one key", async () => {
     const limiter = open("kept");
     await limiter.consume("u");
     const below = await commandsOf(redis, () => limiter.consume("u", { cost: 6 }));
@@ -114,7 +114,7 @@ describe("what it costs Redis", () => {
     expect(await keysOf("kept")).toEqual([]);
   });
 
-  test("a mark that is not ours, or damaged, is replaced", async () => {
+  test("a foreign or corrupt threshold mark is replaced", async () => {
     const heard = new HeardThresholds();
     const limiter = open("damaged");
     await limiter.consume("u", { cost: 7 });
@@ -142,7 +142,7 @@ describe("what it costs Redis", () => {
   });
 });
 
-test("without Redis nothing is told, and what is told is what Redis counts", async () => {
+test("without Redis no threshold is published, because thresholds follow the counts in Redis", async () => {
   watchWarnings();
   const heard = new HeardThresholds();
   const store = await away.openStore();
@@ -168,7 +168,7 @@ test("without Redis nothing is told, and what is told is what Redis counts", asy
   await limiter.close();
 });
 
-test("under an operator's override, thresholds are shares of the number in force", async () => {
+test("under an override, thresholds are shares of the effective limit", async () => {
   const heard = new HeardThresholds();
   const store = redisStore(redis);
   const limits = fixedWindow({ name: "hour", limit: 10, window: "1h", notifyAt: [0.8] });

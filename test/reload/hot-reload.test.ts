@@ -41,7 +41,7 @@ describe("a limiter", () => {
   const evaluateLimiter = async (limit: number) =>
     (await evaluate<typeof import("./limiter.ts")>("limiter.ts", limit)).limiter;
 
-  test("whose limit is edited is not a duplicate for ever", async () => {
+  test("a limiter whose limit is edited is recreated on reload", async () => {
     const before = await evaluateLimiter(10);
     expect(await before.consume("u")).toMatchObject({ limit: 10, remaining: 9, source: "store" });
     for (const limit of [20, 30, 10]) {
@@ -51,7 +51,7 @@ describe("a limiter", () => {
     await expect(before.consume("u")).rejects.toMatchObject({ code: "HEADGATE_CLOSED" });
   });
 
-  test("is not closed under the other bundles of an application that hold it", async () => {
+  test("a reload does not close a limiter that other bundles of the application hold", async () => {
     const bundles = [await evaluateLimiter(4), await evaluateLimiter(4), await evaluateLimiter(4)];
     for (const [i, bundle] of bundles.entries()) {
       expect(await bundle.consume("u")).toMatchObject({ remaining: 3 - i, source: "store" });
@@ -61,7 +61,7 @@ describe("a limiter", () => {
   });
 
   test.each(["production", "test", "", undefined])(
-    "of one name with another policy is refused where NODE_ENV is %s",
+    "a name taken by another policy is rejected if NODE_ENV is %s",
     async (mode) => {
       vi.stubEnv("NODE_ENV", mode);
       const limiter = await evaluateLimiter(7);
@@ -71,7 +71,7 @@ describe("a limiter", () => {
   );
 });
 
-test("a breaker whose options are edited is not a duplicate for ever", async () => {
+test("a breaker whose options are edited is recreated on reload", async () => {
   const evaluateBreaker = async (calls: number) =>
     (await evaluate<typeof import("./breaker.ts")>("breaker.ts", calls)).breaker;
   const [before, after] = [await evaluateBreaker(1), await evaluateBreaker(2)];
@@ -83,7 +83,7 @@ test("a breaker whose options are edited is not a duplicate for ever", async () 
 });
 
 test.each(["limit", "tiered"] as const)(
-  "middleware of Express whose limit is edited is not a duplicate for ever: %s",
+  "Express middleware whose limit is edited is recreated on reload: %s",
   async (name) => {
     for (const limit of [10, 20, 10]) {
       const module = await evaluate<typeof import("./middleware.ts")>("middleware.ts", limit);
@@ -94,7 +94,7 @@ test.each(["limit", "tiered"] as const)(
   },
 );
 
-test("an application of Fastify that is closed before it is made again is not a duplicate for ever", async () => {
+test("a Fastify application that is closed on reload can be created again", async () => {
   for (const limit of [10, 20, 10]) {
     const { app } = await evaluate<typeof import("./application.ts")>("application.ts", limit);
     expect((await app.inject("/")).json()).toMatchObject({ limit, source: "store" });

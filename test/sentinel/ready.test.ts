@@ -13,7 +13,7 @@ beforeAll(async () => {
 afterAll(() => sentinel.stop());
 
 test.each(sentinelClients)(
-  "ready() loads the scripts on the primary, and says when it is silent, through %s",
+  "ready loads the scripts on the primary, and resolves with false if it is silent, through %s",
   async (library) => {
     const { process, admin } = await sentinel.primary();
     await admin.ask("SCRIPT", "FLUSH");

@@ -84,9 +84,9 @@ function mostOf(limit: Limit): number {
   return limit.algorithm === "tokenBucket" ? limit.capacity : limit.limit;
 }
 
-describe("a decision over several slots, asked by several processes at once", () => {
+describe("decisions across several hash slots by several processes at once", () => {
   test.for(Array.from({ length: ROUNDS }, (_, round) => round + 1))(
-    "admits no more than each limit, and charges what is denied nowhere (seed %i)",
+    "decisions across several hash slots admit no more than each limit, and denials charge nothing (seed %i)",
     async (seed) => {
       const random = new Random(seed);
       const policy = randomPolicy(random);
@@ -155,13 +155,13 @@ describe("a decision over several slots, asked by several processes at once", ()
 });
 
 describe.each(["ioredis 6", "node-redis 6"] as const)(
-  "a decision over several slots, through %s",
+  "a decision across several hash slots, through %s",
   (library) => {
     const tight = fixedWindow({ limit: 2, window: "10s", per: "tenant", name: "tight" });
     const loose = slidingLog({ limit: 9, window: "1h", per: "user", name: "loose" });
     const third = gcra({ limit: 5, window: "1m", per: "route", name: "third" });
 
-    test("is denied with every limit reported, and charged nowhere", async () => {
+    test("a denial across several hash slots reports every limit, and charges nothing", async () => {
       const one = await limiter(library, "complete", [loose, tight, third]);
       const who = await subjects();
       await one.consume(who);
@@ -180,7 +180,7 @@ describe.each(["ioredis 6", "node-redis 6"] as const)(
       expect(look.limits[0]?.remaining).toBe(9 - 2 - 1);
     });
 
-    test("is blocked in the slot that denied, for every process", async () => {
+    test("a denial across several hash slots sets its block in the one that denied, for every process", async () => {
       const guarded = { ...tight, window: "1h", block: ["1d", "2d"] } as const;
       const [one, other] = [
         await limiter(library, "blocked", [loose, guarded, third]),
@@ -205,7 +205,7 @@ describe.each(["ioredis 6", "node-redis 6"] as const)(
       expect(await other.consume(who)).toMatchObject({ allowed: false, blocked: true });
     });
 
-    test("reports honest waits: one millisecond less is denied", async () => {
+    test("the wait of a denial across several hash slots is exact: one millisecond less is denied", async () => {
       clock = 1_900_000_000_000;
       const one = await limiter(library, "honest", [loose, tight, third], { denyCache: false });
       const who = await subjects();
@@ -224,7 +224,7 @@ describe.each(["ioredis 6", "node-redis 6"] as const)(
       }
     });
 
-    test("is settled in all of them, which a charge reaches as well", async () => {
+    test("settle and charge work across several hash slots", async () => {
       const one = await limiter(library, "settled", [
         fixedWindow({ limit: 9, window, per: "user" }),
         slidingLog({ limit: 9, window, per: "tenant" }),
@@ -247,7 +247,7 @@ describe.each(["ioredis 6", "node-redis 6"] as const)(
       expect((await one.consume(who)).allowed).toBe(false);
     });
 
-    test("is refunded and reset in all of them", async () => {
+    test("refund and reset work across several hash slots", async () => {
       const one = await limiter(library, "given-back", [
         fixedWindow({ limit: 3, window, per: "user" }),
         slidingLog({ limit: 3, window, per: "tenant" }),

@@ -40,7 +40,7 @@ async function consume(store = redisStore(own.client), subject = "ann"): Promise
 }
 
 describe("an action", () => {
-  test("does what it says, and tells what was before, what is now, and from when everywhere", async () => {
+  test("an action returns the state before and after it, and the time from which all processes follow it", async () => {
     const { store, operator: admin, now } = start();
     for (let i = 0; i < 2; i += 1) await consume(store);
     const inForceAt = new Date(now() + 2_000);
@@ -63,7 +63,7 @@ describe("an action", () => {
     expect(await consume(store)).toMatchObject({ remaining: 2 });
   });
 
-  test("leaves out dimensions that the limiter does not count, where it is told to", async () => {
+  test("an action can ignore dimensions that the limiter lacks", async () => {
     const { store, operator: admin } = start();
     await consume(store);
     const ann = { default: "ann", tenant: "acme" };
@@ -94,7 +94,7 @@ describe("an action", () => {
     expect(entries[0]).toMatchObject({ kind: "reset", subject: { default: "ann" } });
   });
 
-  test("finds who was locked out by what is kept, where it is told that the limiter blocks so", async () => {
+  test("an action finds subjects blocked by confirmed charges if blockOn is given", async () => {
     const login = {
       name: "login",
       limits: fixedWindow({ limit: 1, window: "1h", block: "10m" }),
@@ -114,7 +114,7 @@ describe("an action", () => {
     await expect(unknown).rejects.toMatchObject({ code: "HEADGATE_INVALID_OPTION" });
   });
 
-  test("is known to all as an order, in force two seconds later by the server's clock", async () => {
+  test("an action becomes an order for all processes, in force two seconds later by the server's clock", async () => {
     const { operator: admin, now, pass } = start();
     const from = (now() + 2_000) * 1_000;
     await admin.reset(api, { default: 'a "from":-5' });
@@ -133,7 +133,7 @@ describe("an action", () => {
     ]);
   });
 
-  test("is of the dimensions that are named, and of those only", async () => {
+  test("an action applies only to the named dimensions", async () => {
     const { store, operator: admin } = start();
     const limits = [HOUR, fixedWindow({ limit: 3, window: "1h", per: "tenant" })];
     const limiter = createLimiter({ ...STORE_ALONE, name: "two", limits, store });
@@ -148,7 +148,7 @@ describe("an action", () => {
     await limiter.close();
   });
 
-  test("and another at the same time are both known", async () => {
+  test("two simultaneous actions both become orders", async () => {
     const { store } = start();
     const operators = Array.from({ length: 12 }, () => createAdmin(store));
     await Promise.all(operators.map((one, i) => one.block(api, `subject ${i}`, "1h")));
@@ -158,7 +158,7 @@ describe("an action", () => {
     expect(new Set(entries.map(({ subject }) => subject?.["default"])).size).toBe(12);
   });
 
-  test("leaves the record's key to expire when nothing remembered can outlive it", async () => {
+  test("the control record's key expires once nothing depends on it", async () => {
     const admin = createAdmin(redisStore(own.client));
     await admin.reset(api, "ann");
     const ttl = await own.client.pttl("hg:{control}");
@@ -172,7 +172,7 @@ describe("an action", () => {
     expect(await own.client.pttl("hg:{control}")).toBeGreaterThan(0);
   });
 
-  test("that is long over is an order no more", async () => {
+  test("an old action is no longer an order", async () => {
     const { operator: admin, pass } = start();
     await admin.reset(api, "ann");
     pass(121_999);
@@ -184,7 +184,7 @@ describe("an action", () => {
     expect(orders.map(({ subject }) => subject["default"])).toEqual(["bob", "eve"]);
   });
 
-  test("is one of 256 orders at most: older ones make room, and all processes forget everything of before", async () => {
+  test("at most 256 orders are kept: dropping older ones makes all processes forget everything cached before", async () => {
     const { operator: admin, pass } = start();
     let dropped: number | undefined;
     for (let i = 0; i < 258; i += 1) {
@@ -201,7 +201,7 @@ describe("an action", () => {
     expect(await admin.readControl()).not.toHaveProperty("droppedTo");
   });
 
-  test("where the clock steps back, is another version all the same", async () => {
+  test("an action after the clock stepped back still is a new version", async () => {
     const { operator: admin, pass } = start();
     await admin.reset(api, "ann");
     const { version } = await admin.readControl();
@@ -225,7 +225,7 @@ describe("a record that is full", () => {
     expect(await own.client.strlen("hg:{control}")).toBe(bytes);
   }
 
-  test("has room for orders: overrides and the deny list leave it free", async () => {
+  test("overrides and the deny list leave room for orders in a full control record", async () => {
     const { operator: admin } = start();
     await write(796_000);
     const subject = { default: "ann", b: "漢".repeat(1_000) };
@@ -254,7 +254,7 @@ describe("a record that is full", () => {
     await admin.unsetOverride({ limiter: "limiter 0", subject });
   });
 
-  test("refuses an order before anything is done", async () => {
+  test("a full control record rejects an order before anything is changed", async () => {
     const { store, operator: admin } = start();
     await consume(store);
     await write(999_900);
@@ -274,7 +274,7 @@ describe("a record that is full", () => {
 describe("an override", () => {
   const from = (1_800_000_000_000 + 2_000) * 1_000;
 
-  test("is in the record from when all know it, for a day unless it says otherwise", async () => {
+  test("an override starts when all processes know it, and lasts a day by default", async () => {
     const { operator: admin } = start();
     const override = { limiter: "api", limits: { "3-per-1h": { limit: 5 } } };
     const set = await admin.setOverride(override);
@@ -289,7 +289,7 @@ describe("an override", () => {
     ]);
   });
 
-  test("takes the place of one for the same limiter and subject, and is taken away", async () => {
+  test("an override replaces one for the same limiter and subject, and can be removed", async () => {
     const { operator: admin } = start();
     const first = { limiter: "api", subject: { a: "1", b: "2" }, shadow: true };
     await admin.setOverride({ limiter: "api", shadow: false });
@@ -304,7 +304,7 @@ describe("an override", () => {
     expect(await admin.unsetOverride({ limiter: "other" })).toMatchObject({ before: undefined });
   });
 
-  test("that has ended is not in the record that an operator reads, nor is a denied network", async () => {
+  test("expired overrides and denied networks are not listed", async () => {
     const { operator: admin, pass } = start();
     await admin.setOverride({ limiter: "api", shadow: true }, { for: "1h" });
     await admin.addToDenyList("203.0.113.7", { for: "1h" });
@@ -321,7 +321,7 @@ describe("an override", () => {
     expect(await found()).toEqual(["203.0.113.8"]);
   });
 
-  test("that has ended makes room for another one; more than 1,000 are refused", async () => {
+  test("an expired override makes room for another, and more than 1,000 are rejected", async () => {
     const { operator: admin, pass } = start();
     const many: ControlRecord["overrides"] = Array.from({ length: 1_000 }, (_, i) => ({
       limiter: `limiter ${i}`,
@@ -365,7 +365,7 @@ describe("an override", () => {
     [{ limiter: "api", shadow: true }, { reason: "x".repeat(1_001) }, "reason must be"],
     [{ limiter: "api", shadow: true }, { by: "x".repeat(257) }, "by must be"],
     [{ limiter: "api", shadow: true }, { force: true }, '"force"'],
-  ])("%j with %j is refused", async (override, options, says) => {
+  ])("the override %j with %j is rejected", async (override, options, says) => {
     const { operator: admin } = start();
     await expect(
       admin.setOverride(override as NewOverride, options as object),
@@ -377,8 +377,8 @@ describe("an override", () => {
   });
 });
 
-describe("a look", () => {
-  test("tells what blocks: a hand, or which limit, and for how long", async () => {
+describe("an inspection", () => {
+  test("an inspection shows whether an operator or a limit blocks, and for how long", async () => {
     const { store, operator: admin, pass } = start();
     const limits = [
       fixedWindow({ limit: 3, window: "1h", name: "hourly", block: "10m" }),
@@ -405,7 +405,7 @@ describe("a look", () => {
     await limiter.close();
   });
 
-  test("says a block by hand once, also where places are counted beside units", async () => {
+  test("an inspection shows a manual block once, even if the limiter counts slots and units", async () => {
     const { operator: admin } = start();
     const limits = [HOUR, concurrency({ limit: 2, ttl: "1m" })];
     await admin.block({ name: "both", limits }, "ann", "1h");
@@ -414,7 +414,7 @@ describe("a look", () => {
     });
   });
 
-  test("gives the answer of a request, under the overrides in force, and charges nothing", async () => {
+  test("an inspection returns the decision of a request under the active overrides, and charges nothing", async () => {
     const { store, operator: admin } = start();
     for (let i = 0; i < 2; i += 1) await consume(store);
     const keys = await own.client.keys("*");
@@ -448,14 +448,14 @@ describe("a look", () => {
     [{ cost: { other: 1 } }, api, "HEADGATE_INVALID_COST"],
     [{ limits: [] }, api, "HEADGATE_INVALID_OPTION"],
     [{}, { ...api, shadow: "on" }, "HEADGATE_INVALID_OPTION"],
-  ])("with %j of %j is refused", async (options, limiter, code) => {
+  ])("an inspection with %j of %j is rejected", async (options, limiter, code) => {
     const { operator: admin } = start();
     await expect(admin.peek(limiter as never, "ann", options)).rejects.toMatchObject({ code });
   });
 });
 
-describe("who is forgotten", () => {
-  test("leaves nothing behind but that it was done", async () => {
+describe("a forgotten subject", () => {
+  test("forgetting a subject leaves nothing behind but the log entry", async () => {
     const { store, operator: admin, pass } = start();
     await consume(store);
     await admin.block(api, "ann", "1h", { reason: "ann called", by: "eve" });
@@ -511,7 +511,7 @@ describe("who is forgotten", () => {
     });
   });
 
-  test("twice at one moment is dropped twice", async () => {
+  test("a subject forgotten twice at one time is redacted twice", async () => {
     const { operator: admin } = start();
     await admin.forget(api, "ann");
     const { droppedTo: first = 0 } = await admin.readControl();
@@ -521,7 +521,7 @@ describe("who is forgotten", () => {
 });
 
 describe("the log", () => {
-  test("has what was done to breakers, and does nothing to them", async () => {
+  test("the log has the actions on breakers, and reading it does not change them", async () => {
     const { operator: admin, now } = start();
     const done = {
       breaker: "bank",
@@ -555,7 +555,7 @@ describe("the log", () => {
     }
   });
 
-  test("says what was done, when, by whom and why, the last one first", async () => {
+  test("the log has each action with its time, operator and reason, newest first", async () => {
     const { operator: admin, now } = start();
     await admin.block(api, "ann", "1h", { reason: "abuse\nof «it»", by: "eve@example.com" });
     await admin.setOverride({ limiter: "api", shadow: true }, { for: "1h" });
@@ -583,7 +583,7 @@ describe("the log", () => {
     expect(entries[1]).not.toHaveProperty("before.limits.0.signal");
   });
 
-  test("has at most 1,000 entries, of the last 90 days", async () => {
+  test("the log has at most 1,000 entries, of the last 90 days", async () => {
     const { operator: admin, pass, now } = start();
     const at = (ms: number) => `${ms * 1_000}{"kind":"reset","limiter":"api"}`;
     await own.client.rpush("hg:{control}:actions", ...Array(1_005).fill(at(now())));
@@ -598,7 +598,7 @@ describe("the log", () => {
     expect(await own.client.pttl("hg:{control}:actions")).toBeGreaterThan(89 * 86_400_000);
   });
 
-  test("counts the entries that cannot be read", async () => {
+  test("the log counts its unreadable entries", async () => {
     const { operator: admin } = start();
     await admin.reset(api, "ann");
     await own.client.lpush("hg:{control}:actions", "rubbish", '1800000000000000{"kind":"other"}');
@@ -606,8 +606,8 @@ describe("the log", () => {
   });
 });
 
-describe("what stands in the way", () => {
-  test("a damaged record refuses what operators do, before anything is done", async () => {
+describe("failed actions", () => {
+  test("a corrupt control record rejects actions before anything is changed", async () => {
     const { store, operator: admin } = start();
     await consume(store);
     await own.client.set("hg:{control}", "rubbish");
@@ -627,7 +627,7 @@ describe("what stands in the way", () => {
     });
   });
 
-  test("a Redis that is away is said, and asked again as soon as somebody acts", async () => {
+  test("an unavailable Redis is reported, and the next action tries again", async () => {
     const store = await losable.openStore();
     const admin = createAdmin(store, { storeTimeout: 100 });
     await admin.reset(api, "ann");
@@ -643,7 +643,7 @@ describe("what stands in the way", () => {
     expect(await admin.inspect(api, "ann")).toMatchObject({ blocked: true });
   });
 
-  test("a log of a wrong type leaves the record as it was", async () => {
+  test("a log of a wrong type leaves the control record unchanged", async () => {
     const { operator: admin } = start();
     await own.client.set("hg:{control}:actions", "a text");
     const code = "HEADGATE_WRONG_TYPE";
@@ -652,7 +652,7 @@ describe("what stands in the way", () => {
     expect(await admin.readControl()).toMatchObject({ version: 0 });
   });
 
-  test("options that are none", async () => {
+  test("unknown options are rejected", async () => {
     const { operator: admin } = start();
     const code = "HEADGATE_INVALID_OPTION";
     for (const action of [

@@ -45,7 +45,7 @@ async function checkLost(slot: number, { admin, port }: ClusterNode): Promise<vo
   }
 }
 
-describe.each(currentClusterClients)("a slot that nobody has, through %s", (library) => {
+describe.each(currentClusterClients)("a hash slot without a server, through %s", (library) => {
   async function start() {
     const { client, close } = await connectCluster[library](cluster.addresses);
     const limiter = createLimiter({
@@ -68,7 +68,7 @@ describe.each(currentClusterClients)("a slot that nobody has, through %s", (libr
     return { limiter, lost, fine };
   }
 
-  test("degrades its own subjects only: the others of its server are served again within a second", async () => {
+  test("a hash slot without a server degrades only its own subjects, and its former server's others recover within a second", async () => {
     const { limiter, lost, fine } = await start();
     const askLost = async (): Promise<DegradedDecision> => {
       const [degraded] = await degradedDuring(() => limiter.consume(lost));

@@ -75,7 +75,7 @@ const lookalikes: Record<string, [make: () => unknown, remedy: string]> = {
 };
 
 test.each(Object.entries(lookalikes))(
-  "%s is refused when the store is made, and not degraded for ever",
+  "redisStore rejects %s instead of degrading every decision",
   (_, [make, remedy]) => {
     const client = make() as RedisClient;
     expect(() => redisStore(client)).toThrow(
@@ -88,7 +88,7 @@ test.each(Object.entries(lookalikes))(
   },
 );
 
-test("what is refused does not compile either", () => {
+test("rejected clients do not type-check either", () => {
   expectTypeOf(nodeRedis4.createClient()).not.toExtend<RedisClient>();
   expectTypeOf(nodeRedis.createClient().legacy()).not.toExtend<RedisClient>();
   expectTypeOf<Upstash>().not.toExtend<RedisClient>();
@@ -99,7 +99,7 @@ test("what is refused does not compile either", () => {
   expectTypeOf<GlideClusterClient>().toExtend<RedisClient>();
 });
 
-test("a client is asked for no property but those that are looked for: a getter of another may throw", () => {
+test("redisStore reads only the expected methods of a client, because other getters may throw", () => {
   const asked = new Set<PropertyKey>();
   const client = new Proxy(nodeRedis4.createClient(), {
     get(target, name, receiver) {

@@ -52,7 +52,7 @@ describe.each(CLIENTS)("a client of $library", ({ connect }) => {
     };
   }
 
-  test("that has never answered is waited for as long as connecting may take, and once only", async () => {
+  test("the first decision of a client waits for connectTimeout, and later ones do not", async () => {
     redis.server.freeze();
     const ask = start({ path: redis.server.socket }, 50, 2_000);
     const first = await ask();
@@ -67,7 +67,7 @@ describe.each(CLIENTS)("a client of $library", ({ connect }) => {
     expect(later.ms).toBeLessThan(1_900);
   });
 
-  test("that connects late decides in Redis, as long as it does so in time", async () => {
+  test("a client that connects late, but within connectTimeout, decides in Redis", async () => {
     redis.server.freeze();
     const ask = start({ path: redis.server.socket }, 50, 30_000);
     const asked = ask();
@@ -78,7 +78,7 @@ describe.each(CLIENTS)("a client of $library", ({ connect }) => {
     expect(ms).toBeGreaterThan(290);
   });
 
-  test("that is refused is not waited for", async () => {
+  test("a client whose connection is refused is not waited for", async () => {
     const ask = start({ port: await freePort() }, 20_000, 30_000);
     const { source, ms } = await ask();
     expect(source).toBe("local");

@@ -32,7 +32,7 @@ async function expectRefused(work: () => Promise<unknown>): Promise<void> {
 }
 
 describe("a refund", () => {
-  test("of a local decision is given back locally, once, and to nobody else", async () => {
+  test("a refund of a local decision is made locally, once, and for its own subject", async () => {
     const limiter = await start();
     // The first decision of a process would find out by the control record that the store is away, and not be sent.
     await limiter.peek("v");
@@ -49,13 +49,16 @@ describe("a refund", () => {
     expect(await limiter.peek("u")).toMatchObject({ source: "store", remaining: 10 - 3 - 1 });
   });
 
-  test.each(["allow", "deny"] as const)("of what %s decided is none", async (onUnavailable) => {
-    const limiter = await start({ onUnavailable });
-    redis.lose();
-    expect(await limiter.refund(await limiter.consume("u"))).toBe(false);
-  });
+  test.each(["allow", "deny"] as const)(
+    "a refund of a decision by onUnavailable %s resolves with false",
+    async (onUnavailable) => {
+      const limiter = await start({ onUnavailable });
+      redis.lose();
+      expect(await limiter.refund(await limiter.consume("u"))).toBe(false);
+    },
+  );
 
-  test("that is not sent keeps its receipt: it can be asked for again", async () => {
+  test("a refund that was not sent can be repeated", async () => {
     const limiter = await start();
     const decision = await limiter.consume("u", { cost: 4 });
     redis.lose();
@@ -69,7 +72,7 @@ describe("a refund", () => {
     expect(await limiter.peek("u")).toMatchObject({ remaining: 9 });
   });
 
-  test("that is not sent can be asked for through another limiter of the same name, and works once", async () => {
+  test("a refund that was not sent can be repeated through another limiter of the same name, and works once", async () => {
     const store = await redis.openStore();
     const [one, other] = [await start({ store }), await start({ store })];
     const decision = await one.consume("u", { cost: 4 });
@@ -84,7 +87,7 @@ describe("a refund", () => {
     expect(await one.peek("u")).toMatchObject({ source: "store", remaining: 9 });
   });
 
-  test("that was sent and not answered is refused in time, and gives back at most once", async () => {
+  test("a refund that was sent but not answered rejects in time, and refunds at most once", async () => {
     const limiter = await start();
     const decision = await limiter.consume("u", { cost: 4 });
     redis.lose();
@@ -100,7 +103,7 @@ describe("a refund", () => {
 describe("a settle", () => {
   const AWAY = { overflow: 0, degraded: true };
 
-  test("of a local decision is settled locally, once", async () => {
+  test("a settle of a local decision is made locally, once", async () => {
     const limiter = await start();
     redis.lose();
     const first = await limiter.consume("u", { cost: 3 });
@@ -113,7 +116,7 @@ describe("a settle", () => {
     expect(denied.limits[0]).toMatchObject({ overdrawn: 3 });
   });
 
-  test.each([1, 7])("at %i that is not sent can be asked for again", async (units) => {
+  test.each([1, 7])("a settle at %i that was not sent can be repeated", async (units) => {
     const limiter = await start();
     const decision = await limiter.consume("u", { cost: 4 });
     redis.lose();
@@ -131,7 +134,7 @@ describe("a settle", () => {
   });
 
   test.each([1, 7])(
-    "at %i that is not answered in time says so, and is done at most once",
+    "a settle at %i that is not answered in time is degraded, and happens at most once",
     async (units) => {
       const limiter = await start();
       const decision = await limiter.consume("u", { cost: 4 });
@@ -148,7 +151,7 @@ describe("a settle", () => {
 });
 
 describe("a charge", () => {
-  test("counts in this process, in time, and says that the store did not get it", async () => {
+  test("a charge without the store counts in this process, in time, and is degraded", async () => {
     const limiter = await start();
     redis.lose();
     await limiter.consume("v");
@@ -165,7 +168,7 @@ describe("a charge", () => {
 });
 
 describe("a reset", () => {
-  test("is refused in time, and can be asked for again", async () => {
+  test("a reset without the store rejects in time, and can be repeated", async () => {
     const limiter = await start();
     await limiter.consume("u", { cost: 10 });
     redis.lose();
@@ -176,7 +179,7 @@ describe("a reset", () => {
     expect(await limiter.peek("u")).toMatchObject({ source: "store", remaining: 9 });
   });
 
-  test("forgets what was counted locally, though the store cannot be told", async () => {
+  test("a reset without the store forgets local usage", async () => {
     const limiter = await start();
     redis.lose();
     await limiter.consume("u", { cost: 10 });
@@ -187,7 +190,7 @@ describe("a reset", () => {
 });
 
 describe("a peek", () => {
-  test("charges nothing, neither here nor there", async () => {
+  test("a peek without the store charges nothing, locally or in Redis", async () => {
     const limiter = await start();
     redis.lose();
     for (let i = 0; i < 5; i += 1) {
@@ -205,7 +208,7 @@ describe("a peek", () => {
 });
 
 describe("a wait", () => {
-  test("goes on over an outage: admitted locally while it lasts, by the store after it", async () => {
+  test("a wait continues through an outage: admitted locally during it, and by the store after it", async () => {
     const limiter = await start({ limits: gcra({ limit: 1, window: 200 }) });
     const sources: string[] = [];
     const wait = async (): Promise<Decision> => {
@@ -221,7 +224,7 @@ describe("a wait", () => {
     expect(sources).toEqual(["store", "local", "local", "local", "store", "store"]);
   });
 
-  test("over onUnavailable deny is admitted once the store answers again", async () => {
+  test('with onUnavailable "deny", a wait is admitted once the store answers again', async () => {
     const limiter = await start({ onUnavailable: "deny" });
     redis.lose();
     expect(await limiter.consume("v")).toMatchObject({ allowed: false, source: "deny" });
@@ -230,7 +233,7 @@ describe("a wait", () => {
     expect(await waiting).toMatchObject({ allowed: true, source: "store", degraded: false });
   });
 
-  test("and ends at its timeout, where the store stays away", async () => {
+  test('with onUnavailable "deny", a wait times out if the store stays unavailable', async () => {
     const limiter = await start({ onUnavailable: "deny" });
     redis.lose();
     await expect(limiter.wait("u", { timeout: 300 })).rejects.toMatchObject({

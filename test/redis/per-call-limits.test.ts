@@ -5,7 +5,7 @@ import { expect, inject, test } from "vitest";
 import { uniquePrefix } from "../http/support/redis-client.ts";
 import { STORE_ALONE } from "./store-alone.ts";
 
-test("eight processes under rolling numbers admit no more than the largest of them", async () => {
+test("eight processes with changing per-call limits admit no more than the largest limit", async () => {
   const per = (limit: number) => slidingLog({ limit, window: "366d" });
   const prefix = uniquePrefix();
   const clients = await Promise.all(

@@ -39,7 +39,7 @@ afterEach(async () => {
 
 const libraries = ["ioredis 6", "ioredis 5", "node-redis 6", "node-redis 5"] as const;
 
-describe.each(libraries)("while slots move, through %s", (library) => {
+describe.each(libraries)("while hash slots move, through %s", (library) => {
   async function connection(): Promise<Connection> {
     const connected = await connectCluster[library](cluster.addresses);
     open.push(connected);
@@ -51,7 +51,7 @@ describe.each(libraries)("while slots move, through %s", (library) => {
     return limiter;
   }
 
-  test("a decision follows MOVED to the slot's new node", async () => {
+  test("a decision follows MOVED to the hash slot's new node", async () => {
     const { client } = await connection();
     const store = redisStore(client);
     const limits = [fixedWindow({ limit: 5, window })];
@@ -66,7 +66,7 @@ describe.each(libraries)("while slots move, through %s", (library) => {
     expect((await limiter.consume(subject)).remaining).toBe(2);
   });
 
-  test("a decision follows ASK while a slot is on its way", async () => {
+  test("a decision follows ASK while a hash slot is being moved", async () => {
     const { client } = await connection();
     const store = redisStore(client);
     const limits = [fixedWindow({ limit: 5, window })];
@@ -86,7 +86,7 @@ describe.each(libraries)("while slots move, through %s", (library) => {
     expect(await fresh.consume(subject)).toMatchObject({ source: "store", remaining: 3 });
   });
 
-  test("decisions that go together are taken one by one where their keys are on both sides", async () => {
+  test("batched decisions are made one by one if their keys are on both nodes", async () => {
     const { client } = await connection();
     const store = redisStore(client);
     const limits = [fixedWindow({ limit: 5, window })];
@@ -110,7 +110,7 @@ describe.each(libraries)("while slots move, through %s", (library) => {
     ]);
   });
 
-  test("a decision whose keys are on both sides waits until they have come together", async () => {
+  test("a decision whose keys are on both nodes waits until they are on one", async () => {
     const { client } = await connection();
     const store = redisStore(client);
     const limits = [slidingLog({ limit: 5, window })];
@@ -135,7 +135,7 @@ describe.each(libraries)("while slots move, through %s", (library) => {
     expect(await limiter.consume(subject)).toMatchObject({ source: "store", remaining: 2 });
   });
 
-  test("a decision whose keys stay on both sides is answered in time, and by the store again afterwards", async () => {
+  test("a decision whose keys stay on both nodes is answered in time, and by the store again afterwards", async () => {
     const { client } = await connection();
     const store = redisStore(client);
     const limits = [slidingLog({ limit: 5, window })];
@@ -164,7 +164,7 @@ describe.each(libraries)("while slots move, through %s", (library) => {
     { name: "tight", limit: 60 },
     { name: "wide", limit: 50_000 },
   ])(
-    "a slot that moves under load costs no error, no degraded decision and no unit of a $name limit",
+    "a hash slot that moves under load causes no error, no degraded decision and no lost unit of a $name limit",
     async ({ name, limit }) => {
       const limits = [
         slidingLog({ limit, window, name: "log" }),
@@ -215,7 +215,7 @@ describe.each(libraries)("while slots move, through %s", (library) => {
     },
   );
 
-  test("a slot that is torn degrades its own subjects only", async () => {
+  test("a hash slot left half moved degrades only its own subjects", async () => {
     const { client } = await connection();
     const limits = [slidingLog({ limit: 50_000, window })];
     const store = redisStore(client);

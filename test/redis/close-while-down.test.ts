@@ -12,7 +12,7 @@ import { startRedis } from "../support/redis-process.ts";
 /** Probes that fail at once are at most half a second apart: time for two of them. */
 const SOME_PROBES_MS = 1_200;
 
-const script = fileURLToPath(new URL("stranded.mjs", import.meta.url));
+const script = fileURLToPath(new URL("ending-process.mjs", import.meta.url));
 const limits = gcra({ limit: 5, window: "1h" });
 
 let server: RedisProcess;
@@ -57,7 +57,7 @@ async function callsAtRest(calls: () => number): Promise<number> {
   return calls() - before;
 }
 
-test("a limiter that is open tries its store while it is away, and one that is closed does not", async () => {
+test("an open limiter probes its unavailable store, and a closed one does not", async () => {
   const { store, calls } = await countCalls();
   const limiter = createLimiter({ name: "open", limits, store });
   await limiter.consume("u");
@@ -71,7 +71,7 @@ test("a limiter that is open tries its store while it is away, and one that is c
   expect(await callsAtRest(calls)).toBe(0);
 });
 
-test("what is under way when a limiter is closed is answered in time, and the store is not tried after it", async () => {
+test("calls in flight when a limiter closes are answered in time, and the store is not probed afterwards", async () => {
   const { store, calls } = await countCalls();
   const limiter = createLimiter({ name: "under way", limits, store });
   await limiter.consume("u");
@@ -82,7 +82,7 @@ test("what is under way when a limiter is closed is answered in time, and the st
   expect(await callsAtRest(calls)).toBe(0);
 });
 
-test("a process that has closed its limiter and its client in an outage ends by itself", async () => {
+test("a process that closed its limiter and its client during an outage ends by itself", async () => {
   const child = fork(script, [server.socket], { silent: true, execArgv: [] });
   let stderr = "";
   child.stderr?.setEncoding("utf8").on("data", (chunk: string) => {

@@ -68,7 +68,7 @@ const isMisconfigured = (degraded: DegradedDecision | undefined): boolean =>
   degraded?.reason.code === "HEADGATE_STORE_MISCONFIGURED";
 
 test.each(["ioredis 6", "node-redis 6"] as const)(
-  "a server that comes back without a right is told to be so while it is down, and is asked once it has it: %s",
+  "a server that comes back without a permission is reported as misconfigured while it is down, and used once it has the permission: %s",
   async (library) => {
     const warnings = watchWarnings();
     const codes = (): string[] => warnings.map(({ code }) => code);
@@ -99,7 +99,7 @@ test.each(["ioredis 6", "node-redis 6"] as const)(
   },
 );
 
-test("no reason holds a password, nor the command of which it was an argument", async () => {
+test("no error contains a password or the command that it was an argument of", async () => {
   watchWarnings();
   const { server, admin } = await startServer();
   await admin.ask("CONFIG", "SET", "requirepass", OLD_PASSWORD);

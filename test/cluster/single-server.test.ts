@@ -73,7 +73,7 @@ function limiterOn(client: RedisClient, limits: Limit | Limit[], name = "api"): 
 }
 
 describe.each(["ioredis 6", "node-redis 6"] as const)(
-  "a server with all slots, through a plain client of %s",
+  "a server with all hash slots, through a non-cluster client of %s",
   (library) => {
     /** A client that has not asked anything yet. */
     async function connectNew(): Promise<RedisClient> {
@@ -82,7 +82,7 @@ describe.each(["ioredis 6", "node-redis 6"] as const)(
       return client;
     }
 
-    test("takes a hundred decisions at once: none is local because another's key is in another slot", async () => {
+    test("of a hundred concurrent decisions none is degraded because of another's hash slot", async () => {
       const limiter = limiterOn(await connectNew(), slidingLog({ limit: 3, window }));
       const subjects = names(MANY / 5).flatMap((subject) => Array<string>(5).fill(subject));
       const decisions = await Promise.all(subjects.map((subject) => limiter.consume(subject)));
@@ -93,7 +93,7 @@ describe.each(["ioredis 6", "node-redis 6"] as const)(
       }
     });
 
-    test("refuses no script of that client again, whichever store asks", async () => {
+    test("after one CROSSSLOT no further script of the client is rejected, in any store", async () => {
       const client = await connectNew();
       const one = limiterOn(client, gcra({ limit: 9, window }));
       await Promise.all(names(MANY).map((subject) => one.consume(subject)));
@@ -107,7 +107,7 @@ describe.each(["ioredis 6", "node-redis 6"] as const)(
       expect(await refused()).toBe(0);
     });
 
-    test("takes the keys of one slot in one script", async () => {
+    test("keys of one hash slot share a script", async () => {
       const store = redisStore(await connectNew());
       const limiters = names(5, "limiter").map((name) =>
         createLimiter({ ...STORE_ALONE, name, limits: gcra({ limit: 9, window }), store }),
@@ -127,7 +127,7 @@ describe.each(["ioredis 6", "node-redis 6"] as const)(
     ];
     const who = { tenant: "acme", user: "ada" };
 
-    test("decides the first decision over two slots, and does not degrade it", async () => {
+    test("the first decision across two hash slots is not degraded", async () => {
       const limiter = limiterOn(await connectNew(), limits);
       const first = await limiter.consume(who);
       expect(first).toMatchObject({ allowed: true, source: "store", degraded: false });
@@ -139,7 +139,7 @@ describe.each(["ioredis 6", "node-redis 6"] as const)(
       expect(await refused()).toBe(1);
     });
 
-    test("takes a hundred first decisions over two slots at once", async () => {
+    test("a hundred concurrent first decisions across two hash slots are not degraded", async () => {
       const plenty = [
         fixedWindow({ limit: 2 * MANY, window, per: "tenant" }),
         fixedWindow({ limit: 2, window, per: "user" }),
@@ -154,7 +154,7 @@ describe.each(["ioredis 6", "node-redis 6"] as const)(
       expect(look.limits.map(({ remaining }) => remaining)).toEqual([MANY - 1, 0]);
     });
 
-    test("resets a subject in two slots though nothing was asked before", async () => {
+    test("a reset across two hash slots works as the first call", async () => {
       const before = limiterOn(await connectNew(), limits);
       await before.consume(who, { cost: 2 });
       const limiter = limiterOn(await connectNew(), limits);
@@ -163,7 +163,7 @@ describe.each(["ioredis 6", "node-redis 6"] as const)(
       expect((await limiter.peek(who)).limits.map(({ remaining }) => remaining)).toEqual([1, 8]);
     });
 
-    test("gives back what was charged in two slots, once", async () => {
+    test("a decision across two hash slots is refunded once", async () => {
       const limiter = limiterOn(await connectNew(), limits);
       const decision = await limiter.consume(who);
       expect(await limiter.refund(decision)).toBe(true);
@@ -171,7 +171,7 @@ describe.each(["ioredis 6", "node-redis 6"] as const)(
       expect((await limiter.peek(who)).limits.map(({ remaining }) => remaining)).toEqual([1, 8]);
     });
 
-    test("refunds many subjects at once though only one was asked at a time before", async () => {
+    test("many concurrent refunds work after single decisions", async () => {
       const limiter = limiterOn(await connectNew(), gcra({ limit: 9, window }));
       const decisions: Decision[] = [];
       for (const subject of names(20)) decisions.push(await limiter.consume(subject));
@@ -181,7 +181,7 @@ describe.each(["ioredis 6", "node-redis 6"] as const)(
       for (const subject of names(20)) expect((await limiter.peek(subject)).remaining).toBe(8);
     });
 
-    test("gives back to the store what was leased of many subjects", async () => {
+    test("leases of many subjects are returned to the store", async () => {
       const client = await connectNew();
       const options = {
         ...STORE_ALONE,
@@ -208,7 +208,7 @@ describe.each(["ioredis 6", "node-redis 6"] as const)(
       }
     });
 
-    test("shares the targets of a breaker, none of which is degraded", async () => {
+    test("the targets of a breaker are shared, and none is degraded", async () => {
       const breaker = createBreaker({
         name: "spread",
         store: redisStore(await connectNew()),
@@ -229,7 +229,7 @@ describe.each(["ioredis 6", "node-redis 6"] as const)(
   },
 );
 
-test("a key prefix of ioredis that holds a hash tag puts all keys in one slot, where they share scripts", async () => {
+test("an ioredis key prefix with a hash tag puts all keys in one hash slot, where they share scripts", async () => {
   const client = new Redis(node.process.socket, { keyPrefix: "{app}:" });
   onTestFinished(() => client.disconnect());
   const limiter = limiterOn(client, [
@@ -243,7 +243,7 @@ test("a key prefix of ioredis that holds a hash tag puts all keys in one slot, w
   expect(await refused()).toBe(0);
 });
 
-test("a server that went away is found to be back by probes in several slots", async () => {
+test("probes in several hash slots find that a server is back", async () => {
   const client = new Redis(node.process.socket, { retryStrategy: () => 20 });
   client.on("error", () => {});
   onTestFinished(() => client.disconnect());
