@@ -23,7 +23,10 @@ import {
  * @param {import("@headgate/core/http").GuardOptions<Context> & { onDenied?: OnDenied | "error" }} options
  */
 export function rateLimit(options) {
-  const guard = createHttpGuard("rateLimit", options, { count: true, onDenied: true });
+  const guard = createHttpGuard("rateLimit", options, {
+    passesResponse: true,
+    callsOnDenied: true,
+  });
   const { onDenied } = options;
 
   /**
@@ -33,7 +36,7 @@ export function rateLimit(options) {
   async function limit(ctx, next) {
     const verdict = await guard.check(ctx, clientOf(ctx.ip, ctx.req), ctx.res);
     if (verdict.kind === "pass") return next();
-    if (verdict.kind === "left" || ctx.headerSent) return;
+    if (verdict.kind === "disconnected" || ctx.headerSent) return;
     setHeaders(ctx.res, verdict.headers);
     if (verdict.kind === "allowed") return next();
     const { status, contentType, body } = verdict.rejection;

@@ -11,7 +11,7 @@ import { clientOf, createHttpGuard, sendRejection, setHeaders } from "@headgate/
  * @param {import("@headgate/core/http").GuardOptions<IncomingMessage>} options
  */
 export function rateLimit(options) {
-  const guard = createHttpGuard("rateLimit", options, { count: true });
+  const guard = createHttpGuard("rateLimit", options, { passesResponse: true });
 
   /**
    * @param {IncomingMessage} req
@@ -21,7 +21,7 @@ export function rateLimit(options) {
     const client = clientOf(req.socket.remoteAddress, req);
     const verdict = await guard.check(req, client, res);
     if (verdict.kind === "pass") return true;
-    if (verdict.kind === "left" || res.headersSent) return false;
+    if (verdict.kind === "disconnected" || res.headersSent) return false;
     setHeaders(res, verdict.headers);
     if (verdict.kind === "allowed") return true;
     sendRejection(res, verdict.rejection);

@@ -28,7 +28,7 @@ export function rateLimit(options, addressOf = () => undefined) {
       const client = { address: addressOf(request), peer: undefined, isDisconnected };
       const verdict = await guard.check(request, client);
       if (verdict.kind === "pass") return handler(request, ...rest);
-      if (verdict.kind === "left") return new Response(null);
+      if (verdict.kind === "disconnected") return new Response(null);
       headersOf.set(request, verdict.headers);
       if (verdict.kind === "allowed") return withHeaders(request, await handler(request, ...rest));
       const { status, contentType, body } = verdict.rejection;

@@ -39,7 +39,7 @@ export function throttleAuthentication(options = {}) {
   async function throttle(ctx, next) {
     const verdict = await guard.check(ctx, clientOf(ctx.ip, ctx.req));
     if (verdict.kind === "pass") return next();
-    if (verdict.kind === "left" || ctx.headerSent) return;
+    if (verdict.kind === "disconnected" || ctx.headerSent) return;
     setHeaders(ctx.res, verdict.headers);
     if (verdict.kind === "allowed") return next();
     if (verdict.kind === "refused") return sendRejection(ctx.res, verdict.rejection);

@@ -81,7 +81,7 @@ export function rateLimit<
 export function rateLimit(
   options: RateLimitOptions<string> | TieredRateLimitOptions<string>,
 ): RateLimit | TieredRateLimit {
-  const adapter = { name: "express", warn, routeOf, onDenied: true, count: true };
+  const adapter = { name: "express", warn, routeOf, callsOnDenied: true, passesResponse: true };
   const guard = createAdapterGuard<Request>(OWNER, options, adapter);
   const { check, limiter: only, tiers, decisionOf, resetClient, ready, close } = guard;
   const { onDenied, store, limiter } = options;
@@ -106,7 +106,7 @@ export function rateLimit(
 
   /** Applies a verdict to the response, and returns whether the request continues. Throws or rejects with an error for the error handler. */
   function respond(verdict: Verdict, req: Request, res: Response): boolean | Promise<boolean> {
-    if (verdict.kind === "left") return false;
+    if (verdict.kind === "disconnected") return false;
     if (verdict.kind === "pass") return !res.writableEnded;
     if (verdict.kind !== "allowed" && res.headersSent) return endResponse(res);
     const owner = decoratedPrototypes.get(Object.getPrototypeOf(req));

@@ -8,8 +8,8 @@ const fields = new Map<string, string>();
 /** Sets headers on a reply, or removes them. */
 export function setHeaders(reply: FastifyReply, headers: readonly Header[]): void {
   for (const header of headers) {
-    const [name, plain, added] = header;
-    const value = added === undefined ? plain : resolveHeaderValue(header, reply.getHeader(name));
+    const [name, plain, mode] = header;
+    const value = mode === undefined ? plain : resolveHeaderValue(header, reply.getHeader(name));
     let field = fields.get(name);
     if (field === undefined) {
       field = name.toLowerCase();

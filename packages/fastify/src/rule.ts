@@ -166,7 +166,7 @@ function createRule(
     request: FastifyRequest,
     reply: FastifyReply,
   ): Awaitable<boolean> {
-    if (verdict.kind === "left") {
+    if (verdict.kind === "disconnected") {
       reply.hijack();
       return false;
     }

@@ -15,9 +15,9 @@ type Denied = Verdict & { readonly kind: "denied" };
 
 /** Sets headers on the response, even if it is created later, or removes them. */
 export function setHeaders({ res: { headers } }: Context, changed: readonly Header[]): void {
-  for (const [name, value, added] of changed) {
+  for (const [name, value, mode] of changed) {
     if (value === undefined) headers.delete(name);
-    else if (added) headers.append(name, value);
+    else if (mode) headers.append(name, value);
     else headers.set(name, value);
   }
 }
@@ -78,7 +78,7 @@ export async function handleDenial(
     isOver = true;
     recordOutcome?.(false);
   };
-  watchResponse(response, { onSent: end, onLeft: end });
+  watchResponse(response, { onSent: end, onDisconnected: end });
   let result: unknown;
   try {
     result = await onDenied(c, decision);

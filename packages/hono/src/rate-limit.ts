@@ -78,7 +78,7 @@ export interface TieredRateLimit extends MiddlewareHandler, Omit<RateLimit, "lim
 
 const OWNER = "rateLimit";
 
-const ADAPTER = { name: "hono", warn, routeOf, onDenied: true, count: true } as const;
+const ADAPTER = { name: "hono", warn, routeOf, callsOnDenied: true, passesResponse: true } as const;
 
 /**
  * Creates middleware that limits its requests: `app.use(rateLimit({ limits: gcra({ limit: 100, window: "1m" }) }))`.
@@ -117,7 +117,8 @@ export function rateLimit(
     const { client, response, created } = readConnection(c, needsEnd, getConnInfo);
     const verdict = await decide(c as HonoRequest, client, response);
     // Something else may have responded meanwhile, for example on a timeout.
-    if (verdict.kind === "left" || c.finalized || response?.headersSent) return c.body(null);
+    if (verdict.kind === "disconnected" || c.finalized || response?.headersSent)
+      return c.body(null);
     const answer = await respond(c, verdict, response);
     if (answer !== undefined) return answer;
     if (created === undefined) await next();
@@ -139,7 +140,7 @@ export function rateLimit(
     verdict: Verdict,
     response: object | undefined,
   ): Promise<Response | undefined> {
-    if (verdict.kind === "pass" || verdict.kind === "left") return undefined;
+    if (verdict.kind === "pass" || verdict.kind === "disconnected") return undefined;
     if (verdict.kind !== "refused") c.set("rateLimit", verdict.decision);
     if (verdict.kind === "denied" && typeof onDenied === "function") {
       return handleDenial(onDenied, c, response as object, verdict);

@@ -11,7 +11,13 @@ import { callOnDenied } from "./on-denied.ts";
 import { exceptionFor } from "./rate-limit-exception.ts";
 import { nodeOf, setDenialHeaders, setReplyHeaders } from "./reply.ts";
 
-const ADAPTER = { name: "nestjs", warn, routeOf, onDenied: true, count: true } as const;
+const ADAPTER = {
+  name: "nestjs",
+  warn,
+  routeOf,
+  callsOnDenied: true,
+  passesResponse: true,
+} as const;
 
 /** For a request that has a response or needs none: Nest itself would respond if its guard returned false. */
 function neverResolve(): Promise<boolean> {
@@ -55,14 +61,14 @@ export class ContextGuard {
     }
     if (verdict.kind === "pass") return true;
     // Something else may have responded meanwhile, for example on a timeout.
-    if (verdict.kind === "left" || isAnswered(limited)) return neverResolve();
+    if (verdict.kind === "disconnected" || isAnswered(limited)) return neverResolve();
     return this.#respond(context, limited, verdict);
   }
 
   async #respond(
     context: ExecutionContext,
     limited: LimitedContext,
-    verdict: Exclude<Verdict, { readonly kind: "pass" | "left" }>,
+    verdict: Exclude<Verdict, { readonly kind: "pass" | "disconnected" }>,
   ): Promise<boolean> {
     const { reply, request } = limited;
     if (verdict.kind !== "refused") request.rateLimit = verdict.decision;

@@ -23,7 +23,7 @@ test.each([true, false])(
     const guard = createHttpGuard<IncomingMessage>(
       "upgrade",
       { limiter, key: () => "everybody" },
-      { count: true },
+      { passesResponse: true },
     );
     const verdicts: Verdict[] = [];
     const server = createServer();

@@ -108,7 +108,7 @@ export class DeniedResponse {
       this.#isClosed = true;
       onClose();
     };
-    watchResponse(response, { onSent: close, onLeft: close });
+    watchResponse(response, { onSent: close, onDisconnected: close });
     response.on("unpipe", (source) => this.#unpipeListeners.get(source)?.());
   }
 

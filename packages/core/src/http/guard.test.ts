@@ -228,7 +228,7 @@ describe("verdicts", () => {
   test("a verdict is disconnected if the client and its address are gone", async () => {
     const guard = guardOf({ limits });
     const gone = { ...request(), ip: undefined };
-    expect(await guard.check(gone, clientAt(undefined, true))).toEqual({ kind: "left" });
+    expect(await guard.check(gone, clientAt(undefined, true))).toEqual({ kind: "disconnected" });
   });
 
   test("a request of a disconnected client is decided if its address is known", async () => {
@@ -460,7 +460,7 @@ describe("errors of a guard", () => {
   );
 
   test('check rejects with the store\'s error if onUnavailable is "throw"', async () => {
-    const store = { ...memoryStore(), runNow: undefined, run: async () => Promise.reject(wrong) };
+    const store = { ...memoryStore(), runSync: undefined, run: async () => Promise.reject(wrong) };
     const guard = guardOf({ name: "a", limits, store });
     await expect(guard.check(request(), client)).rejects.toBe(wrong);
   });

@@ -37,7 +37,7 @@ describe("createHttpGuard", () => {
     const denied = await guard.check(request(), client);
     expect(denied).toMatchObject({ kind: "denied", rejection: { status: 429 } });
     // Nobody is going to call it.
-    expect(denied).not.toHaveProperty("conclude");
+    expect(denied).not.toHaveProperty("recordOutcome");
   });
 
   test("a request and the objects that wrap it are counted once", async () => {
@@ -163,7 +163,7 @@ describe("mistakes of an adapter", () => {
 
   test("an adapter gets an error for an unknown property", () => {
     expect(() => createHttpGuard("limited", { limits }, { routeof: () => "" } as object)).toThrow(
-      'limited: adapter: unknown option "routeof"; it takes name, routeOf, warn, onDenied, count',
+      'limited: adapter: unknown option "routeof"; it takes name, routeOf, warn, callsOnDenied, passesResponse',
     );
   });
 
@@ -186,7 +186,7 @@ describe("options that need support of the adapter", () => {
     expect(() => createHttpGuard("rateLimit", options)).toThrow(
       `rateLimit: this adapter does not have the option ${option}; `,
     );
-    createHttpGuard("rateLimit", options, { onDenied: true, count: true });
+    createHttpGuard("rateLimit", options, { callsOnDenied: true, passesResponse: true });
   });
 
   test("an option that is off needs no support of the adapter", () => {
@@ -204,7 +204,7 @@ describe("slots", () => {
   });
 
   test("slots are held until the response passed to check has ended", async () => {
-    const guard = createHttpGuard("rateLimit", { limits: two }, { count: true });
+    const guard = createHttpGuard("rateLimit", { limits: two }, { passesResponse: true });
     const free = async () => (await guard.limiter?.peek("203.0.113.7", { cost: 0 }))?.remaining;
     const response = new ServerResponse(new IncomingMessage(new Socket()));
     await guard.check(request(), client, response);
@@ -224,7 +224,7 @@ describe("wait", () => {
     createHttpGuard(
       "rateLimit",
       { limiter: createLimiter({ limits: fixedWindow({ limit: 1, window: "1h" }) }), wait: "10m" },
-      { count: true },
+      { passesResponse: true },
     );
   const makeResponse = () => new ServerResponse(new IncomingMessage(new Socket()));
 
@@ -248,7 +248,7 @@ describe("wait", () => {
     const checked = guard.check(request(), client, response);
     await new Promise((resolve) => setImmediate(resolve));
     leave({ response, socket });
-    expect(await checked).toEqual({ kind: "left" });
+    expect(await checked).toEqual({ kind: "disconnected" });
     expect([socket.listenerCount("close"), response.listenerCount("close")]).toEqual([0, 0]);
     await guard.close();
   });
@@ -264,7 +264,11 @@ describe("wait", () => {
 describe("count", () => {
   /** Remaining units after one answer with a status. */
   async function remainingAfter(status: number): Promise<number | undefined> {
-    const guard = createHttpGuard("rateLimit", { limits, count: "failed" }, { count: true });
+    const guard = createHttpGuard(
+      "rateLimit",
+      { limits, count: "failed" },
+      { passesResponse: true },
+    );
     const response = new ServerResponse(new IncomingMessage(new Socket()));
     await guard.check(request(), client, response);
     response.assignSocket(new PassThrough() as unknown as Socket);
@@ -284,14 +288,18 @@ describe("count", () => {
     ["a response of the Fetch API", new Response()],
     ["Node's request", new IncomingMessage(new Socket())],
   ])("count is an error if check gets %s", async (_, response) => {
-    const guard = createHttpGuard("rateLimit", { limits, count: "failed" }, { count: true });
+    const guard = createHttpGuard(
+      "rateLimit",
+      { limits, count: "failed" },
+      { passesResponse: true },
+    );
     await expect(guard.check(request(), client, response)).rejects.toMatchObject({
       code: "HEADGATE_INVALID_OPTION",
       message: expect.stringMatching(
         /^rateLimit: for count, wait and concurrency .* Node's response/,
       ),
     });
-    const limited = createHttpGuard("rateLimit", { limits }, { count: true });
+    const limited = createHttpGuard("rateLimit", { limits }, { passesResponse: true });
     expect(await limited.check(request(), client, response)).toMatchObject({ kind: "allowed" });
   });
 });

@@ -48,9 +48,9 @@ export interface HttpAdapter<Request> {
   /** Warns the operator. Default: a process warning, once for each code. */
   readonly warn?: Warn | undefined;
   /** Whether the adapter calls `onDenied`, and then `recordOutcome` of the verdict. Default false: the option is rejected. */
-  readonly onDenied?: boolean | undefined;
+  readonly callsOnDenied?: boolean | undefined;
   /** Whether the adapter passes each response to `check`. Default false: `count`, `wait` and `concurrency` limits are rejected. */
-  readonly count?: boolean | undefined;
+  readonly passesResponse?: boolean | undefined;
 }
 
 /**
@@ -112,7 +112,8 @@ export function createAdapterGuard<Request extends HttpRequest>(
   const limiters = createGuardLimiters(owner, settings);
   const guard = createGuard(owner, limiters, settings, { name, warn, routeOf, ...parts });
   // `count` and `wait` have been rejected, so the response is needed for slots, or to settle confirmed charges.
-  if (guard.needsResponse && adapter.count !== true) throw unwatchedResponseError(owner, limiters);
+  if (guard.needsResponse && adapter.passesResponse !== true)
+    throw unwatchedResponseError(owner, limiters);
   const withResponse: Guard<Request>["check"] = (request, client, response) =>
     isNodeResponse(response)
       ? guard.check(request, client, response)
@@ -162,7 +163,13 @@ function invalidResponseError(owner: string, response: unknown): HeadgateError {
 }
 
 /** The options with which an adapter describes its framework. */
-const ADAPTER_OPTIONS: readonly string[] = ["name", "routeOf", "warn", "onDenied", "count"];
+const ADAPTER_OPTIONS: readonly string[] = [
+  "name",
+  "routeOf",
+  "warn",
+  "callsOnDenied",
+  "passesResponse",
+];
 
 function requireAdapterName(owner: string, name: unknown): void {
   if (typeof name === "string" && name !== "" && name.length <= 64) return;
@@ -178,10 +185,10 @@ function rejectUnsupportedOptions(
   const reject = (option: string, instead: string): never => {
     throw invalidOption(`${owner}: this adapter does not have the option ${option}; ${instead}`);
   };
-  if (onDenied !== undefined && adapter.onDenied !== true) {
+  if (onDenied !== undefined && adapter.callsOnDenied !== true) {
     reject("onDenied", "let the framework respond to denied requests");
   }
-  if (adapter.count === true) return;
+  if (adapter.passesResponse === true) return;
   if (count !== undefined) {
     reject(
       "count",

@@ -166,7 +166,7 @@ describe("lists and requests without an address", () => {
           code: "HEADGATE_NO_ADDRESS",
           message: expect.stringMatching(/^limit: .*trust.*function/),
         });
-        expect(await find(lists, clientAt(address, true))).toBe("left");
+        expect(await find(lists, clientAt(address, true))).toBe("disconnected");
       }
     },
   );
@@ -175,7 +175,7 @@ describe("lists and requests without an address", () => {
     const allowList = vi.fn(() => true);
     expect(await find({ allowList }, clientAt(""))).toBe("pass");
     expect(allowList).toHaveBeenCalledExactlyOnceWith({}, undefined);
-    expect(await find({ allowList }, clientAt(undefined, true))).toBe("left");
+    expect(await find({ allowList }, clientAt(undefined, true))).toBe("disconnected");
   });
 });
 

@@ -19,10 +19,10 @@ test("setHeaders sets and removes headers of a response", () => {
 
 test("setHeaders appends to a header that the response has", () => {
   const res = response();
-  for (const ms of [1, 2]) setHeaders(res, [["Server-Timing", `headgate;dur=${ms}`, "added"]]);
+  for (const ms of [1, 2]) setHeaders(res, [["Server-Timing", `headgate;dur=${ms}`, "append"]]);
   expect(res.getHeader("Server-Timing")).toBe("headgate;dur=1, headgate;dur=2");
   res.setHeader("Server-Timing", ["app;dur=1", "db;dur=2"]);
-  setHeaders(res, [["server-timing", "headgate;dur=3", "added"]]);
+  setHeaders(res, [["server-timing", "headgate;dur=3", "append"]]);
   expect(res.getHeader("Server-Timing")).toMatch(/^app;dur=1, ?db;dur=2, headgate;dur=3$/);
 });
 

@@ -180,7 +180,7 @@ test.each([
   const reported = [{ decision, headers: readHeadersOption(undefined) }];
   const verdict = toVerdict(reported, NOW, 1_234.56);
   expect(verdict.kind).toBe(kind);
-  expect(listOf(verdict)).toContainEqual(["Server-Timing", "headgate;dur=1234.6", "added"]);
+  expect(listOf(verdict)).toContainEqual(["Server-Timing", "headgate;dur=1234.6", "append"]);
   expect(headersOf(toVerdict(reported, NOW))).not.toHaveProperty("Server-Timing");
 });
 

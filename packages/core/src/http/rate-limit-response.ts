@@ -56,7 +56,7 @@ export function toVerdict(
   addStandardHeaders(headers, reported);
   if (waitedMs !== undefined) {
     // `Server-Timing` (W3C), in milliseconds.
-    headers.push(["Server-Timing", `headgate;dur=${waitedMs.toFixed(1)}`, "added"]);
+    headers.push(["Server-Timing", `headgate;dur=${waitedMs.toFixed(1)}`, "append"]);
   }
   if (decision.allowed || binding.passed === true) return { kind: "allowed", decision, headers };
   const retryAfter = binding.headers.retryAfter ? formatRetryAfter(decision) : undefined;
@@ -212,8 +212,8 @@ interface WritableResponse {
 }
 
 /** The value of a header on a response whose current value is `before`. */
-export function resolveHeaderValue([, value, added]: Header, before: unknown): string | undefined {
-  return added === undefined || before === undefined ? value : `${before}, ${value}`;
+export function resolveHeaderValue([, value, mode]: Header, before: unknown): string | undefined {
+  return mode === undefined || before === undefined ? value : `${before}, ${value}`;
 }
 
 /** Sets headers on Node's response, or removes them. */
@@ -222,9 +222,8 @@ export function setHeaders(
   headers: readonly Header[],
 ): void {
   for (const header of headers) {
-    const [name, plain, added] = header;
-    const value =
-      added === undefined ? plain : resolveHeaderValue(header, response.getHeader(name));
+    const [name, plain, mode] = header;
+    const value = mode === undefined ? plain : resolveHeaderValue(header, response.getHeader(name));
     if (value === undefined) response.removeHeader(name);
     else response.setHeader(name, value);
   }

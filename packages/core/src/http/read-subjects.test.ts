@@ -220,7 +220,7 @@ describe("requests without an address", () => {
   test.each(keys)(
     "%s: a request without an address is dropped if the client has disconnected",
     async (_, key) => {
-      expect(await read(readerOf(["default"], key), gone)).toEqual({ kind: "left" });
+      expect(await read(readerOf(["default"], key), gone)).toEqual({ kind: "disconnected" });
     },
   );
 

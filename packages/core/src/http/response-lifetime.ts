@@ -16,7 +16,7 @@ export function holdSlots(slots: SlotHandle, response: object): void {
       // If the store is unavailable, they expire.
       slots.release().catch(() => {});
     },
-    onLeft() {
+    onDisconnected() {
       slots.abandon();
     },
   });
@@ -38,7 +38,7 @@ export function watchDisconnect(
     isOver = true;
     end();
   };
-  const forgetResponse = watchResponse(response, { onEnded: leave, onLeft: leave });
+  const forgetResponse = watchResponse(response, { onEnded: leave, onDisconnected: leave });
   const forgetEnding = addAbortCallback(closing, end);
   const isDisconnected = (): boolean => isOver || client.isDisconnected();
   if (isDisconnected() || closing.aborted) end();
@@ -55,13 +55,13 @@ export function watchDisconnect(
 /** Resolves with the status of a response when it has been ended; with undefined if its client disconnected before. */
 export function waitForStatus(response: object): Promise<number | undefined> {
   return new Promise((resolve) => {
-    watchResponse(response, { onEnded: resolve, onLeft: () => resolve(undefined) });
+    watchResponse(response, { onEnded: resolve, onDisconnected: () => resolve(undefined) });
   });
 }
 
 /** Resolves with whether the whole response was sent, once that is known. */
 export function waitUntilSent(response: object): Promise<boolean> {
   return new Promise((resolve) => {
-    watchResponse(response, { onSent: () => resolve(true), onLeft: () => resolve(false) });
+    watchResponse(response, { onSent: () => resolve(true), onDisconnected: () => resolve(false) });
   });
 }

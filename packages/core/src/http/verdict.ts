@@ -1,7 +1,7 @@
 import type { Decision } from "../common/decision.ts";
 
-/** A header's name and value; undefined removes it. The value of an `added` one is appended to the response's own. */
-export type Header = readonly [name: string, value: string | undefined, added?: "added"];
+/** A header's name and value; undefined removes it. With the mode `"append"` the value is appended to the response's own. */
+export type Header = readonly [name: string, value: string | undefined, mode?: "append"];
 
 /** Which rate limit headers a response carries. */
 export interface HeaderOptions {
@@ -59,7 +59,7 @@ export type Verdict =
   /** No limiter was called: the request continues. */
   | { readonly kind: "pass" }
   /** The client has disconnected, so no response is needed. */
-  | { readonly kind: "left" }
+  | { readonly kind: "disconnected" }
   /** The request continues. `decision` is the binding one of this request so far; the headers are for its response. */
   | { readonly kind: "allowed"; readonly decision: Decision; readonly headers: readonly Header[] }
   | {
@@ -82,4 +82,4 @@ export type Verdict =
 
 export const PASS: Verdict = { kind: "pass" };
 
-export const DISCONNECTED: Verdict = { kind: "left" };
+export const DISCONNECTED: Verdict = { kind: "disconnected" };

@@ -64,7 +64,7 @@ void handlers.check(new Request("http://localhost"), nobody);
 
 /** What an adapter's own function takes. */
 export function rateLimit(options: GuardOptions<IncomingMessage>): HttpGuard<IncomingMessage> {
-  return createHttpGuard("rateLimit", options, { count: true });
+  return createHttpGuard("rateLimit", options, { passesResponse: true });
 }
 
 export async function limit(req: IncomingMessage, res: ServerResponse): Promise<boolean> {
@@ -74,7 +74,7 @@ export async function limit(req: IncomingMessage, res: ServerResponse): Promise<
   const verdict: Verdict = await rateLimit({ limits, count }).check(req, client, res);
   // @ts-expect-error a request that was not decided has no decision
   void verdict.decision;
-  if (verdict.kind === "pass" || verdict.kind === "left") return verdict.kind === "pass";
+  if (verdict.kind === "pass" || verdict.kind === "disconnected") return verdict.kind === "pass";
   setHeaders(res, verdict.headers);
   // @ts-expect-error a request that goes on has no rejection
   void verdict.rejection;

@@ -8,19 +8,19 @@ import { isDisconnected, watchConnection } from "./connection-end.ts";
  */
 
 /**
- * Receives the end of a response. Each method is called at most once, and for each response either `onSent` or `onLeft` is
+ * Receives the end of a response. Each method is called at most once, and for each response either `onSent` or `onDisconnected` is
  * called.
  */
 export interface ResponseListener {
   /**
    * The response has been ended, with this status. Its client may still have to receive it, or may have disconnected: then this
-   * comes after `onLeft`.
+   * comes after `onDisconnected`.
    */
   onEnded?(status: number): void;
   /** The whole response has been handed to the network. */
   onSent?(): void;
   /** The connection or the stream closed before the whole response was sent. */
-  onLeft?(): void;
+  onDisconnected?(): void;
 }
 
 /** The members of Node's response that are used here: of HTTP/1.1, or of HTTP/2's compatibility API, which has a stream. */
@@ -79,7 +79,7 @@ class ResponseWatch {
   readonly #listeners = new Set<ResponseListener>();
   /** The status with which the response was ended. */
   #status: number | undefined;
-  #outcome: "onSent" | "onLeft" | undefined;
+  #outcome: "onSent" | "onDisconnected" | undefined;
   #watchesEnd = false;
   /** Removes our listeners; undefined while there are none. */
   #stop: (() => void) | undefined;
@@ -196,10 +196,10 @@ class ResponseWatch {
   }
 
   #reportDisconnected(): void {
-    this.#report("onLeft");
+    this.#report("onDisconnected");
   }
 
-  #report(how: "onSent" | "onLeft"): void {
+  #report(how: "onSent" | "onDisconnected"): void {
     if (this.#outcome !== undefined) return;
     this.#outcome = how;
     this.#removeListeners();
