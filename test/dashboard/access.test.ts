@@ -16,8 +16,8 @@ const own = useOwnRedis();
 
 const READS = ["session", "overview", "limiter?name=api", "breakers", "control", "log", "redis"];
 
-describe("without authorize", () => {
-  test("nothing is made", async () => {
+describe("a dashboard with invalid options", () => {
+  test("is not created without authorize", async () => {
     const { store } = createFleet(own.client);
     const without = { store } as never;
     const code = { code: "HEADGATE_INVALID_OPTION" };
@@ -30,13 +30,13 @@ describe("without authorize", () => {
 
   test.each<[string, object]>([
     ["a store in memory", { store: memoryStore() }],
-    ["no store", { store: {} }],
-    ["another option", { limiters: [] }],
-    ["a title that is none", { title: "" }],
-    ["a doctor that is none", { doctor: "well" }],
-    ["a path that is none", { path: "limits" }],
-    ["a time that is none", { storeTimeout: "soon" }],
-  ])("and nothing with %s", (_, wrong) => {
+    ["an object that is no store", { store: {} }],
+    ["an unknown option", { limiters: [] }],
+    ["an empty title", { title: "" }],
+    ["a doctor that is no function", { doctor: "well" }],
+    ["a path without a leading slash", { path: "limits" }],
+    ["an invalid storeTimeout", { storeTimeout: "soon" }],
+  ])("is not created with %s", (_, wrong) => {
     const { store } = createFleet(own.client);
     expect(() => dashboard({ store, authorize: () => "read", ...wrong } as never)).toThrow(
       expect.objectContaining({ code: "HEADGATE_INVALID_OPTION" }),
@@ -45,7 +45,7 @@ describe("without authorize", () => {
 });
 
 describe.each(mounts)("authorize in $name", ({ mount }) => {
-  test("is asked for the page and each endpoint; whom it refuses gets 403", async () => {
+  test("is called for the page and for each endpoint; a refused visitor gets 403", async () => {
     const fleet = await createSeenFleet(own.client);
     let asked = 0;
     const authorize = (): Permission => {
@@ -78,11 +78,11 @@ describe.each(mounts)("authorize in $name", ({ mount }) => {
         throw new HeadgateError("HEADGATE_INVALID_OPTION", "database password is 1234");
       },
     ],
-    ["rejects with what cannot be written", () => Promise.reject(Object.create(null))],
-    ["returns what is no permission", () => ({ by: "" }) as never],
+    ["rejects with a value that cannot be formatted", () => Promise.reject(Object.create(null))],
+    ["returns an invalid permission", () => ({ by: "" }) as never],
     ["returns true", () => true as never],
-    ["names an action that is none", () => ({ by: "eve", actions: ["drop" as never] })],
-  ])("that %s gives 500 without details", async (_, authorize) => {
+    ["names an unknown action", () => ({ by: "eve", actions: ["drop" as never] })],
+  ])("gives 500 without details if it %s", async (_, authorize) => {
     const fleet = await createSeenFleet(own.client);
     const page = await mount({ store: fleet.store, authorize });
     for (const path of ["", "api/overview"]) {
@@ -92,33 +92,30 @@ describe.each(mounts)("authorize in $name", ({ mount }) => {
     }
   });
 
-  test.each([false, true])(
-    "may answer the request itself, and throw then: %s",
-    async (throwsThen) => {
-      const fleet = await createSeenFleet(own.client);
-      const authorize = async (_: unknown, response: object): Promise<Permission> => {
-        const raw = "raw" in response ? (response as { raw: object }).raw : response;
-        const { hijack } = response as { hijack?: () => void };
-        hijack?.call(response);
-        (raw as import("node:http").ServerResponse)
-          .writeHead(401, { "www-authenticate": "Basic" })
-          .end("who are you?");
-        if (throwsThen) throw new Error("it has answered");
-        return false;
-      };
-      const page = await mount({ store: fleet.store, authorize });
-      for (const path of ["", "api/overview"]) {
-        const { status, headers, body } = await ask(`${page}${path}`);
-        expect([status, headers["www-authenticate"], body.toString()]).toEqual([
-          401,
-          "Basic",
-          "who are you?",
-        ]);
-      }
-    },
-  );
+  test.each([false, true])("may respond itself, and throws afterwards: %s", async (throwsThen) => {
+    const fleet = await createSeenFleet(own.client);
+    const authorize = async (_: unknown, response: object): Promise<Permission> => {
+      const raw = "raw" in response ? (response as { raw: object }).raw : response;
+      const { hijack } = response as { hijack?: () => void };
+      hijack?.call(response);
+      (raw as import("node:http").ServerResponse)
+        .writeHead(401, { "www-authenticate": "Basic" })
+        .end("who are you?");
+      if (throwsThen) throw new Error("it has answered");
+      return false;
+    };
+    const page = await mount({ store: fleet.store, authorize });
+    for (const path of ["", "api/overview"]) {
+      const { status, headers, body } = await ask(`${page}${path}`);
+      expect([status, headers["www-authenticate"], body.toString()]).toEqual([
+        401,
+        "Basic",
+        "who are you?",
+      ]);
+    }
+  });
 
-  test("sees the framework's request", async () => {
+  test("receives the framework's request", async () => {
     const fleet = await createSeenFleet(own.client);
     const authorize = ({ headers }: { headers: { cookie?: string | undefined } }): Permission =>
       headers.cookie === "sid=1" ? "read" : false;
@@ -128,7 +125,7 @@ describe.each(mounts)("authorize in $name", ({ mount }) => {
   });
 });
 
-test("types: Express's own request may be named, and Fastify's", async () => {
+test("authorize may be typed with the request types of Express and Fastify", async () => {
   const { store } = createFleet(own.client);
   const app = express();
   app.use(

@@ -20,9 +20,9 @@ async function act(page: string, action: object, reason = "a reason") {
   return { preview: preview.json, done: await api(page, "act", { action, reason, token }) };
 }
 
-describe.each(mounts)("in $name", ({ mount }) => {
+describe.each(mounts)("actions in $name", ({ mount }) => {
   test.each([false, true])(
-    "an action is shown, done and logged, with bodies read by the application: %s",
+    "an action is previewed, performed and logged; bodies parsed by the application: %s",
     async (parsesBodies) => {
       const { options, operator: admin, fleet } = await seedDenied(own.client);
       const page = await mount({ ...options, parsesBodies });
@@ -43,7 +43,7 @@ describe.each(mounts)("in $name", ({ mount }) => {
   );
 });
 
-describe("each action", () => {
+describe("an action", () => {
   test.each<[object, RegExp, RegExp]>([
     [{ kind: "block", ...ANN, forMs: 3_600_000 }, /by the limit/, /blocked by hand until/],
     [{ kind: "unblock", ...ANN }, /blocked by the limit/, /not blocked/],
@@ -66,7 +66,7 @@ describe("each action", () => {
       /^203.0.113.0\/24: 403 in every HTTP limiter, until 20/,
     ],
     [{ kind: "removeFromDenyList", network: "203.0.113.9" }, /^not/, /^not on the deny list$/],
-  ])("%j", async (action, before, after) => {
+  ])("%j shows the states before and after", async (action, before, after) => {
     const { page, operator: admin } = await seedDenied(own.client);
     const { preview, done } = await act(page, action);
     expect(preview.before).toMatch(before);
@@ -79,7 +79,7 @@ describe("each action", () => {
     expect((await admin.log()).entries).toMatchObject([{ by: "eve" }]);
   });
 
-  test("an order to a breaker, for a dashboard that has what makes them", async () => {
+  test("a breaker can be ordered open if the dashboard has createBreaker", async () => {
     const {
       page,
       fleet,
@@ -108,7 +108,7 @@ describe("each action", () => {
     expect((await api(plain, "preview", { action })).status).toBe(403);
   });
 
-  test("an order to a breaker is in the log, even if Redis goes away right after it", async () => {
+  test("an order to a breaker is logged even if Redis becomes unavailable right after it", async () => {
     const fleet = createFleet(own.client);
     const breaker = createBreaker({ name: "bank", store: fleet.store });
     onTestFinished(() => breaker.close());
@@ -144,7 +144,7 @@ describe("each action", () => {
     proxy.pass();
   });
 
-  test("an order for a target with a long name is in the log by the name that the breaker gives it", async () => {
+  test("an order for a target with a long name is logged under the shortened name", async () => {
     const { page, fleet, operator: admin } = await seedDenied(own.client, { createBreaker });
     const breaker = createBreaker({ name: "bank", store: fleet.store });
     onTestFinished(() => breaker.close());
@@ -157,7 +157,7 @@ describe("each action", () => {
     expect((await admin.log()).entries).toMatchObject([{ kind: "breaker", subject: { target } }]);
   });
 
-  test("a preview changes nothing", async () => {
+  test("a preview changes nothing in Redis", async () => {
     const { page } = await seedDenied(own.client);
     const dump = async () => (await own.client.keys("*")).sort();
     const before = await dump();
@@ -174,8 +174,8 @@ describe("each action", () => {
   });
 });
 
-describe("an override", () => {
-  test("is for requests with limits of another shape, too, and is refused if it fits neither", async () => {
+describe("an override set in the dashboard", () => {
+  test("also applies to requests with limits of another shape, and is refused if it fits no shape", async () => {
     const fleet = createFleet(own.client);
     const limits = fixedWindow({ limit: 9, window: "1d" });
     await fleet.make("api", THREE_AN_HOUR).consume("ann", { limits });
@@ -195,7 +195,7 @@ describe("an override", () => {
     expect([misfit.status, misfit.json.error.code]).toEqual([400, "HEADGATE_INVALID_OPTION"]);
   });
 
-  test("that fits no policy is refused, and one that some ignore is shown as such", async () => {
+  test("is refused if it fits no policy, and is shown as ignored by the processes whose policy it does not fit", async () => {
     const { page, fleet } = await seedDenied(own.client);
     const setting = (limits: object) => ({
       kind: "setOverride",

@@ -11,7 +11,7 @@ import { mounts } from "./support/mounts.ts";
 
 const own = useOwnRedis();
 
-describe("a request from elsewhere", () => {
+describe("a POST to an endpoint", () => {
   const BODY = JSON.stringify({ subject: "ann", as: "text" });
   const json = { "content-type": "application/json" };
 
@@ -29,7 +29,7 @@ describe("a request from elsewhere", () => {
     ["an Origin of null", { origin: "null" }, 403],
     ["an Origin that is none", { origin: "http://" }, 403],
     ["an Origin of another scheme", { origin: "chrome-extension://OWNHOST" }, 403],
-  ])("%s", async (_, given, status) => {
+  ])("is checked for its origin with %s", async (_, given, status) => {
     const fleet = await createSeenFleet(own.client);
     for (const { mount } of mounts) {
       const page = await mount({
@@ -55,7 +55,7 @@ describe("a request from elsewhere", () => {
   test.each([
     ["our Origin", "OWN", 200],
     ["another Origin", "http://evil.example", 403],
-  ])("over HTTP/2, which has no Host, with %s", async (_, given, status) => {
+  ])("over HTTP/2, which has no Host header, is checked with %s", async (_, given, status) => {
     const fleet = await createSeenFleet(own.client);
     const page = dashboard({
       store: fleet.store,
@@ -78,7 +78,7 @@ describe("a request from elsewhere", () => {
     expect(headers[":status"]).toBe(status);
   });
 
-  test("a GET does nothing, and neither does another method", async () => {
+  test("is refused with 405 if it has another method", async () => {
     const fleet = await createSeenFleet(own.client);
     for (const { mount } of mounts) {
       const page = await mount({
@@ -98,7 +98,7 @@ describe("a request from elsewhere", () => {
     }
   });
 
-  test("a form's content type is refused", async () => {
+  test("is refused if it has the content type of a form", async () => {
     const fleet = await createSeenFleet(own.client);
     for (const { mount } of mounts) {
       const page = await mount({ store: fleet.store, authorize: () => "read" });

@@ -124,7 +124,7 @@ async function addHidden({ fleet, operator: admin }: Awaited<ReturnType<typeof s
   await own.client.lpush(actionLogKey(fleet.store.prefix), "no entry");
 }
 
-test("what is hidden changes no answer, by any name, figure or reason", async () => {
+test("a hidden limiter changes no response to a visitor who may not see it", async () => {
   const seen = await seedSeen();
   const breaker = createBreaker({ name: "api", store: seen.fleet.store });
   onTestFinished(() => breaker.close());

@@ -32,44 +32,47 @@ const TEXTS: readonly string[] = [
 /** A name that is no text of Unicode is not kept in usage as it is. */
 const nameOf = (text: string): string => (text.isWellFormed() ? text : "api");
 
-test.each(TEXTS)("a limiter and a subject of %j come back as they are, as text", async (text) => {
-  const fleet = createFleet(own.client);
-  await consume(fleet.make(nameOf(text), THREE_AN_HOUR), text, 4);
-  await fleet.tell();
-  const admin = createAdmin(fleet.store);
-  const page = await nodeMount.mount({
-    store: fleet.store,
-    authorize: () => ({ by: "eve", actions: "all" }),
-  });
-  const overview = await api(page, "overview");
-  expect(overview.headers["content-type"]).toBe("application/json; charset=utf-8");
-  const [limiter] = overview.json.limiters;
-  expect(limiter).toMatchObject({ name: nameOf(text), totals: { denied: 1 } });
-  const subject = await api(page, "subject", { subject: text, as: "text" });
-  const [found] = subject.json.limiters;
-  expect(found).toMatchObject({ name: nameOf(text), subject: { default: text }, allowed: false });
-  const action = { kind: "block", limiter: nameOf(text), subject: found.subject, forMs: 60_000 };
-  const { token } = (await api(page, "preview", { action })).json;
-  const reason = `${text}!`;
-  expect((await api(page, "act", { action, reason, token })).status).toBe(200);
-  const log = await api(page, "log");
-  expect(log.json.rows).toMatchObject([
-    { limiter: nameOf(text), subject: { default: text }, reason },
-  ]);
-  expect((await api(page, "control")).json.blocks).toMatchObject([
-    { limiter: nameOf(text), reason },
-  ]);
-  const [entry] = (await admin.log()).entries;
-  expect(entry).toMatchObject({ by: "eve", subject: { default: text } });
-  // A URL cannot hold a lone surrogate.
-  if (text.isWellFormed()) {
-    const view = await api(page, `limiter?name=${encodeURIComponent(text)}`);
-    expect(view.json).toMatchObject({ name: nameOf(text), totals: { denied: 1 } });
-  }
-});
+test.each(TEXTS)(
+  "a limiter and a subject named %j are returned unchanged, as JSON",
+  async (text) => {
+    const fleet = createFleet(own.client);
+    await consume(fleet.make(nameOf(text), THREE_AN_HOUR), text, 4);
+    await fleet.tell();
+    const admin = createAdmin(fleet.store);
+    const page = await nodeMount.mount({
+      store: fleet.store,
+      authorize: () => ({ by: "eve", actions: "all" }),
+    });
+    const overview = await api(page, "overview");
+    expect(overview.headers["content-type"]).toBe("application/json; charset=utf-8");
+    const [limiter] = overview.json.limiters;
+    expect(limiter).toMatchObject({ name: nameOf(text), totals: { denied: 1 } });
+    const subject = await api(page, "subject", { subject: text, as: "text" });
+    const [found] = subject.json.limiters;
+    expect(found).toMatchObject({ name: nameOf(text), subject: { default: text }, allowed: false });
+    const action = { kind: "block", limiter: nameOf(text), subject: found.subject, forMs: 60_000 };
+    const { token } = (await api(page, "preview", { action })).json;
+    const reason = `${text}!`;
+    expect((await api(page, "act", { action, reason, token })).status).toBe(200);
+    const log = await api(page, "log");
+    expect(log.json.rows).toMatchObject([
+      { limiter: nameOf(text), subject: { default: text }, reason },
+    ]);
+    expect((await api(page, "control")).json.blocks).toMatchObject([
+      { limiter: nameOf(text), reason },
+    ]);
+    const [entry] = (await admin.log()).entries;
+    expect(entry).toMatchObject({ by: "eve", subject: { default: text } });
+    // A URL cannot hold a lone surrogate.
+    if (text.isWellFormed()) {
+      const view = await api(page, `limiter?name=${encodeURIComponent(text)}`);
+      expect(view.json).toMatchObject({ name: nameOf(text), totals: { denied: 1 } });
+    }
+  },
+);
 
 test.each(["constructor", "toString", "valueOf", "__proto__", "then", "toJSON"])(
-  "a dimension that is called %s is one like others",
+  "a dimension named %s works like any other",
   async (per) => {
     const fleet = createFleet(own.client);
     const limiter = fleet.make("api", fixedWindow({ limit: 3, window: "1h", per }));
@@ -82,7 +85,7 @@ test.each(["constructor", "toString", "valueOf", "__proto__", "then", "toJSON"])
   },
 );
 
-test("a body that is nested without end, or pollutes prototypes, is refused", async () => {
+test("a deeply nested body, or one that pollutes prototypes, is refused", async () => {
   const fleet = createFleet(own.client);
   fleet.make("api", THREE_AN_HOUR);
   await fleet.tell();
@@ -107,7 +110,7 @@ test("a body that is nested without end, or pollutes prototypes, is refused", as
   expect(({} as Record<string, unknown>)["action"]).toBeUndefined();
 });
 
-test("a body that is nested without end is refused also with a token, and where the application has read it", async () => {
+test("a deeply nested body is refused also with a token, and also if the application has parsed it", async () => {
   const { options } = await seedDenied(own.client);
   const reset = { kind: "reset", ...ANN };
   const deep = `${'{"a":'.repeat(10_000)}1${"}".repeat(10_000)}`;
@@ -124,7 +127,7 @@ test("a body that is nested without end is refused also with a token, and where 
   }
 });
 
-test("a client that goes away in the middle of a body is nothing to warn of", async () => {
+test("a client that disconnects in the middle of a body causes no warning", async () => {
   const { options } = await seedDenied(own.client);
   const warnings: Error[] = [];
   const listen = (warning: Error): void => void warnings.push(warning);
@@ -149,8 +152,8 @@ test("a client that goes away in the middle of a body is nothing to warn of", as
   expect(warnings).toEqual([]);
 });
 
-describe("garbage", () => {
-  test.each(TEXTS)("%j in each place is 400 or 404, never more", async (text) => {
+describe("invalid input", () => {
+  test.each(TEXTS)("with %j in each field gives 400 or 404, never 500", async (text) => {
     const fleet = createFleet(own.client);
     fleet.make("api", THREE_AN_HOUR);
     await fleet.tell();

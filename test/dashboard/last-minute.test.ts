@@ -33,7 +33,7 @@ async function lookAt(now: number) {
   return { overview: overview.json, limiter: limiter.json };
 }
 
-test("the last minute is the last one that all processes have reported, with those let through in shadow mode as allowed", async () => {
+test("the last minute ends with the latest step that all processes have reported, and counts requests passed in shadow mode as allowed", async () => {
   const now = STEP + 15_000;
   const store = storeAt(now);
   await createAdmin(store).setOverride({ limiter: "trial", shadow: true });

@@ -12,7 +12,7 @@ const own = useOwnRedis();
 
 const ONLY_API = { by: "eve", actions: [], limiters: (name: string) => name === "api" } as const;
 
-test("is made once for all who see the same, and again after an action", async () => {
+test("the overview is built once for all visitors with the same permissions, and again after an action", async () => {
   const { store } = await createSeenFleet(own.client);
   const reader = createFleetReader(store);
   const ask = (permission: unknown) => {
@@ -27,7 +27,7 @@ test("is made once for all who see the same, and again after an action", async (
   expect(await ask("read")).not.toBe(first);
 });
 
-test("is not that of another visitor, whoever comes first", async () => {
+test("the overview of a visitor never shows a limiter that is hidden from that visitor", async () => {
   const { store } = await createSeenFleet(own.client);
   let sees: "read" | typeof ONLY_API = "read";
   const page = await nodeMount.mount({ store, authorize: () => sees });

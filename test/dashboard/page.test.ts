@@ -43,7 +43,7 @@ const options = () => ({
 });
 
 describe.each(mounts)("the page in $name", ({ mount }) => {
-  test("is its files, compressed as the client takes them, and kept for a year if they are hashed", async () => {
+  test("serves its files compressed as the client accepts, cached for a year if their names have a hash", async () => {
     const page = await mount(options());
     const html = await ask(page);
     expect([html.status, html.body.toString()]).toEqual([
@@ -82,7 +82,7 @@ describe.each(mounts)("the page in $name", ({ mount }) => {
     ]);
   });
 
-  test("is served without its slash, which the page itself adds: only the browser knows the path behind proxies", async () => {
+  test("is served without the trailing slash, which the page adds in the browser", async () => {
     const page = await mount(options());
     const bare = page.slice(0, -1);
     for (const url of [bare, `${bare}?a=1`, `${page}?a=1`]) {
@@ -96,7 +96,7 @@ describe.each(mounts)("the page in $name", ({ mount }) => {
     expect((await ask(`${bare}/api/session`)).status).toBe(200);
   });
 
-  test("has the headers of security on everything", async () => {
+  test("sends the security headers with every response", async () => {
     const page = await mount(options());
     const paths = ["", ASSET, "assets/none.js", "none", "api/session", "api/none", "api/limiter"];
     const answers = await Promise.all([
@@ -117,7 +117,7 @@ describe.each(mounts)("the page in $name", ({ mount }) => {
     }
   });
 
-  test("leads to no other file", async () => {
+  test("serves no other file", async () => {
     const page = await mount(options());
     for (const path of [
       "../headgate-outside.js",
@@ -149,7 +149,7 @@ describe.each(mounts)("the page in $name", ({ mount }) => {
   });
 
   test.each([false, true])(
-    "takes bodies of 64 KB, and refuses longer ones, read by the application: %s",
+    "accepts bodies of 64 KB and refuses longer ones; already parsed by the application: %s",
     async (parsesBodies) => {
       const page = await mount({ ...options(), parsesBodies });
       const sized = (length: number) => {
@@ -169,7 +169,7 @@ describe.each(mounts)("the page in $name", ({ mount }) => {
   );
 });
 
-test("Fastify's own parsers are as before, also those of the application that registers it", async () => {
+test("the Fastify plugin leaves the application's body parsers unchanged", async () => {
   const app = Fastify({ bodyLimit: 100 });
   onTestFinished(() => app.close());
   app.post("/echo", async (request) => request.body);
@@ -189,7 +189,7 @@ test("Fastify's own parsers are as before, also those of the application that re
   expect((await api(page, "subject", { subject, as: "text" })).status).toBe(200);
 });
 
-test("the page has no script of its own in it, and gets slash.js by its own URL, with a slash at the end or not", async () => {
+test("the page has no inline script, and loads slash.js from its own URL, with or without a trailing slash", async () => {
   expect(readFileSync(join(PAGE, "index.html"), "utf8")).not.toMatch(
     /<script[^>]*>[^<]|\son\w+=|<style/,
   );
@@ -205,7 +205,7 @@ test("the page has no script of its own in it, and gets slash.js by its own URL,
   }
 });
 
-test("without its files, the page says so, and its answers go on", async () => {
+test("a dashboard without its page files says so, and its API still works", async () => {
   const empty = mkdtempSync(join(tmpdir(), "headgate-no-page-"));
   onTestFinished(() => rmSync(empty, { recursive: true }));
   // Not every name that ends like a file is one.

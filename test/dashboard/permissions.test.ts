@@ -22,7 +22,7 @@ const ALL: readonly ActionName[] = [
   "removeFromDenyList",
 ];
 
-describe("actions", () => {
+describe("permitted actions", () => {
   const actions: Readonly<Record<ActionName, object>> = {
     block: { limiter: "api", subject: { default: "ann" }, forMs: 60_000 },
     unblock: { limiter: "api", subject: { default: "ann" } },
@@ -45,7 +45,7 @@ describe("actions", () => {
       { by: "eve", actions: "all", limiters: (name) => name !== "secret" },
       ["block", "unblock", "reset", "setOverride", "unsetOverride", "breaker"],
     ],
-  ])("with %s, those and no others are listed, shown and done", async (_, permission, allowed) => {
+  ])("with %s, only those are listed, previewed and performed", async (_, permission, allowed) => {
     const fleet = await createSeenFleet(own.client);
     const breaker = createBreaker({ name: "bank", store: fleet.store });
     onTestFinished(() => breaker.close());
@@ -90,7 +90,7 @@ describe("a hidden limiter", () => {
     return { fleet, page };
   }
 
-  test("is in no finding of a doctor, who knows of no visitor", async () => {
+  test("hides all findings of the doctor, which does not know visitors", async () => {
     const fleet = await createSeenFleet(own.client);
     const finding = { status: "warning", message: "secret has 2 policies" };
     const doctor = async () => ({ checks: [{ findings: [finding] }] });
@@ -99,7 +99,7 @@ describe("a hidden limiter", () => {
     expect((await api(page, "redis")).json.findings).toEqual([]);
   });
 
-  test("is in no view, nor in totals", async () => {
+  test("appears in no view and in no total", async () => {
     const { page } = await seedHidden();
     for (const read of READS.filter((one) => one !== "session")) {
       const { status, body } = await api(page, read);
@@ -117,7 +117,7 @@ describe("a hidden limiter", () => {
     expect(subject.json.limiters).toHaveLength(1);
   });
 
-  test("is 404 by guessing, as one that does not exist", async () => {
+  test("gives the same 404 as a limiter that does not exist", async () => {
     const { page } = await seedHidden();
     const both = async (path: (name: string) => ReturnType<typeof api>) => {
       const [hidden, none] = [await path("secret"), await path("none")];

@@ -8,8 +8,8 @@ import { nodeMount } from "./support/mounts.ts";
 
 const own = useOwnRedis();
 
-describe("what was shown", () => {
-  test("is acted on once", async () => {
+describe("a preview of an action", () => {
+  test("can be confirmed once", async () => {
     const { page, operator: admin } = await seedDenied(own.client);
     const action = { kind: "reset", ...ANN };
     const { token } = (await api(page, "preview", { action })).json;
@@ -23,7 +23,7 @@ describe("what was shown", () => {
     expect(again.status).toBe(200);
   });
 
-  test("is acted on only as it is now: a change comes back as another preview", async () => {
+  test("can be confirmed only while the state is unchanged: a change gives a new preview", async () => {
     const { page, operator: admin } = await seedDenied(own.client);
     const action = { kind: "setOverride", limiter: "api", shadow: true, forMs: null };
     const { token } = (await api(page, "preview", { action })).json;
@@ -40,7 +40,7 @@ describe("what was shown", () => {
     expect(second.status).toBe(200);
   });
 
-  test("is still so while the client goes on asking, and not after a block", async () => {
+  test("stays valid while the client sends requests, and not after a block", async () => {
     const {
       page,
       fleet,
@@ -61,7 +61,7 @@ describe("what was shown", () => {
     expect((await api(page, "act", { action, reason: "r", token: other })).status).toBe(409);
   });
 
-  test("is of one action, one visitor and one dashboard, unless they share a secret", async () => {
+  test("is valid for one action, one visitor and one dashboard, unless dashboards share a secret", async () => {
     const names = { by: "eve" };
     const authorize = () => ({ ...names, actions: "all" as const });
     const { page, options } = await seedDenied(own.client, { authorize });

@@ -5,7 +5,7 @@ import { seedDenied } from "./support/denied.ts";
 
 const own = useOwnRedis();
 
-test("one visitor cannot load Redis with look-ups, and takes nothing from others", async () => {
+test("a visitor who exceeds the read budget gets 429, and other visitors do not", async () => {
   const authorize = ({ headers }: { headers: { cookie?: string | undefined } }) => {
     const { cookie } = headers;
     return cookie === undefined ? ("read" as const) : { by: cookie, actions: [] };
@@ -25,7 +25,7 @@ test("one visitor cannot load Redis with look-ups, and takes nothing from others
   expect((await api(page, "overview", undefined, { cookie: "mallory" })).status).toBe(200);
 });
 
-test("a name that is no limiter's costs Redis nothing, however many are guessed", async () => {
+test("guessing limiter names costs Redis nothing", async () => {
   const { page } = await seedDenied(own.client);
   expect((await api(page, "limiter?name=none")).status).toBe(404);
   await own.client.config("RESETSTAT");

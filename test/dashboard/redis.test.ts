@@ -15,8 +15,8 @@ const own = useOwnRedis();
 
 const VIEWS = ["overview", "limiter?name=api", "breakers", "control", "log", "redis"];
 
-describe("while Redis is away", () => {
-  test("each view is 503 in time, says nothing of the server, and comes back by itself", async () => {
+describe("while Redis is unavailable", () => {
+  test("each view responds 503 in time without details of the server, and recovers by itself", async () => {
     const fleet = createFleet(own.client);
     await consume(fleet.make("api", THREE_AN_HOUR), "ann", 4);
     await fleet.tell();
@@ -49,7 +49,7 @@ describe("while Redis is away", () => {
     }
   });
 
-  test("what may not be read is 503 with its code", async () => {
+  test("a view that the Redis user may not read is 503 with the error's code", async () => {
     await own.client.acl("SETUSER", "nothing", "on", ">pass", "~*", "+@connection");
     const client = new Redis(own.server.socket, { username: "nothing", password: "pass" });
     client.on("error", () => {});
@@ -61,7 +61,7 @@ describe("while Redis is away", () => {
   });
 });
 
-describe("a snapshot", () => {
+describe("the overview's snapshot", () => {
   /** The commands of clients that a view takes, and those that scripts run. */
   async function commandsOf(page: string, view: string): Promise<ReadonlyMap<string, number>> {
     await own.client.config("RESETSTAT");
@@ -86,7 +86,7 @@ describe("a snapshot", () => {
     return nodeMount.mount({ store, authorize: () => "read", storeTimeout: "10s" });
   }
 
-  test("takes as many calls for 10 limiters as for 128, a few more for 500, and never looks for keys", async () => {
+  test("takes as many calls to Redis for 10 limiters as for 128, a few more for 500, and never scans keys", async () => {
     const calls: number[] = [];
     for (const count of [10, 128, 500]) {
       const page = await seed(count);
@@ -104,7 +104,7 @@ describe("a snapshot", () => {
     expect(many - few).toBeLessThanOrEqual(2 * Math.floor(500 / 128));
   });
 
-  test("is shared by all who ask: ten tabs cost as much as one", async () => {
+  test("is shared by all visitors: ten tabs cost as much as one", async () => {
     const page = await seed(10);
     await api(page, "overview?span=24h");
     const one = await commandsOf(page, "overview?span=1h");
@@ -115,7 +115,7 @@ describe("a snapshot", () => {
     expect(one.get("evalsha")).toBeGreaterThan(0);
   });
 
-  test("nothing is read while nobody asks", async () => {
+  test("is not read while no page is open", async () => {
     const page = await seed(10);
     await api(page, "overview");
     await own.client.config("RESETSTAT");

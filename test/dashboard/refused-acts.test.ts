@@ -5,7 +5,7 @@ import { ANN, seedDenied } from "./support/denied.ts";
 
 const own = useOwnRedis();
 
-describe("an act is refused", () => {
+describe("an action is refused", () => {
   test.each([undefined, "", "  ", "x".repeat(1_001), 7])("with the reason %j", async (reason) => {
     const { page, operator: admin } = await seedDenied(own.client);
     const action = { kind: "reset", ...ANN };
@@ -14,7 +14,7 @@ describe("an act is refused", () => {
     expect((await admin.log()).entries).toEqual([]);
   });
 
-  test("after sixty in a minute, for this visitor alone", async () => {
+  test("after sixty actions of the same visitor in a minute", async () => {
     const names = { by: "eve" };
     const authorize = () => ({ ...names, actions: "all" as const });
     const { page } = await seedDenied(own.client, { authorize });
@@ -64,7 +64,7 @@ describe("an act is refused", () => {
     ]);
   });
 
-  test("for a limiter that is not there", async () => {
+  test("for an unknown limiter", async () => {
     const { page } = await seedDenied(own.client);
     for (const kind of ["reset", "setOverride"]) {
       const action =

@@ -8,7 +8,7 @@ import { nodeMount } from "./support/mounts.ts";
 
 const own = useOwnRedis();
 
-test("a limiter in shadow mode denies nothing on the overview, and what it would deny is told apart", async () => {
+test("the overview counts requests passed in shadow mode as allowed, and shows separately how many would be denied", async () => {
   const fleet = createFleet(own.client);
   await createAdmin(fleet.store).setOverride({ limiter: "trial", shadow: true });
   await consume(fleet.make("api", THREE_AN_HOUR), "ann", 5);
@@ -29,7 +29,7 @@ test("a limiter in shadow mode denies nothing on the overview, and what it would
   expect((await api(page, "limiter?name=api")).json.shadow).toBe(false);
 });
 
-test("a block of a limiter in shadow mode is told to deny nobody", async () => {
+test("a block of a limiter in shadow mode is listed as in shadow mode", async () => {
   const fleet = createFleet(own.client);
   const admin = createAdmin(fleet.store);
   await admin.setOverride({ limiter: "trial", shadow: true });

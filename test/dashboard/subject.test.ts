@@ -25,8 +25,8 @@ async function seed() {
   return { fleet, operator: admin, page, api: { name: "api", limits: THREE_AN_HOUR } };
 }
 
-describe("a subject", () => {
-  test("hears which limit denies, until when, and what an operator did", async () => {
+describe("a subject lookup", () => {
+  test("shows which limit denies until when, and the operators' actions", async () => {
     const { page, operator: admin, api: limiter } = await seed();
     await admin.reset(limiter, "bob", { by: "eve", reason: "our mistake" });
     const { json } = await api(page, "subject", { subject: "ann", as: "text", limiter: "api" });
@@ -49,7 +49,7 @@ describe("a subject", () => {
     });
   });
 
-  test("hears of limits of other shapes that it has used, and when they allow again", async () => {
+  test("shows limits of other shapes that the subject has used, and when they allow the next request", async () => {
     const fleet = createFleet(own.client);
     const limiter = fleet.make("api", THREE_AN_HOUR);
     await limiter.consume("ann");
@@ -77,7 +77,7 @@ describe("a subject", () => {
     expect(Math.abs(full.nextAllowedAt - nextHour)).toBeLessThan(2_000);
   });
 
-  test("by hand, by whom and why", async () => {
+  test("shows who set a block by hand, and why", async () => {
     const { page, operator: admin, api: limiter } = await seed();
     await admin.block(limiter, "bob", "2h", { by: "eve", reason: "scrapes" });
     const { json } = await api(page, "subject", { subject: "bob", as: "text", limiter: "api" });
@@ -93,7 +93,7 @@ describe("a subject", () => {
     ]);
   });
 
-  test("by address and by header, as adapters count them; a header's value is in no answer", async () => {
+  test("finds a client by address and by header as adapters count them, and never returns the header's value", async () => {
     const fleet = createFleet(own.client);
     const app = express();
     const middleware = [
@@ -138,7 +138,7 @@ describe("a subject", () => {
     for (const one of middleware) await one.close();
   });
 
-  test("is denied by a limiter that has no subjects", async () => {
+  test("includes a limiter that counts all clients together", async () => {
     const fleet = createFleet(own.client);
     const limits = fixedWindow({ limit: 1, window: "1h", per: "global" });
     const all = createLimiter({ name: "all", limits, store: fleet.store, denyCache: false });
@@ -152,7 +152,7 @@ describe("a subject", () => {
     ]);
   });
 
-  test("is denied by a limit for all together, which a block of it would not touch", async () => {
+  test("includes a limit for all clients together, but offers actions only on the client's own subject", async () => {
     const fleet = createFleet(own.client);
     const limits = [THREE_AN_HOUR, fixedWindow({ limit: 1, window: "1h", per: "global" })];
     const both = createLimiter({ name: "both", limits, store: fleet.store, denyCache: false });

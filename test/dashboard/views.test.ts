@@ -30,8 +30,8 @@ async function seed() {
   return { fleet, operator: admin, page, api: { name: "api", limits: THREE_AN_HOUR } };
 }
 
-describe.each(mounts)("in $name", ({ mount }) => {
-  test("every view answers", async () => {
+describe.each(mounts)("the dashboard in $name", ({ mount }) => {
+  test("the API answers for every view", async () => {
     const { fleet } = await seed();
     const page = await mount({ store: fleet.store, authorize: () => "read", title: "Ours" });
     const session = await api(page, "session");
@@ -53,7 +53,7 @@ describe.each(mounts)("in $name", ({ mount }) => {
 });
 
 describe("the overview", () => {
-  test("has totals and lines, the limiter that denied most first", async () => {
+  test("has totals and series, with the limiter that denied most first", async () => {
     const { page } = await seed();
     const { json } = await api(page, "overview?span=1h");
     expect(json).toMatchObject({
@@ -81,7 +81,7 @@ describe("the overview", () => {
     expect(Math.abs(json.processes[0].reportedAt - json.at)).toBeLessThan(60_000);
   });
 
-  test("tells overrides that no process obeys, and mixed policies", async () => {
+  test("lists overrides that no process applies, and limiters with several versions of their policy", async () => {
     const { fleet, operator: admin, page } = await seed();
     await admin.setOverride({ limiter: "gone", shadow: true });
     await admin.setOverride({ limiter: "api", limits: { "3-per-1h": { limit: 9 } } });
@@ -97,8 +97,8 @@ describe("the overview", () => {
   });
 });
 
-describe("a limiter", () => {
-  test("has its policies in words and as code, and its subjects", async () => {
+describe("the limiter view", () => {
+  test("has the policies as text and as code, and the top subjects", async () => {
     const { page, operator: admin } = await seed();
     await admin.setOverride(
       { limiter: "api", subject: { default: "ann" }, limits: { "3-per-1h": { limit: 5 } } },
@@ -133,7 +133,7 @@ describe("a limiter", () => {
     expect(json.denied[0]).toMatchObject({ subject: "ann", count: 2 });
   });
 
-  test("has one policy while a fleet goes from one version of Headgate to the next", async () => {
+  test("shows one policy while a fleet is upgraded to another version of Headgate", async () => {
     const { fleet, page } = await seed();
     const [record] = (await readRegistry(fleet.store)).limiters;
     const { processes: _, isMixed: __, ...listed } = record as RegistryLimiter;
@@ -151,7 +151,7 @@ describe("a limiter", () => {
     ]);
   });
 
-  test("is 404 if there is none of that name, and 400 without a name or with another span", async () => {
+  test("is 404 for an unknown limiter, and 400 without a name or with an invalid span", async () => {
     const { page } = await seed();
     expect((await api(page, "limiter?name=nobody")).status).toBe(404);
     expect((await api(page, "limiter")).status).toBe(400);
@@ -159,8 +159,8 @@ describe("a limiter", () => {
   });
 });
 
-describe("other views", () => {
-  test("blocks are listed with the limit that set them, and told as unknown where a process is silent", async () => {
+describe("the other views", () => {
+  test("list blocks with the limit that set them, and mark the list as incomplete while a process is silent", async () => {
     const { page } = await seed();
     const { json } = await api(page, "control");
     expect(json).toMatchObject({
@@ -180,7 +180,7 @@ describe("other views", () => {
     });
   });
 
-  test("breakers have their policies in words", async () => {
+  test("list breakers with their policies as text", async () => {
     const { fleet, page } = await seed();
     const breaker = createBreaker({ name: "bank", store: fleet.store });
     onTestFinished(() => breaker.close());
@@ -197,7 +197,7 @@ describe("other views", () => {
     ]);
   });
 
-  test("a breaker's targets are told without their names being asked for", async () => {
+  test("list the targets of a breaker that processes have called", async () => {
     const { fleet, operator: admin, page: without } = await seed();
     const breaker = createBreaker({ name: "bank", store: fleet.store });
     onTestFinished(() => breaker.close());
@@ -235,7 +235,7 @@ describe("other views", () => {
     ["no subject", { kind: "setOverride", limiter: "api", subject: null }],
     ["a state that cannot be written", { kind: "reset", limiter: "api", before: ODD, after: ODD }],
     ["an override that cannot be written", { kind: "setOverride", limiter: "api", after: ODD }],
-  ])("an entry of the log with %s takes no view away", async (_, entry) => {
+  ])("still work if the log has an entry with %s", async (_, entry) => {
     const { operator: admin, page } = await seed();
     await admin.setOverride({ limiter: "api", shadow: true });
     const line = `${Date.now()}000${JSON.stringify(entry)}`;
@@ -246,7 +246,7 @@ describe("other views", () => {
     expect(asked.status).toBe(200);
   });
 
-  test("a breaker with options that no version has takes no other away", async () => {
+  test("list other breakers beside one with unknown options", async () => {
     const { fleet } = await seed();
     for (const [name, options] of [
       ["newer", { newOption: 1 }],
@@ -267,7 +267,7 @@ describe("other views", () => {
     ]);
   });
 
-  test("the log is read in parts, and loses nothing while it grows", async () => {
+  test("page through the log, and lose no entry while it grows", async () => {
     const { operator: admin, page } = await seed();
     for (let i = 0; i < 130; i += 1) {
       await admin.addToDenyList(`10.0.0.${i}`, { by: "eve", reason: `number ${i}` });
@@ -286,7 +286,7 @@ describe("other views", () => {
     expect((await api(page, "log?before=yesterday")).status).toBe(400);
   });
 
-  test("the server is described, and a doctor's findings are shown", async () => {
+  test("describe the Redis server and show the doctor's findings", async () => {
     const fleet = createFleet(own.client);
     let asked = 0;
     const doctor = async () => {

@@ -101,7 +101,7 @@ describe.runIf(hasChromium())("the page of a fleet under traffic", { timeout: 18
   const expectView = (page: Page, words: RegExp): Promise<void> =>
     expect.poll(() => page.locator("main").textContent(), { message: page.url() }).toMatch(words);
 
-  test("every view has a link of its own, and offers no action to a visitor who only reads", async () => {
+  test("has a link for each view, and offers no action to a visitor who may only read", async () => {
     fleet.permission = "read";
     const page = await open("#/");
     for (const [hash, words] of VIEWS) {
@@ -115,7 +115,7 @@ describe.runIf(hasChromium())("the page of a fleet under traffic", { timeout: 18
     await page.close();
   });
 
-  test("goes back and forward through views and what is chosen in them", async () => {
+  test("restores views and their selections with the browser's back and forward buttons", async () => {
     const page = await open(VIEWS[0][0]);
     for (const [hash] of VIEWS.slice(1)) await page.goto(fleet.url + hash);
     for (const [hash, words] of VIEWS.slice(0, -1).reverse()) {
@@ -141,7 +141,7 @@ describe.runIf(hasChromium())("the page of a fleet under traffic", { timeout: 18
     return dialog;
   }
 
-  test("every action is refused to a visitor who may not take it any more, and done for one who may", {
+  test("refuses every action to a visitor who has lost the permission, and performs it for one who has it", {
     timeout: 240_000,
   }, async () => {
     const page = await open("#/");
@@ -175,7 +175,7 @@ describe.runIf(hasChromium())("the page of a fleet under traffic", { timeout: 18
     await page.close();
   });
 
-  test("an action is refused to a visitor who lost it after looking, and one with few actions sees only those", async () => {
+  test("refuses an action whose permission was lost after the preview, and offers only the permitted actions", async () => {
     const page = await open("#/");
     const dialog = await begin(page, ACTIONS[4] as Step);
     await dialog.getByLabel("Reason").fill("OPS-1");
@@ -207,7 +207,7 @@ describe.runIf(hasChromium())("the page of a fleet under traffic", { timeout: 18
       "[document.activeElement.ariaLabel, document.activeElement.labels?.[0]?.textContent, document.activeElement.textContent].find(Boolean) ?? ''",
     );
 
-  test("finds a client and blocks it by keyboard alone", async () => {
+  test("can find and block a client by keyboard alone", async () => {
     const page = await open("#/");
     await tabTo(page, /^Find a client/);
     await page.keyboard.type(CLIENT);
@@ -237,7 +237,7 @@ describe.runIf(hasChromium())("the page of a fleet under traffic", { timeout: 18
     ["its server", "server does not answer", () => fleet.down(), () => fleet.up()],
     ["Redis", "Redis did", () => fleet.redis.kill(), () => fleet.redis.restart()],
   ])(
-    "keeps the last view while %s is away, and goes on by itself",
+    "keeps the last view while %s is unavailable, and recovers by itself",
     async (_, words, end, begin) => {
       const page = await open("#/");
       await expectView(page, /denied now.*login/s);

@@ -20,7 +20,7 @@ const FILES = join(import.meta.dirname, "../../../packages/dashboard/dist/page")
 
 const own = useOwnRedis();
 
-describe.runIf(hasChromium())("in a browser, the dashboard", { timeout: 180_000 }, () => {
+describe.runIf(hasChromium())("the dashboard in a browser", { timeout: 180_000 }, () => {
   let browser: Browser;
 
   beforeAll(async () => {
@@ -55,14 +55,14 @@ describe.runIf(hasChromium())("in a browser, the dashboard", { timeout: 180_000 
 
   // The programs below have the others.
   test.each(mounts.filter(({ name }) => ["node:http", "Express 4"].includes(name)))(
-    "works in $name",
+    "works mounted in $name",
     async ({ mount }) => {
       const { options } = await seedDenied(own.client);
       await expectWorks(await mount(options));
     },
   );
 
-  test.runIf(hasNginx())("works behind nginx, whatever it makes of the path", async () => {
+  test.runIf(hasNginx())("works behind nginx, with each way of rewriting the path", async () => {
     const { options, page } = await seedDenied(own.client);
     const { host } = new URL(page);
     const root = new URL(await serve(createServer(dashboard(options)))).host;
@@ -82,7 +82,7 @@ describe.runIf(hasChromium())("in a browser, the dashboard", { timeout: 180_000 
   });
 
   test.each(["mjs", "cjs"])(
-    "works in nested routers behind the defaults of helmet, and in Fastify, mounted by a .%s file",
+    "works in nested routers behind helmet's defaults, and in Fastify, mounted by a .%s file",
     async (extension) => {
       await seedDenied(own.client);
       const program = join(PROGRAMS, `mounted.${extension}`);
@@ -95,7 +95,7 @@ describe.runIf(hasChromium())("in a browser, the dashboard", { timeout: 180_000 
   );
 
   test.each(["esm", "cjs"] as const)(
-    "works bundled by esbuild as %s, with its files copied, and says when they are not",
+    "works bundled by esbuild as %s if its files are copied, and says so if they are missing",
     async (format) => {
       const folder = mkdtempSync(join(tmpdir(), "headgate-bundled-"));
       onTestFinished(() => rmSync(folder, { recursive: true }));

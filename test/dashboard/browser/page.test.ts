@@ -64,28 +64,31 @@ describe.runIf(hasChromium())("the dashboard's page", () => {
   const pressed = (page: Page, name: string): Promise<void> =>
     page.getByRole("button", { name }).first().click();
 
-  test.each(WAYS)("%s, %s: every view passes axe-core", async (colorScheme, widths) => {
-    for (const width of widths) {
-      const page = await open("#/", { colorScheme, viewport: { width, height: 800 } });
-      const complaints: string[] = [];
-      page.on("pageerror", (error) => complaints.push(String(error)));
-      page.on("console", (message) => {
-        // That a limiter is not there is told by 404, which the browser logs.
-        if (message.type() === "error" && !message.text().includes("404"))
-          complaints.push(message.text());
-      });
-      for (const hash of VIEWS) {
-        await page.goto(demo.url + hash);
-        await settle(page);
-        expect(await violations(page), `${hash}, ${width} px`).toEqual([]);
-        expect(await isTooWide(page), `${hash}, ${width} px`).toBe(false);
+  test.each(WAYS)(
+    "every view passes axe-core in the %s scheme at %s px",
+    async (colorScheme, widths) => {
+      for (const width of widths) {
+        const page = await open("#/", { colorScheme, viewport: { width, height: 800 } });
+        const complaints: string[] = [];
+        page.on("pageerror", (error) => complaints.push(String(error)));
+        page.on("console", (message) => {
+          // That a limiter is not there is told by 404, which the browser logs.
+          if (message.type() === "error" && !message.text().includes("404"))
+            complaints.push(message.text());
+        });
+        for (const hash of VIEWS) {
+          await page.goto(demo.url + hash);
+          await settle(page);
+          expect(await violations(page), `${hash}, ${width} px`).toEqual([]);
+          expect(await isTooWide(page), `${hash}, ${width} px`).toBe(false);
+        }
+        expect(complaints).toEqual([]);
+        await page.close();
       }
-      expect(complaints).toEqual([]);
-      await page.close();
-    }
-  });
+    },
+  );
 
-  test("no view scrolls sideways, from 360 to 1920 px", async () => {
+  test("scrolls no view sideways, from 360 to 1920 px", async () => {
     const page = await open("#/");
     for (const hash of VIEWS) {
       await page.goto(demo.url + hash);
@@ -98,7 +101,7 @@ describe.runIf(hasChromium())("the dashboard's page", () => {
     await page.close();
   });
 
-  test("says why a client is denied", async () => {
+  test("explains why a client is denied", async () => {
     const page = await open("#/");
     await page.getByLabel("Find a client").fill("203.0.113.250");
     await page.keyboard.press("Enter");
@@ -127,7 +130,7 @@ describe.runIf(hasChromium())("the dashboard's page", () => {
     await page.close();
   });
 
-  test("says of a block whose limiter is in shadow mode that it denies nobody", async () => {
+  test("marks a block in shadow mode as denying no request", async () => {
     const { control } = recordingAt(Date.now());
     const [first, ...others] = control.blocks;
     const body = { ...control, blocks: [{ ...first, shadow: true }, ...others] };
@@ -140,7 +143,7 @@ describe.runIf(hasChromium())("the dashboard's page", () => {
     await page.close();
   });
 
-  test("acts: shows the change, asks for a reason, and counts down", async () => {
+  test("previews an action, requires a reason, and counts down until it is in force", async () => {
     const page = await open("#/subject?subject=203.0.113.250");
     await pressed(page, "Block…");
     const dialog = page.getByRole("dialog");
@@ -158,7 +161,7 @@ describe.runIf(hasChromium())("the dashboard's page", () => {
     await page.close();
   });
 
-  test("shows the new state when it has changed, and every refusal", async () => {
+  test("shows the current state if it has changed since the preview, and explains each error", async () => {
     const page = await open("#/control");
     await pressed(page, "Unblock");
     const dialog = page.getByRole("dialog");
@@ -199,7 +202,7 @@ describe.runIf(hasChromium())("the dashboard's page", () => {
     }
   });
 
-  test("keeps the last view while Redis is away, and says how old it is", async () => {
+  test("keeps the last view while Redis is unavailable, and shows its age", async () => {
     demo.session = { pollMs: 200 };
     const page = await open("#/breakers");
     demo.instead.set("breakers", { status: 503, body: { error: { code: "STORE", message: "" } } });
@@ -212,7 +215,7 @@ describe.runIf(hasChromium())("the dashboard's page", () => {
     await page.close();
   });
 
-  test("asks nothing in a hidden tab", async () => {
+  test("sends no requests in a hidden tab", async () => {
     demo.session = { pollMs: 50 };
     const page = await open("#/log");
     await page.evaluate(`
@@ -232,7 +235,7 @@ describe.runIf(hasChromium())("the dashboard's page", () => {
     await page.close();
   });
 
-  test("shows a recording without a server, and acts on nothing", async () => {
+  test("shows a recording without a server, and refuses every action", async () => {
     const page = await browser.newPage({ reducedMotion: "reduce" });
     await page.route("**/limits/", async (route) => {
       const response = await route.fetch();

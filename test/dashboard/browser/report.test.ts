@@ -14,7 +14,7 @@ const SAMPLE = join(import.meta.dirname, "../../../examples/access-log/sample.lo
 const printed = async (...args: string[]): Promise<string> =>
   (await runCli([...args, SAMPLE, "--json"])).stdout;
 
-describe.runIf(hasChromium())("reports of the command in the dashboard's page", () => {
+describe.runIf(hasChromium())("the report view of the dashboard's page", () => {
   let browser: Browser;
   let demo: DemoServer;
   let documents: readonly string[];
@@ -38,7 +38,7 @@ describe.runIf(hasChromium())("reports of the command in the dashboard's page", 
       .getByLabel(/^Open a/)
       .setInputFiles({ name, mimeType: "application/json", buffer: Buffer.from(text) });
 
-  test("what replay and recommend print is drawn as in a file of its own, and sent nowhere", async () => {
+  test("draws the JSON output of replay and recommend, and sends it nowhere", async () => {
     const page = await show();
     const complaints: string[] = [];
     page.on("console", (message) => complaints.push(message.text()));
@@ -62,19 +62,22 @@ describe.runIf(hasChromium())("reports of the command in the dashboard's page", 
     await page.close();
   });
 
-  test.each(["light", "dark"] as const)("%s: passes axe-core, from 360 px", async (colorScheme) => {
-    for (const width of [360, 1_280]) {
-      const page = await show({ colorScheme, viewport: { width, height: 800 } });
-      expect(await violations(page), `${width} px`).toEqual([]);
-      await open(page, documents[1] ?? "");
-      await page.locator(".report h1").waitFor();
-      expect(await violations(page), `${width} px`).toEqual([]);
-      expect(await isTooWide(page), `${width} px`).toBe(false);
-      await page.close();
-    }
-  });
+  test.each(["light", "dark"] as const)(
+    "passes axe-core in the %s scheme, from 360 px",
+    async (colorScheme) => {
+      for (const width of [360, 1_280]) {
+        const page = await show({ colorScheme, viewport: { width, height: 800 } });
+        expect(await violations(page), `${width} px`).toEqual([]);
+        await open(page, documents[1] ?? "");
+        await page.locator(".report h1").waitFor();
+        expect(await violations(page), `${width} px`).toEqual([]);
+        expect(await isTooWide(page), `${width} px`).toBe(false);
+        await page.close();
+      }
+    },
+  );
 
-  test("a file is chosen by keyboard alone", async () => {
+  test("can open a file by keyboard alone", async () => {
     const page = await show();
     const chooser = page.waitForEvent("filechooser");
     await page.getByLabel("Open a report").focus();
@@ -85,7 +88,7 @@ describe.runIf(hasChromium())("reports of the command in the dashboard's page", 
     await page.close();
   });
 
-  test("what is hostile in a report is text", async () => {
+  test("shows hostile content of a report as text", async () => {
     const page = await show();
     const hostile = describePolicies(hostileResult());
     await open(page, JSON.stringify(hostile), `<img src=x onerror="globalThis.hit=1">\u202e.json`);
@@ -97,7 +100,7 @@ describe.runIf(hasChromium())("reports of the command in the dashboard's page", 
     await page.close();
   });
 
-  test("a file that is no report is refused with a reason, and the page goes on", async () => {
+  test("explains why a file is no report, and can open the next one", async () => {
     const page = await show();
     const document = JSON.parse(documents[0] ?? "");
     const [policy] = document.policies;

@@ -3,13 +3,13 @@ import { findingsWithTimeout } from "./findings.ts";
 
 const report = { checks: [{ findings: [{ status: "ok", message: "all is well" }] }] };
 
-test("a doctor that never answers is a finding itself", async () => {
+test("a doctor that does not finish in time is reported as a finding", async () => {
   expect(await findingsWithTimeout(1, () => new Promise(() => {}))).toEqual([
     { level: "warning", title: "The doctor has not answered within 0.001 seconds" },
   ]);
 });
 
-test("a doctor in time has its findings, or fails", async () => {
+test("a doctor that finishes in time gives its findings, and its error is thrown", async () => {
   expect(await findingsWithTimeout(60_000, async () => report)).toMatchObject([
     { level: "ok", title: "all is well" },
   ]);

@@ -8,7 +8,7 @@ const step = (from: number, allowed: number, denied = 0, degraded = 0) => ({
   degraded,
 });
 
-test("now is the last minute that all processes have reported", () => {
+test("the last minute is the latest one that all processes have reported", () => {
   const tenSeconds = [
     step(30_000, 999),
     step(40_000, 60, 6),

@@ -3,18 +3,18 @@ import { changedLimits } from "./changed-limits.ts";
 
 const NUMBERS = { burst: { limit: 20, burst: 5 }, daily: { limit: 1_000 } };
 
-test("only what was typed is sent", () => {
+test("an override sends only the typed numbers", () => {
   expect(changedLimits(NUMBERS, { burst: { limit: " 200 ", burst: "" } })).toEqual({
     burst: { limit: 200 },
   });
 });
 
 test.each([{}, { burst: { limit: "" } }, { burst: { limit: "1.5" } }, { daily: { limit: "-1" } }])(
-  "nothing is sent of %j",
+  "the typed fields %j give no override",
   (typed) => expect(changedLimits(NUMBERS, typed)).toBeUndefined(),
 );
 
-test("a limit may have any name", () => {
+test("an override can change a limit of any name", () => {
   const numbers = Object.fromEntries([["__proto__", { limit: 1 }]]);
   const typed = Object.fromEntries([["__proto__", { limit: "2" }]]);
   expect(Object.entries(changedLimits(numbers, typed) ?? {})).toEqual([

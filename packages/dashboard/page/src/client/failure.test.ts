@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { asFailure, formatFailure, parseFailure } from "./failure.ts";
 
-test("an error says what happened, in the server's words where it has any", () => {
+test("a failure is explained by the server's message, or else by its status", () => {
   const body = { error: { code: "TOO_MANY", message: "at most 60 actions a minute" } };
   expect(formatFailure(parseFailure(429, body, "12"))).toBe(
     "At most 60 actions a minute. Try again in 12 s.",

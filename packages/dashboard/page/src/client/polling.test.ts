@@ -9,7 +9,7 @@ interface PendingRequest {
   readonly fail: (error: unknown) => Promise<void>;
 }
 
-describe("polling", () => {
+describe("polling a view", () => {
   let requests: PendingRequest[];
   let timers: { run: () => void; ms: number }[];
   let seen: PollState<number>[];
@@ -49,7 +49,7 @@ describe("polling", () => {
 
   const last = (): PendingRequest => requests.at(-1) as PendingRequest;
 
-  test("asks one question at a time, and the next after a pause", async () => {
+  test("sends one request at a time, and the next one after a pause", async () => {
     polling.load();
     expect(requests).toHaveLength(1);
     await last().answer(1);
@@ -59,7 +59,7 @@ describe("polling", () => {
     expect(seen.map(({ data }) => data)).toEqual([1, 2]);
   });
 
-  test("keeps the last good answer while it fails, and asks less often", async () => {
+  test("keeps the last successful response while requests fail, and polls less often", async () => {
     await last().answer(7);
     timers.pop()?.run();
     await last().fail(new Failure(503, "Redis is away"));
@@ -78,7 +78,7 @@ describe("polling", () => {
     expect(timers.map(({ ms }) => ms)).toEqual([5_000]);
   });
 
-  test("asks nothing while it is paused, and at once afterwards", async () => {
+  test("sends no request while paused, and one at once when resumed", async () => {
     polling.pause();
     await last().answer(1);
     expect(timers).toHaveLength(0);
@@ -88,7 +88,7 @@ describe("polling", () => {
     expect(requests).toHaveLength(2);
   });
 
-  test("aborts the question under way when it stops, and says nothing more", async () => {
+  test("aborts the request in progress when stopped, and reports nothing more", async () => {
     polling.stop();
     expect(last().signal.aborted).toBe(true);
     await last().answer(1);
@@ -96,17 +96,17 @@ describe("polling", () => {
     expect(timers).toHaveLength(0);
   });
 
-  test("does not repeat what will fail again", async () => {
+  test("stops after a permanent failure", async () => {
     await last().fail(new Failure(403, ""));
     expect(timers).toHaveLength(0);
   });
 
-  test("repeats what is not there yet", async () => {
+  test("goes on after 404, since the item may still appear", async () => {
     await last().fail(new Failure(404, ""));
     expect(timers).toHaveLength(1);
   });
 
-  test("waits as long as the server says", () => {
+  test("waits as long as Retry-After says", () => {
     expect(pauseAfter(1, 5_000, 90_000)).toBe(90_000);
     expect(pauseAfter(0, 5_000)).toBe(5_000);
   });

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { shiftTimes } from "./recorded-source.ts";
 
-test("a recording's times move, and its other figures stay", () => {
+test("the times of a recording are shifted, and its other figures are not", () => {
   const at = Date.UTC(2026, 0, 1);
   const recorded = { at, rows: [{ until: at + 1, count: 12_345, who: "ann" }], none: null };
   expect(shiftTimes(recorded, 1_000)).toEqual({

@@ -8,11 +8,11 @@ const point = (at: number, allowed: number, denied = 0, degraded = 0) => ({
   degraded,
 });
 
-test("of a minute, what was decided in each second", () => {
+test("the decisions of a minute become rates per second", () => {
   expect(ratesOfMinute(point(0, 120, 12, 3))).toEqual({ allowed: 2, denied: 0.2, degraded: 0.05 });
 });
 
-test("a chart has 0 where nothing was decided, and nothing where it is not known", () => {
+test("a chart shows 0 where nothing was decided, and a gap where decisions are unknown", () => {
   const series = { stepMs: 10_000, points: [point(20_000, 30, 10), point(40_000, 5)] };
   const columns = chartColumns(series, 0, 64_000, 15_000);
   expect(columns.times).toEqual([5, 15, 25, 35, 45, 57, 62]);
@@ -20,7 +20,7 @@ test("a chart has 0 where nothing was decided, and nothing where it is not known
   expect(columns.allowed).toEqual([null, 0, 3, 0, 0.5, null, null]);
 });
 
-test("an hour that is not over is drawn by its rate so far, from its first minute on", () => {
+test("an unfinished hour is drawn by its rate so far, after its first minute", () => {
   const series = { stepMs: 3_600_000, points: [point(3_600_000, 600, 60)] };
   const early = chartColumns(series, 0, 3_600_000 + 65_000, 0);
   expect(early.requests).toEqual([0, null]);
@@ -35,7 +35,7 @@ test("an hour that is not over is drawn by its rate so far, from its first minut
   expect(parts.at(-1)).toEqual({ allowed: 300, denied: 60, degraded: 0 });
 });
 
-test("a small line has whole steps, several together where there are many", () => {
+test("a sparkline has whole steps, merged if there are many", () => {
   const points = Array.from({ length: 60 }, (_, i) => point(i * 60_000, 1));
   const minutes = sparklineBuckets({ stepMs: 60_000, points }, 3_600_000, 3_600_000 + 7_000);
   expect(minutes).toHaveLength(59);
@@ -44,7 +44,7 @@ test("a small line has whole steps, several together where there are many", () =
   expect(hours).toHaveLength(59);
 });
 
-test("parts take no point that is outside", () => {
+test("buckets leave out points outside their range", () => {
   const parts = toBuckets([point(-1, 1), point(0, 2), point(99, 3), point(100, 4)], 0, 100, 2);
   expect(parts.map(({ allowed }) => allowed)).toEqual([2, 3]);
 });

@@ -18,13 +18,13 @@ test.each([
   [3_599_500, "1 h"],
   [7_500_000, "2 h 5 min"],
   [90_000_000, "1 d 1 h"],
-])("%d ms are %s", (ms, text) => expect(formatDuration(ms)).toBe(text));
+])("a duration of %d ms is formatted as %s", (ms, text) => expect(formatDuration(ms)).toBe(text));
 
 afterEach(() => {
   vi.unstubAllEnvs();
 });
 
-test("a moment is as short as it is clear", () => {
+test("a time is formatted as briefly as is unambiguous", () => {
   vi.stubEnv("TZ", "UTC");
   expect(formatShortTime(NOON - 1_000, NOON)).toBe("11:59:59");
   expect(formatShortTime(NOON - 86_400_000, NOON)).toBe("22 Nov, 12:00");
@@ -32,7 +32,7 @@ test("a moment is as short as it is clear", () => {
   expect(formatShortTime(Number.MAX_VALUE, NOON)).toBe("unknown");
 });
 
-test("a moment is by the clock of this machine", () => {
+test("a time is formatted in the browser's time zone", () => {
   vi.stubEnv("TZ", "Europe/Berlin");
   expect(formatShortTime(NOON, NOON)).toBe("13:00:00");
   // Midnight is over there.
@@ -40,13 +40,13 @@ test("a moment is by the clock of this machine", () => {
   expect(formatFullTime(NOON)).toMatch(/^Mon.* 13:00:00.*; 2026-11-23 12:00:00 UTC$/);
 });
 
-test("from now", () => {
+test("a time is formatted relative to now", () => {
   expect(formatRelativeTime(NOON + 500, NOON)).toBe("now");
   expect(formatRelativeTime(NOON + 3_000, NOON)).toBe("in 3 s");
   expect(formatRelativeTime(NOON - 3_000, NOON)).toBe("3 s ago");
 });
 
-test("what is measured keeps its decimals", () => {
+test("a measured latency keeps its decimals", () => {
   expect(formatLatency(0.421)).toBe("0.42 ms");
   expect(formatLatency(250.4)).toBe("250 ms");
   expect(formatLatency(1_500)).toBe("1.5 s");
@@ -61,4 +61,4 @@ test.each([
   ["0s", undefined],
   ["1w", undefined],
   ["", undefined],
-])("%j is a length of %s", (text, ms) => expect(parseDuration(text)).toBe(ms));
+])("the duration %j is parsed as %s ms", (text, ms) => expect(parseDuration(text)).toBe(ms));

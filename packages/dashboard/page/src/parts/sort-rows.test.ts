@@ -15,12 +15,12 @@ const rows = [
 const names = (order?: { title: string; isAscending: boolean }) =>
   sortRows(rows, columns, order).map(({ name }) => name);
 
-test("rows are sorted by a column, with numbers in names as numbers", () => {
+test("table rows are sorted by a column, with numbers in names compared as numbers", () => {
   expect(names({ title: "Name", isAscending: true })).toEqual(["api", "web-2", "web-10"]);
   expect(names({ title: "Count", isAscending: false })).toEqual(["web-2", "api", "web-10"]);
 });
 
-test("without an order they stay", () => {
+test("table rows keep their order without a sort column", () => {
   expect(names()).toEqual(["web-10", "web-2", "api"]);
   expect(names({ title: "Other", isAscending: true })).toEqual(["web-10", "web-2", "api"]);
 });

@@ -10,10 +10,10 @@ test.each([
   ["user:4711", "text"],
   ["10.0.0", "text"],
   ["ann@example.com", "text"],
-])("%j is taken for an %s", (subject, kind) => expect(kindOf(subject)).toBe(kind));
+])("the search text %j is recognized as %s", (subject, kind) => expect(kindOf(subject)).toBe(kind));
 
-describe("the URL", () => {
-  test("has an address or a text, and says which only where it must", () => {
+describe("the URL of a subject lookup", () => {
+  test("has the address or text, and its kind only where the kind is ambiguous", () => {
     expect(paramsOfLookup({ subject: "10.0.0.1", as: "address" })).toEqual({
       subject: "10.0.0.1",
       as: undefined,
@@ -25,7 +25,7 @@ describe("the URL", () => {
     });
   });
 
-  test("never has the value of a header, neither written nor read", () => {
+  test("never has the value of a header, written or read", () => {
     const params = paramsOfLookup({ subject: "secret", as: "header", header: "x-api-key" });
     expect(JSON.stringify(params)).not.toContain("secret");
     expect(
@@ -34,7 +34,7 @@ describe("the URL", () => {
   });
 });
 
-test("the answer is about the address, or about the sender of a header", () => {
+test("a lookup result names the address, or the sender of a header", () => {
   expect(askedInWords("address 10.0.0.1")).toBe("10.0.0.1");
   expect(askedInWords("header x-api-key")).toBe("The sender of this x-api-key");
 });
