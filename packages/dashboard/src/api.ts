@@ -1,6 +1,6 @@
 /**
- * The answers of `api/`, as the server writes and the page reads them. Times are milliseconds since the epoch by the clock of
- * Redis. Text from Redis may contain anything, and is never markup.
+ * The JSON responses of `api/`, which the server writes and the page reads. Times are milliseconds since the epoch by the clock
+ * of Redis. Text from Redis may contain anything, and is never markup.
  */
 
 export type { LimitOverride } from "@headgate/core/admin";

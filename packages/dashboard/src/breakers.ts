@@ -7,8 +7,8 @@ import type { BreakerLike, BreakerTargetLike, TargetSnapshot } from "./options.t
 import { badRequest, HttpError } from "./serve/http-error.ts";
 
 /**
- * Creates a breaker like the fleet's, on a store without a directory, so that the dashboard's process is not listed as calling
- * its targets. Throws a `Refusal` if this process has the breaker with other options, or cannot read them.
+ * Creates a breaker like the fleet's on a store without a registry, so that the dashboard's process is not listed as a caller of
+ * its targets. Throws an `HttpError` if this process has the breaker with other options, or cannot read them.
  */
 export function createControlBreaker(
   { client, store: { prefix } }: Pick<FleetReader, "client" | "store">,
@@ -25,11 +25,13 @@ export function createControlBreaker(
       throw badRequest("this version of Headgate cannot read the breaker's options");
     }
     if (code !== "HEADGATE_DUPLICATE_NAME") throw error;
-    throw badRequest("this process has the breaker with other options: act with the command");
+    throw badRequest(
+      "this process has the breaker with other options: use the headgate command instead",
+    );
   }
 }
 
-/** The options of a breaker in the directory. Rejects with a `Refusal` if there are none, or several different ones. */
+/** The options of a breaker in the registry. Rejects with an `HttpError` if there are none, or several different ones. */
 export async function findBreakerOptions(
   { loadRegistry }: Pick<FleetReader, "loadRegistry">,
   name: string,
@@ -39,12 +41,14 @@ export async function findBreakerOptions(
   if (first === undefined) throw unknownBreaker();
   if (first.isCut === true) throw badRequest("the breaker's options are too long to be listed");
   if (new Set(found.map(({ fingerprint }) => fingerprint)).size > 1) {
-    throw badRequest("processes have this breaker with several windows: act with the command");
+    throw badRequest(
+      "processes have this breaker with different options: use the headgate command instead",
+    );
   }
   return breakerOptionsOf(first.options);
 }
 
-/** The state of a target. It is unknown while the store does not answer: rejects with a `Refusal`. */
+/** Reads the state of a target. Rejects with an `HttpError` while the store is unavailable. */
 export async function readTarget(target: BreakerTargetLike): Promise<TargetSnapshot> {
   const snapshot = await target.snapshot();
   if (snapshot.degraded) throw new HttpError(503, "STORE_UNAVAILABLE", "Redis did not answer");

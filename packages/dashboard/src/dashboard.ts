@@ -22,7 +22,7 @@ export interface Dashboard {
   readonly hashSecret: string | undefined;
 }
 
-/** Creates a dashboard from options; `more` are the names of an adapter's own. Throws `HEADGATE_INVALID_OPTION`. */
+/** Creates a dashboard from options; `adapterOptions` are the names of the adapter's own options. Throws `HEADGATE_INVALID_OPTION`. */
 export function createDashboard(
   options: DashboardOptions,
   adapterOptions: readonly string[] = [],

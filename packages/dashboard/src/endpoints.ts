@@ -14,17 +14,17 @@ import { buildRedisView } from "./views/redis.ts";
 import { buildSession } from "./views/session.ts";
 import { buildSubjectView } from "./views/subject.ts";
 
-/** The input of an endpoint: the dashboard, with the part of its reading that this visitor may see. */
+/** The context of a request to an endpoint: the dashboard, and a reader of the data that this visitor may see. */
 export interface EndpointContext {
   readonly dashboard: Dashboard;
   readonly visitor: Visitor;
   readonly reader: FleetReader;
 }
 
-/** An endpoint that reads: GET, with a query. */
+/** An endpoint for GET, with a query. */
 type ReadEndpoint = (asking: EndpointContext, query: URLSearchParams) => object | Promise<object>;
 
-/** An endpoint with a body, only for requests from the page itself: POST. */
+/** An endpoint for POST, with a body; only for requests from the page itself. */
 type WriteEndpoint = (asking: EndpointContext, body: Record<string, unknown>) => Promise<object>;
 
 /** The endpoints below `api/` for reading. */

@@ -13,7 +13,7 @@ export interface ExpressRequest extends MountedRequest {
 export interface ExpressDashboardOptions extends DashboardOptions<ExpressRequest, ServerResponse> {}
 
 /**
- * Middleware that shows the limiters of a store: `app.use("/limits", dashboard({ store, authorize }))`. It answers every request below
+ * Middleware that shows the limiters of a store: `app.use("/limits", dashboard({ store, authorize }))`. It responds to every request below
  * its path. Throws `HEADGATE_INVALID_OPTION`, also without `authorize`.
  */
 export function dashboard(options: ExpressDashboardOptions): NodeHandler {

@@ -21,18 +21,18 @@ import { parseDuration, requireStore, toMilliseconds, withTimeout } from "@headg
 import type { Span } from "./api.ts";
 import { SnapshotCache } from "./snapshot-cache.ts";
 
-/** The data read from Redis, for all visitors. */
+/** Loads data from Redis, with a cache that all visitors share. */
 export interface FleetReader {
   readonly store: Store;
   /** The Redis client of the store. */
   readonly client: object;
   readonly operator: Admin;
-  /** The longest wait for each call. */
+  /** The timeout of each call. */
   readonly timeout: Duration;
   readonly timeoutMs: number;
-  /** Numbers of decisions of all limiters, without subjects. */
+  /** The decision counts of all limiters, without subjects. */
   loadUsage(span: Span): Promise<UsageSummary>;
-  /** Numbers of decisions of one limiter, with its subjects. */
+  /** The decision counts of one limiter, with its top subjects. */
   loadLimiterUsage(limiter: string, span: Span): Promise<Usage>;
   loadRegistry(): Promise<Registry>;
   /** The blocks in force. */
@@ -43,11 +43,11 @@ export interface FleetReader {
   loadLog(): Promise<ActionLog>;
   /** The entries of the deny list that contain an address. */
   findDenyListEntries(address: string): Promise<readonly DeniedNetwork[]>;
-  /** The server's clock, in milliseconds since the epoch. */
+  /** The time of the Redis server's clock, in milliseconds since the epoch. */
   serverTime(): Promise<number>;
-  /** What is made of this data: once while the data is kept, for all visitors who see the same. */
+  /** Caches a result of this data as long as the data, for all visitors who may see the same limiters. */
   cacheResult<T>(key: string, make: () => Promise<T>): Promise<T>;
-  /** Other data that no action changes; each key is read at most once in `everyMs`. */
+  /** Caches data that no action changes: each key is read at most once in `everyMs`. */
   cacheRead<T>(key: string, read: () => Promise<T>, everyMs?: number): Promise<T>;
   /** Drops cached data, after an action. */
   clearCache(): void;
@@ -59,7 +59,7 @@ export interface TimedControl {
   readonly latencyMs: number;
 }
 
-/** Reads from a store. Throws `HEADGATE_INVALID_OPTION`. Everything that it returns rejects with the errors of stores. */
+/** Creates a reader of a store. Throws `HEADGATE_INVALID_OPTION`. Its methods reject with the store's errors. */
 export function createFleetReader(store: Store, timeout: Duration = "2s"): FleetReader {
   const admin = createAdmin(store, { storeTimeout: timeout });
   const client = requireStore(store).owner;
@@ -115,7 +115,7 @@ async function readControl(admin: Admin): Promise<TimedControl> {
   return { record, latencyMs: Math.round((performance.now() - began) * 100) / 100 };
 }
 
-/** The part of a client that tells the time: ioredis returns texts, node-redis a date. */
+/** The part of a Redis client that reads the server's time: ioredis returns strings, node-redis a date. */
 interface TimeClient {
   time?(): Promise<unknown>;
 }
@@ -126,7 +126,7 @@ async function readClockOffset(client: TimeClient): Promise<number> {
   return parseServerTime(answer) - performance.now();
 }
 
-/** This machine's time if the client may not ask for the server's. */
+/** Parses the reply of TIME; this machine's time if the client has no such command. */
 function parseServerTime(answer: unknown): number {
   if (answer instanceof Date) return answer.getTime();
   if (!Array.isArray(answer)) return Date.now();

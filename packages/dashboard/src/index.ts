@@ -1,5 +1,5 @@
 /**
- * A fleet of limiters in a browser, to view and to act on. For node:http.
+ * A dashboard for a fleet of limiters, for node:http: shows their decisions and lets operators act on them.
  *
  * @packageDocumentation
  */

@@ -1,7 +1,7 @@
 import type { Limit } from "@headgate/core";
 import type { RegistryPolicy } from "@headgate/core/admin";
 
-/** The limits of a listed policy by their names: shapes have the names, including the default ones. */
+/** The limits of a listed policy with their names. Only the shapes of the policy have the default names. */
 export function namedLimitsOf({
   limits,
   shapes,

@@ -8,8 +8,8 @@ export interface DashboardOptions<Request = never, Response = never> {
   /** The store whose limiters are shown, as returned by `redisStore`. */
   readonly store: Store;
   /**
-   * Returns what a visitor is permitted. Called for each request except those for assets. It may answer the request itself, for
-   * example with a redirect to a login; then it returns false. If it throws, the answer is 500 without details.
+   * Returns the visitor's permission. Called for each request except those for assets. It may respond itself, for example with a
+   * redirect to a login, and then return false. If it throws, the response is 500 without details.
    */
   authorize(request: Request, response: Response): Permission | Promise<Permission>;
   /** The title of the page. Default `"Headgate"`. */
@@ -18,7 +18,7 @@ export interface DashboardOptions<Request = never, Response = never> {
   readonly storeTimeout?: Duration | undefined;
   /** Checks Redis, and returns its findings for display. Called at most every 30 seconds. */
   readonly doctor?: (() => Promise<DoctorReport>) | undefined;
-  /** `createBreaker` of `@headgate/breaker`. Without it, breakers are shown but take no orders. */
+  /** `createBreaker` of `@headgate/breaker`. Without it, breakers are shown but cannot be ordered open or closed. */
   readonly createBreaker?: ((options: never) => BreakerLike) | undefined;
   /** The `hashSecret` of the limiters' `byHeader` keys, to look up the value of a header. */
   readonly hashSecret?: string | undefined;
@@ -45,15 +45,15 @@ export interface DoctorReport {
   }[];
 }
 
-/** The part of a breaker that gives orders. */
+/** The part of a breaker that the dashboard uses to order its targets open or closed. */
 export interface BreakerLike {
   for(target: string): BreakerTargetLike;
   close(): Promise<void>;
 }
 
-/** The part of a breaker's target that takes them. */
+/** The part of a breaker's target that the dashboard uses. */
 export interface BreakerTargetLike {
-  /** Its name, of which the breaker shortens a long one. */
+  /** The name of the target; the breaker shortens a long name. */
   readonly target: string;
   snapshot(): Promise<TargetSnapshot>;
   forceOpen(): Promise<void>;
@@ -85,7 +85,7 @@ const OPTION_NAMES = [
 const FUNCTION_OPTIONS = ["doctor", "createBreaker"] as const;
 const STRING_OPTIONS = ["title", "hashSecret", "secret", "files"] as const;
 
-/** Checks options; `more` are those of an adapter. Throws `HEADGATE_INVALID_OPTION`. */
+/** Validates options; `adapterOptions` are the names of the adapter's own options. Throws `HEADGATE_INVALID_OPTION`. */
 export function validateOptions<Options extends DashboardOptions>(
   options: Options,
   adapterOptions: readonly string[] = [],
@@ -93,7 +93,7 @@ export function validateOptions<Options extends DashboardOptions>(
   rejectUnknownOptions("dashboard", options, [...OPTION_NAMES, ...adapterOptions]);
   if (typeof options.authorize !== "function") {
     throw invalidOption(
-      `authorize is required, a function that says who may see and do what: without it, the dashboard would be open to everybody; got ${formatReceived(options.authorize)}`,
+      `authorize is required: a function that returns the visitor's permission. Without it, the dashboard would be open to anyone; got ${formatReceived(options.authorize)}`,
     );
   }
   for (const name of FUNCTION_OPTIONS) {
@@ -104,8 +104,8 @@ export function validateOptions<Options extends DashboardOptions>(
   for (const name of STRING_OPTIONS) {
     const value: unknown = options[name];
     if (value === undefined || (typeof value === "string" && value !== "")) continue;
-    // The value may be a secret, so it is not shown.
-    throw invalidOption(`${name} must be a text that is not empty`);
+    // The message leaves out the value, which may be a secret.
+    throw invalidOption(`${name} must be a string that is not empty`);
   }
 }
 

@@ -11,9 +11,9 @@ import { readBody } from "./serve/read-body.ts";
 import { errorResponse, jsonResponse, textResponse } from "./serve/responses.ts";
 
 const FILES_MISSING =
-  "The dashboard's files are missing. They are in the folder dist/page of @headgate/dashboard: if a bundler put the application into files of its own, copy that folder beside them, and name the copy in the option `files`.";
+  "The dashboard's files are missing. They are in the folder dist/page of @headgate/dashboard: if the application is bundled, copy that folder next to the bundle, and set the option `files` to the copy.";
 
-/** Answers a request; undefined if the application has answered it. Never rejects. */
+/** Handles a request; resolves with undefined if the application has responded itself. Never rejects. */
 export async function handleRequest(
   dashboard: Dashboard,
   exchange: HttpExchange,
@@ -69,7 +69,7 @@ async function handleApi(
   return jsonResponse(await write(asking, await readBody(exchange)));
 }
 
-/** The visitor; undefined if the application has answered the request itself. */
+/** The visitor; undefined if the application has responded itself. */
 async function authorizeVisitor(
   dashboard: Dashboard,
   exchange: HttpExchange,
@@ -81,7 +81,7 @@ async function authorizeVisitor(
   } catch (error) {
     if (exchange.isResponseSent()) return undefined;
     if (error instanceof HttpError) throw error;
-    // The application's own error, even if it is one of Headgate's: its text is not for visitors.
+    // An error of the application, even if it is a HeadgateError: visitors do not get its message.
     logError(error);
     throw internalError();
   }
@@ -102,7 +102,7 @@ function requireMethod(method: string | undefined, allowed: readonly string[]): 
   throw new HttpError(405, "METHOD_NOT_ALLOWED", `only ${allow}`, { headers: { allow } });
 }
 
-/** Operators' errors whose message is about the visitor's input. */
+/** The codes of errors whose messages are about the visitor's input. */
 const INPUT_ERROR_CODES: readonly string[] = [
   "HEADGATE_INVALID_OPTION",
   "HEADGATE_INVALID_LIMIT",
@@ -111,14 +111,14 @@ const INPUT_ERROR_CODES: readonly string[] = [
   "HEADGATE_INVALID_KEY",
 ];
 
-/** Errors of Redis, in words that name neither a server nor a user. */
+/** Messages for errors of Redis, which name neither a server nor a user. */
 const STORE_ERROR_MESSAGES: Readonly<Record<string, string>> = {
   HEADGATE_STORE_UNAVAILABLE: "Redis did not answer",
-  HEADGATE_HASH_SLOT_UNAVAILABLE: "Redis did not answer for this cluster slot",
+  HEADGATE_HASH_SLOT_UNAVAILABLE: "Redis did not answer for this hash slot",
   HEADGATE_STORE_MISCONFIGURED: "Redis, as it is configured, refuses this",
   HEADGATE_CONTROL_CORRUPT: "the control record in Redis cannot be read",
   HEADGATE_WRONG_TYPE: "a key of Headgate in Redis holds something else",
-  HEADGATE_BAD_REPLY: "Redis gave a reply that makes no sense",
+  HEADGATE_BAD_REPLY: "Redis sent an invalid reply",
 };
 
 function toHttpError(error: unknown): HttpError {
@@ -136,12 +136,12 @@ function internalError(): HttpError {
   return new HttpError(500, "FAILED", "the server could not answer");
 }
 
-/** When each text was last logged for the application's operator. */
+/** When each message was last logged, by `performance.now()`. */
 const lastLoggedAt = new Map<string, number>();
 
 const LOG_INTERVAL_MS = 60_000;
 
-/** Logs errors for the application's operator that are hidden from visitors: the same text at most once a minute. */
+/** Logs an error that is hidden from visitors as a process warning: the same message at most once a minute. */
 function logError(error: unknown): void {
   const text = error instanceof Error ? error.message : formatReceived(error);
   const now = performance.now();

@@ -1,16 +1,16 @@
-/** A value, and when its reading began. */
+/** A value, and when the process began to read it. */
 interface Snapshot {
   readonly startedAt: number;
   readonly value: Promise<unknown>;
   isPending: boolean;
 }
 
-/** The most snapshots kept; the oldest is dropped for another one. */
+/** The maximum number of snapshots; a new one replaces the oldest. */
 const MAX_SNAPSHOTS = 200;
 
 /**
- * Data read from Redis, shared by all visitors: at most one reading of a kind is in progress at a time, and a new one begins
- * only after an interval.
+ * Caches data from Redis for all visitors: for each key, at most one read is in progress, and the next one begins only when the
+ * snapshot is too old.
  */
 export class SnapshotCache {
   readonly #snapshots = new Map<string, Snapshot>();
@@ -21,7 +21,7 @@ export class SnapshotCache {
     this.#now = now;
   }
 
-  /** The value of a key: the cached one, if its reading began less than `everyMs` ago or is in progress, or a new one. */
+  /** The cached value of a key if its read began less than `maxAgeMs` ago or is in progress; otherwise reads it again. */
   get<T>(key: string, read: () => Promise<T>, maxAgeMs = 2_000): Promise<T> {
     const cached = this.#snapshots.get(key);
     const now = this.#now();
@@ -42,7 +42,7 @@ export class SnapshotCache {
     return value;
   }
 
-  /** Drops everything after an action, so that its effect is visible to the next request. */
+  /** Drops all snapshots, so that the next request sees the effect of an action. */
   clear(): void {
     this.#snapshots.clear();
   }

@@ -17,7 +17,7 @@ const VIEWS = [
   [SUBJECT, /192\.0\.2\.66.*minute/s],
   ["#/breakers", /payments/],
   ["#/control", /override.*deny list/s],
-  ["#/log", /What operators did/],
+  ["#/log", /Operator actions/],
   ["#/redis", /Redis/],
 ] as const;
 
@@ -29,7 +29,7 @@ const ACTIONS: readonly Step[] = [
   { at: SUBJECT, button: "Remove override…", title: "Remove override" },
   { at: SUBJECT, button: "Reset…", title: "Reset" },
   { at: SUBJECT, button: "Forget…", title: "Forget" },
-  { at: "#/limiter?name=search", button: "Put in shadow…", title: "Put in shadow" },
+  { at: "#/limiter?name=search", button: "Put in shadow mode…", title: "Put in shadow mode" },
   { at: "#/limiter?name=search", button: "Enforce…", title: "Enforce" },
   {
     at: "#/limiter?name=search",
@@ -49,7 +49,7 @@ const ACTIONS: readonly Step[] = [
     button: "Remove 192.0.2.200 from the deny list",
     title: "Remove from the deny list",
   },
-  ...["Hold open", "Hold closed", "Reset"].map((title) => ({
+  ...["Force open", "Disable", "Reset"].map((title) => ({
     at: "#/breakers",
     menu: /^Orders for/,
     button: `${title}…`,

@@ -130,4 +130,4 @@ describe.runIf(hasChromium())("the dashboard in a browser", { timeout: 180_000 }
 /** What every bundle in ES modules needs for dependencies in CommonJS. */
 const REQUIRE = `import { createRequire } from "node:module"; const require = createRequire(import.meta.url);`;
 
-const MEND = "copy that folder beside them, and name the copy in the option `files`";
+const MEND = "copy that folder next to the bundle, and set the option `files` to the copy";

@@ -118,7 +118,7 @@ describe.runIf(hasChromium())("the dashboard's page", () => {
 
   test("keeps a header's value out of the URL and of storage", async () => {
     const page = await open("#/subject");
-    await page.getByLabel("Client is known by").selectOption("header");
+    await page.getByLabel("Client identified by").selectOption("header");
     await page.getByLabel("Value").fill("sk-live-4711");
     await page.keyboard.press("Enter");
     await expect.poll(() => demo.asked).toContain("POST subject");
@@ -139,7 +139,7 @@ describe.runIf(hasChromium())("the dashboard's page", () => {
     const limiters = page.getByLabel("Blocks, as a table").locator("tbody td:nth-child(2)");
     await expect
       .poll(() => limiters.allTextContents())
-      .toEqual(["loginshadow: denies nobody", "export", "signup"]);
+      .toEqual(["loginshadow: denies no request", "export", "signup"]);
     await page.close();
   });
 

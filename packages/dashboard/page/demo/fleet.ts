@@ -51,7 +51,7 @@ function coverageOf(span: Span, at: number): Coverage {
   return { from: at - length, processes: 6, silentProcesses: 1 };
 }
 
-/** The steps of the small lines. */
+/** The length of a step of the sparklines, in milliseconds. */
 const SPARKLINE_STEP_MS: Readonly<Record<Span, number>> = {
   "1h": 60_000,
   "24h": 1_800_000,

@@ -20,12 +20,12 @@ export interface DemoLimiter {
   readonly uses: string;
   readonly shadow?: boolean;
   readonly dimension?: string;
-  /** Who is denied most: subject and the share of the denials. */
+  /** The most denied subjects, each with its share of the denials. */
   readonly denied: readonly (readonly [string, number])[];
   readonly used: readonly (readonly [string, number])[];
 }
 
-/** Windows as the server writes them. */
+/** The names of windows in the server's texts. */
 const WINDOW_NAMES: Readonly<Record<string, string>> = {
   "1s": "second",
   "10s": "10 seconds",

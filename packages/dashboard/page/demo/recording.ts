@@ -6,7 +6,7 @@ import { limiterAt, overviewAt, SESSION } from "./fleet.ts";
 import { LIMITERS } from "./limiters.ts";
 import { subjectsAt } from "./subjects.ts";
 
-/** A made-up fleet under an attack, as a recording: for the demo without a server, for pictures and for tests. */
+/** A recording of a fictional fleet under attack, for the demo without a server, for pictures and for tests. */
 export function recordingAt(at: number): Recording {
   const spans = <T>(of: (span: Span) => T): Record<Span, T> => ({
     "1h": of("1h"),

@@ -6,7 +6,7 @@ const SKIPPED = [
   { name: "language-model", countsBy: "counts tenant (by a function of the application)" },
 ];
 
-/** What the limiters say of some clients. */
+/** The states of some clients in the limiters. */
 export function subjectsAt(at: number): Readonly<Record<string, SubjectView>> {
   const views = [
     attackerView(at),

@@ -18,7 +18,7 @@ export const STEP_MS: Readonly<Record<Span, number>> = {
 
 const DAY = 86_400_000;
 
-/** How a limiter's traffic looks. */
+/** The traffic of a limiter. */
 export interface TrafficShape {
   /** Requests a second at noon. */
   readonly rate: number;
@@ -26,7 +26,7 @@ export interface TrafficShape {
   readonly denied: number;
   /** Requests a second of an attack that began 22 minutes ago, nearly all denied. */
   readonly attackRate?: number;
-  /** How many minutes ago Redis was away for a minute, if it was. */
+  /** How many minutes ago Redis was unavailable for a minute, if it was. */
   readonly outageMinutesAgo?: number;
 }
 
@@ -71,7 +71,7 @@ function pointOf(
   return { allowed, denied, degraded: isAway ? allowed + denied : 0 };
 }
 
-/** The same line, with what was let through as allowed. */
+/** The same series, with denials counted as allowed. */
 export function countDeniedAsAllowed({ stepMs, points }: Series): Series {
   return {
     stepMs,
@@ -83,7 +83,7 @@ export function totalOf(series: Series): Counts {
   return sumCounts(series.points);
 }
 
-/** Several lines as one, in steps of a length. */
+/** The sum of several series, in steps of a given length. */
 export function mergeSeries(all: readonly Series[], stepMs: number): Series {
   const steps = new Map<number, Point>();
   for (const point of all.flatMap(({ points }) => points)) {

@@ -1,4 +1,4 @@
-// Relative URLs need the slash at the end of the page's path, and only the browser knows that path: proxies change what the server sees.
+// Relative URLs need a trailing slash in the page's path. Only the browser knows that path, because proxies may rewrite it.
 if (!/\/$|\.html$/.test(location.pathname)) {
   const url = new URL(location.href);
   url.pathname += "/";

@@ -23,7 +23,7 @@ export function App({ source }: { source: DataSource }): JSX.Element {
       {failure ? (
         <div class="notice bad" role="alert">
           <strong>{formatFailure(failure)}</strong>
-          {!isPermanent(failure) && " The page asks again by itself."}
+          {!isPermanent(failure) && " The page retries by itself."}
         </div>
       ) : (
         <p class="quiet">Loading…</p>
@@ -32,7 +32,7 @@ export function App({ source }: { source: DataSource }): JSX.Element {
   );
 }
 
-/** Requests the visitor's session until there is an answer. */
+/** Loads the visitor's session, and retries until it succeeds. */
 function useSession(source: DataSource): readonly [Session | undefined, Failure | undefined] {
   const [session, setSession] = useState<Session>();
   const [failure, setFailure] = useState<Failure>();

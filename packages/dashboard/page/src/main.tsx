@@ -6,7 +6,7 @@ import { prefetch } from "./client/prefetch.ts";
 import { recordedSource } from "./client/recorded-source.ts";
 import { parseRoute } from "./route.ts";
 
-/** The source of answers named by the meta element: a folder of the server, or a recording. */
+/** The data source in the meta element: a folder of the server, or a recording. */
 function sourceOf(location: string): DataSource | Promise<DataSource> {
   return location.endsWith(".json") ? recordedSource(location) : httpSource(location);
 }

@@ -6,13 +6,13 @@ import type { Failure } from "./client/failure.ts";
 
 /** The state of the current view: its age, and whether the last request failed. */
 export interface LiveState {
-  /** When its data was taken; missing before the first answer. */
+  /** The time of its data; undefined before the first response. */
   readonly at: number | undefined;
   readonly failure: Failure | undefined;
   readonly refresh: () => void;
 }
 
-/** An action to show in a dialog. */
+/** An action for which to open a dialog. */
 export type ActionDraft =
   | {
       readonly form: "fixed";
@@ -35,7 +35,7 @@ export type ActionDraft =
   | { readonly form: "shadow"; readonly limiter: string; readonly shadow: boolean }
   | { readonly form: "deny"; readonly network?: string };
 
-/** The state of this visit, shared by all parts of the page. */
+/** The state shared by all parts of the page. */
 export interface PageState {
   readonly source: DataSource;
   readonly session: Session;

@@ -15,7 +15,7 @@ export const VIEWS = [
 
 export type View = (typeof VIEWS)[number];
 
-/** A location in the page, from the URL: a view and its parameters. */
+/** A view and its parameters, from the URL. */
 export interface Route {
   readonly view: View;
   readonly params: Readonly<Record<string, string>>;
@@ -43,7 +43,7 @@ export function hrefOf(
   return `#/${view === "overview" ? "" : view}${query === "" ? "" : `?${query}`}`;
 }
 
-/** The span in a route; an hour if it names none. */
+/** The span in a route; an hour by default. */
 export function spanOf({ params }: Route): Span {
   return SPANS.find((span) => span === params["span"]) ?? "1h";
 }

@@ -97,7 +97,7 @@ function Logo(): JSX.Element {
   );
 }
 
-/** A shortcut to the most frequent question: why is this client denied? */
+/** A shortcut to the subject view: why is this client denied? */
 function Search(): JSX.Element {
   const find = (event: SubmitEvent): void => {
     event.preventDefault();
@@ -114,7 +114,7 @@ function Search(): JSX.Element {
           name="subject"
           type="search"
           placeholder="Why is it denied? Address, user, …"
-          aria-label="Find a client: its address, or its key as text"
+          aria-label="Find a client by its address, or by its key as text"
           autocomplete="off"
           spellcheck={false}
         />
@@ -142,7 +142,7 @@ function DataAge({ live: { at, failure, refresh } }: { live: LiveState }): JSX.E
       type="button"
       class={`age ${tone}`}
       onClick={refresh}
-      title="The age of these figures. Ask again now."
+      title="The age of these figures. Click to refresh."
     >
       <span class="dot" aria-hidden="true" />
       <span>{failure && at !== undefined ? `Not live: ${words}` : words}</span>
@@ -156,7 +156,7 @@ function Visitor(): JSX.Element {
   return (
     <span
       class="visitor"
-      title={canAct ? "Actions are logged under this name" : "You may look, but not act"}
+      title={canAct ? "Actions are logged under this name" : "You may view, but not act"}
     >
       {session.by === null ? null : <Name of={session.by} plain />}
       {!canAct && <span class="badge plain">read only</span>}
@@ -199,8 +199,8 @@ function FailureNotice({ live: { at, failure } }: { live: LiveState }): JSX.Elem
       {failure && (
         <div class="notice bad">
           <strong>{formatFailure(failure)}</strong>
-          {at !== undefined && " Below is the last answer; its age is at the top."}
-          {!isPermanent(failure) && " The page asks again by itself."}
+          {at !== undefined && " Below is the last response; its age is at the top."}
+          {!isPermanent(failure) && " The page retries by itself."}
         </div>
       )}
     </div>

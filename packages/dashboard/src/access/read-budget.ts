@@ -3,13 +3,13 @@ import { createLimiter, memoryStore, tokenBucket } from "@headgate/core";
 import { HttpError } from "../serve/http-error.ts";
 import type { Visitor } from "./visitor.ts";
 
-/** Lookups of a limiter; each takes at most three calls to Redis. */
+/** The budget in lookups of a limiter; each lookup takes at most three calls to Redis. */
 const CAPACITY = 2_000;
 const REFILL_PER_SECOND = 200;
 
 /**
- * Limits how much one visitor reads from Redis beyond the answers shared by all visitors. Visitors without a name share one
- * budget. In memory, so that it works while Redis is slow.
+ * Limits how much one visitor reads from Redis in addition to the shared views. Visitors without a name share one budget. It is
+ * in memory, so that it works while Redis is slow.
  */
 export class ReadBudget {
   readonly #limiter: Limiter;
@@ -22,14 +22,14 @@ export class ReadBudget {
     });
   }
 
-  /** Rejects with a `Refusal` if the visitor has read too much. More lookups than the whole budget take all of it. */
+  /** Rejects with an `HttpError` if the visitor has read too much. More lookups than the whole budget take all of it. */
   async spend({ by }: Visitor, lookups: number): Promise<void> {
     const subject = by === null ? "readers" : `by ${by}`;
     const cost = Math.min(lookups, CAPACITY);
     const { allowed, retryAfterMs } = await this.#limiter.consume(subject, { cost });
     if (allowed) return;
     const headers = { "retry-after": String(Math.ceil(retryAfterMs / 1_000)) };
-    const message = `at most ${REFILL_PER_SECOND} looks at a limiter a second`;
+    const message = `at most ${REFILL_PER_SECOND} limiter lookups per second`;
     throw new HttpError(429, "TOO_MANY_READS", message, { headers });
   }
 }

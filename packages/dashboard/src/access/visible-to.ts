@@ -11,8 +11,8 @@ import type { FleetReader } from "../fleet-reader.ts";
 import type { Visitor } from "./visitor.ts";
 
 /**
- * A reading as a visitor may see it: any data about a hidden limiter is removed before a view or an action gets it. So are
- * counts of unreadable records, because such a record may belong to any limiter.
+ * A reader that leaves out all data about limiters that are hidden from the visitor. It also leaves out counts of unreadable
+ * records, because such a record may belong to a hidden limiter.
  */
 export function visibleTo(reader: FleetReader, visitor: Visitor): FleetReader {
   if (!visitor.isRestricted) return reader;
@@ -54,7 +54,7 @@ function visibleRegistry(
   return {
     limiters: visibleLimiters,
     breakers: visibleBreakers,
-    // A process's unlisted limiters and breakers may be hidden ones.
+    // The limiters and breakers that a process does not list may be hidden.
     processes: processes.filter(({ id }) => ids.has(id)).map((one) => ({ ...one, more: 0 })),
     unread: [],
   };
@@ -65,7 +65,7 @@ function visibleUsage<Numbers extends UsageSummary>(usage: Numbers, { canSee }: 
   return { ...usage, limiters, others: undefined, unread: [] };
 }
 
-/** Always reports that there may be others: whether the complete list was read would be a hint. */
+/** Always marks the list as incomplete: otherwise a complete list would reveal that no block is hidden. */
 function visibleBlocks({ at, blocks }: ActiveBlocks, { canSee }: Visitor): ActiveBlocks {
   const visible = blocks.filter(({ limiter }) => canSee(limiter));
   return { at, blocks: visible, isWhole: false, unknown: 0, unread: [] };
@@ -81,7 +81,7 @@ function visibleCoverage(coverage: UsageCoverage, { limiters }: Registry): Usage
   return { at: coverage.at, reporting, silent, ...(newest > 0 ? { newest } : {}), unread: [] };
 }
 
-/** The deny list applies to all limiters; the reasons of entries are for visitors who may see all of them. */
+/** The deny list applies to all limiters; only visitors who may see all of them get the entries' reasons. */
 function visibleControlRecord(record: ControlRecord, { canSee }: Visitor): ControlRecord {
   const { overrides, orders, denied } = record;
   return {
@@ -97,7 +97,7 @@ function withoutReason(entry: DeniedNetwork): DeniedNetwork {
 }
 
 function visibleEntry(entry: LogEntry, { canSee }: Visitor): readonly LogEntry[] {
-  // Other programs may have written anything.
+  // Other programs may have written any value.
   if (typeof entry.limiter !== "string") return [{ ...entry, reason: undefined }];
   return canSee(entry.limiter) ? [entry] : [];
 }

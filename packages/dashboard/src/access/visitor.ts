@@ -4,7 +4,7 @@ import type { ActionName } from "../api.ts";
 import { HttpError } from "../serve/http-error.ts";
 import { isPlainObject } from "./plain-object.ts";
 
-/** What the application permits a visitor: nothing, reading, or reading and acting. */
+/** The permission of a visitor: none, to read, or to read and act. */
 export type Permission =
   | false
   | "read"
@@ -14,8 +14,8 @@ export type Permission =
       /** The actions that the visitor may take. */
       readonly actions: readonly ActionName[] | "all";
       /**
-       * Which limiters and breakers the visitor may see, by name. Others do not exist for the visitor. With this function,
-       * actions that affect all limiters are refused: those on the deny list, and `forget`. Default: all.
+       * Whether the visitor may see the limiter or breaker of a name. Hidden ones appear not to exist. With this function, actions
+       * that affect all limiters are refused: those on the deny list, and `forget`. Default: all are visible.
        */
       readonly limiters?: ((name: string) => boolean) | undefined;
     };
@@ -30,13 +30,13 @@ export interface Visitor {
   canSee(name: string): boolean;
 }
 
-/** These affect limiters that may be hidden. */
+/** Actions that affect all limiters, also hidden ones. */
 const GLOBAL_ACTIONS: readonly ActionName[] = ["forget", "addToDenyList", "removeFromDenyList"];
 
 const MAX_NAME_LENGTH = 256;
 
 /**
- * The visitor with a permission. Throws a `Refusal` if there is none, and `HEADGATE_INVALID_OPTION` for an invalid one.
+ * The visitor with a permission. Throws an `HttpError` if there is none, and `HEADGATE_INVALID_OPTION` for an invalid one.
  * `canControlBreakers`: whether the dashboard can give orders to breakers.
  */
 export function parsePermission(permission: unknown, canControlBreakers: boolean): Visitor {
@@ -71,7 +71,7 @@ function parseActions(actions: unknown): readonly ActionName[] {
   throw invalid(`must return "all" or a list of ${ACTIONS.join(", ")} as actions`);
 }
 
-/** For a visitor whom the application does not admit. */
+/** For a visitor without permission. */
 function forbidden(): HttpError {
   return new HttpError(403, "FORBIDDEN", "you may not see this");
 }

@@ -13,10 +13,10 @@ import { stateOf } from "./previewed-state.ts";
 
 type BreakerAction = Extract<Action, { kind: "breaker" }>;
 
-/** Processes look at a target again after a second. */
+/** Processes refresh the state of a target every second. */
 const TARGET_REFRESH_MS = 1_000;
 
-/** Each order, and the state that it leads to. */
+/** Each order, with the state that it sets. */
 const ORDERS = {
   open: { give: (target) => target.forceOpen(), state: "forced-open" },
   close: { give: (target) => target.disable(), state: "disabled" },
@@ -47,7 +47,7 @@ export async function actOnBreaker(
     const before = await readTarget(controlled);
     const { give, state } = ORDERS[order];
     let after = previewOrder(before, state);
-    // Before the order: if Redis goes away in between, the log has one to repeat, and no order is in force without an entry.
+    // Logged first: if Redis becomes unavailable in between, the operator can repeat the logged order, and no order is in force without an entry.
     const at = await admin.logBreakerAction(
       { breaker: name, target: controlled.target, before, after },
       { reason, by, dryRun },

@@ -9,7 +9,7 @@ import { stateOf } from "./previewed-state.ts";
 
 type OverrideAction = Extract<Action, { kind: "setOverride" | "unsetOverride" }>;
 
-/** Sets or removes an override. One that fits no policy of its limiter, of any shape, is refused. */
+/** Sets or removes an override. Rejects if it fits no policy of the limiter, of any shape. */
 export async function actOnOverride(
   reader: FleetReader,
   action: OverrideAction,
@@ -36,7 +36,7 @@ export async function actOnOverride(
   return toOutcome(await admin.setOverride(override, durationOptions), notes);
 }
 
-/** A limiter may have an override even if no process has the limiter any more. */
+/** Rejects for an unknown limiter. A limiter that no process has any more may still have an override. */
 async function requireKnown(
   { loadRegistry, loadControl }: FleetReader,
   limiter: string,

@@ -18,7 +18,7 @@ import { stateOfSubject } from "./previewed-state.ts";
 
 type SubjectAction = Extract<Action, { kind: "block" | "unblock" | "reset" | "forget" }>;
 
-/** Acts on a subject of a limiter: if processes have policies with different counters, on each of them. */
+/** Acts on a subject of a limiter, for each policy if processes have policies with different counters. */
 export async function actOnSubject(
   reader: FleetReader,
   action: SubjectAction,
@@ -55,7 +55,9 @@ async function findLimiters(
   if (!listed.limiters.some(({ name }) => name === limiter)) throw unknownLimiter();
   const known = limiterVersionsOf(listed.limiters, limiter);
   if (known.length === 0) {
-    throw badRequest("the limiter's policy is too long to be listed: act with the command");
+    throw badRequest(
+      "the limiter's policy is too long to be listed: use the headgate command instead",
+    );
   }
   const subjectDimensions = Object.keys(subject);
   const matching = known.filter(({ limiter: { limits } }) => {
@@ -77,7 +79,7 @@ function act(
   return admin[kind](limiter, subject, options);
 }
 
-/** What `forget` erases besides counters. */
+/** The data that `forget` erases in addition to counters. */
 function formatForgotten({ overrides = [], logged = 0, listed = 0 }: Partial<ForgetResult>) {
   return [
     ...overrides.map(

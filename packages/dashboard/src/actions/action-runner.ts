@@ -11,7 +11,7 @@ import type { PreviewTokens } from "./preview-tokens.ts";
 
 const MAX_REASON_LENGTH = 1_000;
 
-/** Previews actions and performs them, within the part of a reading that each visitor may see. */
+/** Previews and performs actions, on the data that each visitor may see. */
 export class ActionRunner {
   readonly #createBreaker: ActionContext["createBreaker"];
   readonly #tokens: PreviewTokens;
@@ -28,7 +28,7 @@ export class ActionRunner {
     });
   }
 
-  /** Previews an action, with a token for it. Rejects with a `Refusal`. */
+  /** Previews an action, with a token for it. Rejects with an `HttpError`. */
   async preview(
     reader: FleetReader,
     visitor: Visitor,
@@ -39,7 +39,7 @@ export class ActionRunner {
     return (await this.#createPreview(this.#contextOf(reader), action, by)).preview;
   }
 
-  /** Performs an action if its preview still holds. Rejects with a `Refusal`. */
+  /** Performs an action if its preview still holds. Rejects with an `HttpError`. */
   async act(
     reader: FleetReader,
     visitor: Visitor,
@@ -49,17 +49,17 @@ export class ActionRunner {
     const by = requirePermission(visitor, action);
     const reason = parseReason(body["reason"]);
     const { token } = body;
-    if (typeof token !== "string") throw badRequest("token must be that of a preview");
+    if (typeof token !== "string") throw badRequest("token must be the token of a preview");
     await this.#limitRate(by);
     const isPreviewed = this.#tokens.redeem(token, action, by);
     const context = this.#contextOf(reader);
     const { preview, outcome } = await this.#createPreview(context, action, by);
     if (isPreviewed === undefined) {
-      const message = "this preview is not valid any more, or was used already: look again";
+      const message = "this preview has expired or was already used: preview the action again";
       throw new HttpError(409, "PREVIEW_EXPIRED", message, { preview });
     }
     if (!isPreviewed(outcome.state)) {
-      const message = "the state has changed since it was shown: look again";
+      const message = "the state has changed since it was shown: preview the action again";
       throw new HttpError(409, "STATE_CHANGED", message, { preview });
     }
     const completed = await performAction(context, action, { reason, by });
@@ -98,7 +98,7 @@ function statesOf({ before, after, inForceAt }: ActionOutcome) {
 }
 
 /**
- * Throws a `Refusal` unless the visitor may take this kind of action. Does not check the limiter: a hidden one is not in the
+ * Throws an `HttpError` unless the visitor may take this kind of action. Does not check the limiter: a hidden one is not in the
  * visitor's reading, and is answered like one that does not exist. Returns the visitor's name.
  */
 function requirePermission({ by, actions }: Visitor, action: Action): string {

@@ -10,7 +10,7 @@ const ORDERS = ["open", "close", "reset"] as const;
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** Reads an action, which must have only the fields of its kind. Throws a `Refusal`; the operator checks the numbers of limits. */
+/** Reads an action, which must have only the fields of its kind. Throws an `HttpError`; the operator checks the numbers of limits. */
 export function parseAction(fields: unknown): Action {
   if (!isPlainObject(fields)) throw badRequest("action must be an object");
   const { kind } = fields;
@@ -64,7 +64,7 @@ function parseOverride(fields: Fields): Action {
   };
 }
 
-/** Nothing is nested deeper: what hashes an action may go through it without end. */
+/** Rejects deeper nesting, because an action is hashed recursively. */
 function isNumbersByLimit(
   limits: unknown,
 ): limits is Readonly<Record<string, Readonly<Record<string, number>>>> {
@@ -97,7 +97,7 @@ function parseLimiter(fields: Fields): { readonly limiter: string } {
 function parseText(fields: Fields, name: string): string {
   const text = fields[name];
   if (typeof text === "string" && text !== "") return text;
-  throw badRequest(`${name} must be a text that is not empty`);
+  throw badRequest(`${name} must be a string that is not empty`);
 }
 
 function parseSubject({ subject }: Fields): SubjectByDimension {

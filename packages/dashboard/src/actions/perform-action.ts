@@ -10,7 +10,7 @@ import type { PreviewedState } from "./previewed-state.ts";
 
 /** The result of an action, or of its preview. */
 export interface ActionOutcome {
-  /** In words, one per line. */
+  /** The states as text, one line each. */
   readonly before: readonly string[];
   readonly after: readonly string[];
   readonly inForceAt: Date;
@@ -24,7 +24,7 @@ export interface ActionContext {
   readonly createBreaker: ((options: never) => BreakerLike) | undefined;
 }
 
-/** Performs an action or, with `dryRun`, determines what it would change. Rejects with a `Refusal`, and like `Admin`. */
+/** Performs an action or, with `dryRun`, determines what it would change. Rejects with an `HttpError`, and like `Admin`. */
 export function performAction(
   context: ActionContext,
   action: Action,

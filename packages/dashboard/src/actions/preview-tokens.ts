@@ -7,7 +7,7 @@ import { isSameState } from "./previewed-state.ts";
 /** How long a preview is valid. */
 const VALIDITY_MS = 300_000;
 
-/** The most used tokens that are remembered; visitors cannot use as many while they are valid. */
+/** The maximum number of redeemed tokens in memory; visitors cannot redeem as many while they are valid. */
 const MAX_USED_TOKENS = 10_000;
 
 /** The content of a token. */
@@ -20,13 +20,13 @@ interface Claims {
 }
 
 /**
- * Signs the previews of actions. Only used tokens are stored, until they expire: a token is valid once in this process, for one
- * visitor and one action.
+ * Signs the previews of actions. A token is valid once in this process, for one visitor and one action; redeemed tokens stay in
+ * memory until they expire.
  */
 export class PreviewTokens {
   readonly #secret: Buffer;
   readonly #now: () => number;
-  /** When each one expires, by `id`. */
+  /** When each redeemed token expires, by its `id`. */
   readonly #used = new Map<string, number>();
 
   /** `now` is a clock in milliseconds. */
@@ -48,8 +48,8 @@ export class PreviewTokens {
   }
 
   /**
-   * Uses a token up, and returns a check whether a state is the one in the preview; undefined if the token is invalid or has
-   * expired.
+   * Redeems a token, and returns a function that checks whether a state is the previewed one; undefined if the token is invalid,
+   * expired or already redeemed.
    */
   redeem(
     token: string,
@@ -91,7 +91,7 @@ export class PreviewTokens {
   }
 }
 
-/** Equal for the same action by the same visitor, whatever the order of its fields. */
+/** Equal for the same action by the same visitor, regardless of the order of its fields. */
 function hashAction(action: Action, by: string): string {
   return hash(JSON.stringify([by, sorted(action)]));
 }

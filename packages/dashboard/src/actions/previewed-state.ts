@@ -1,14 +1,14 @@
 import type { Inspection } from "@headgate/core/admin";
 
-/** The state shown to an operator, as far as it must be unchanged when the action is performed. */
+/** The part of the previewed state that must be unchanged when the action is performed. */
 export interface PreviewedState {
-  /** Equal if nothing has changed. */
+  /** JSON that is equal while nothing has changed. */
   readonly facts: string;
-  /** When blocks end, in milliseconds since the epoch. Between two readings, the same end may differ slightly. */
+  /** When blocks end, in milliseconds since the epoch. Two reads of the same end may differ slightly. */
   readonly blockEnds: readonly number[];
 }
 
-/** The largest difference for the same end. */
+/** The maximum difference between two reads of the same end. */
 const TOLERANCE_MS = 5_000;
 
 /** Whether two states are the same. */
@@ -20,7 +20,7 @@ export function isSameState(one: PreviewedState, other: PreviewedState): boolean
   );
 }
 
-/** The state of something that is stored as a whole. */
+/** The state of a record that is stored as a whole. */
 export function stateOf(value: unknown): PreviewedState {
   return { facts: JSON.stringify(value ?? null), blockEnds: [] };
 }

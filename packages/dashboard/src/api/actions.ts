@@ -1,7 +1,7 @@
 import type { LimitOverride } from "@headgate/core/admin";
 import type { SubjectByDimension } from "./fleet.ts";
 
-/** The actions of an operator. `forMs` is how long one lasts; null for ever. */
+/** The actions of an operator. `forMs` is the duration in milliseconds; null means until it is removed. */
 export type Action =
   | {
       readonly kind: "block";
@@ -39,12 +39,12 @@ export type Action =
 
 /** The effect that an action would have. */
 export interface ActionPreview {
-  /** The states, in words; several lines. */
+  /** The states before and after the action, as text with several lines. */
   readonly before: string;
   readonly after: string;
-  /** When it would be in force everywhere. */
+  /** When every process would apply it. */
   readonly inForceAt: number;
-  /** Valid once, for five minutes, while the state is the one shown. */
+  /** Valid once, for five minutes, while the state is unchanged. */
   readonly token: string;
 }
 
@@ -56,7 +56,7 @@ export interface CompletedAction {
   readonly inForceAt: number;
 }
 
-/** An answer with an error status. */
+/** The body of a response with an error status. */
 export interface ApiError {
   readonly error: { readonly code: string; readonly message: string };
   /** With 409 on `act`: the action's current preview. */

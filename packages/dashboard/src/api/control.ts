@@ -13,7 +13,7 @@ export interface LogView {
   readonly at: number;
   /** Newest first. */
   readonly rows: readonly LogRow[];
-  /** The `before` with which to request the rows that follow; null if there are none. */
+  /** The `before` parameter of the next page; null if this is the last one. */
   readonly next: string | null;
   readonly unreadable: number;
 }

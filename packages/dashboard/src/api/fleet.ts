@@ -1,6 +1,6 @@
 import type { Counts, Coverage, Point, Span } from "./usage.ts";
 
-/** By dimension; for a breaker, its target as `target`. */
+/** The subject's value for each dimension; for a breaker, its target under `target`. */
 export type SubjectByDimension = Readonly<Record<string, string>>;
 
 export interface ProcessSummary {
@@ -12,7 +12,7 @@ export interface ProcessSummary {
   readonly seenAt: number;
   /** The version of Headgate. */
   readonly version: string;
-  /** How many more limiters and breakers it has than are listed. */
+  /** The number of limiters and breakers that the process has but does not list. */
   readonly unlistedCount: number;
   /** When it last reported usage; null if unknown. */
   readonly reportedAt: number | null;
@@ -25,11 +25,11 @@ export interface LimiterSummary {
   readonly totals: Counts;
   /** In longer steps than the overview's own; empty beyond the first 100 limiters. */
   readonly series: readonly Point[];
-  /** The limits of the first policy, in words. */
+  /** The limits of the first version of the policy, one text each. */
   readonly limits: readonly string[];
-  /** How many different policies processes have under this name. */
+  /** The number of different policies that processes have under this name. */
   readonly versions: number;
-  /** How many processes list it; 0 for one that has usage only. */
+  /** The number of processes that list it; 0 for a limiter that only has usage. */
   readonly processes: number;
   /** Whether it is in shadow mode in every process, and so denies no request. */
   readonly shadow: boolean;
@@ -40,7 +40,7 @@ export interface Overview {
   readonly at: number;
   readonly span: Span;
   readonly store: { readonly latencyMs: number };
-  /** For the limiters that the visitor may see. Requests that limiters in shadow mode let through count as allowed. */
+  /** The limiters that the visitor may see. Requests that only a limiter in shadow mode would deny count as allowed. */
   readonly totals: Counts;
   /** The length of a step of each series, in milliseconds: 10 seconds, 10 minutes, or an hour. */
   readonly stepMs: number;
@@ -66,10 +66,10 @@ export interface Overview {
     readonly overrides: number;
     readonly blocks: number;
     readonly denyListEntries: number;
-    /** Whether `blocks` is known. */
+    /** Whether `blocks` counts all blocks. */
     readonly hasAllBlocks: boolean;
   };
   readonly coverage: Coverage;
-  /** How many records could not be read; if any, the rest may be incomplete. */
+  /** The number of records that could not be read; if there are any, the view may be incomplete. */
   readonly unreadable: number;
 }

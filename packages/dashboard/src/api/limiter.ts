@@ -4,7 +4,7 @@ import type { Counts, Coverage, Point, Span } from "./usage.ts";
 
 /** A limiter's policy, with the processes that have it. */
 export interface PolicyView {
-  /** A sentence for each limit. */
+  /** One text for each limit. */
   readonly limits: readonly string[];
   /** As builder calls; empty if the record was too long to be listed. */
   readonly code: string;
@@ -14,11 +14,11 @@ export interface PolicyView {
   readonly processes: readonly string[];
   readonly shadow: boolean;
   readonly extends?: string | undefined;
-  /** How adapters count requests, a sentence for each. */
+  /** How adapters count requests, one text each. */
   readonly uses: readonly string[];
 }
 
-/** A subject that asked, or was denied, often: at least `count` and at most `count + error` times. */
+/** A subject with many requests or denials: at least `count` and at most `count + maxError`. */
 export interface TopSubjectRow {
   readonly dimension: string;
   /** In plain text; null if only its hash is stored. */

@@ -14,7 +14,7 @@ export interface BlockRow {
   readonly reason?: string | undefined;
   /** `"hand"`, or the name of the limit that set it. */
   readonly setAs: string;
-  /** In the list of all blocks: whether the limiter is in shadow mode, so that it denies nobody. */
+  /** In the list of all blocks: whether the limiter is in shadow mode, so that the block denies no request. */
   readonly shadow?: boolean | undefined;
 }
 
@@ -24,7 +24,7 @@ export interface OverrideRow {
   readonly limiter: string;
   /** Missing for all subjects. */
   readonly subject?: SubjectByDimension | undefined;
-  /** In words. */
+  /** The changes as text. */
   readonly change: string;
   readonly from: number;
   /** Null for until it is removed. */
@@ -33,9 +33,9 @@ export interface OverrideRow {
   readonly reason?: string | undefined;
   /** Whether the listed processes apply it. */
   readonly coverage: "in-force" | "partly" | "ignored" | "unknown";
-  /** How many apply it. */
+  /** The number of processes that apply it. */
   readonly appliedBy: number;
-  /** Why others ignore it, one sentence each. */
+  /** The reasons why other processes ignore it, one text each. */
   readonly ignoredReasons: readonly string[];
 }
 
@@ -60,7 +60,7 @@ export interface LogRow {
   readonly network?: string | undefined;
   readonly by: string;
   readonly reason?: string | undefined;
-  /** In words. */
+  /** The states as text. */
   readonly before?: string | undefined;
   readonly after?: string | undefined;
 }

@@ -3,7 +3,7 @@ import type { Action } from "./actions.ts";
 /** An action that a visitor may be permitted. */
 export type ActionName = Action["kind"];
 
-/** All of them, in the order in which they are listed. */
+/** All actions, in the order of the page's lists. */
 export const ACTIONS: readonly ActionName[] = [
   "block",
   "unblock",

@@ -1,7 +1,7 @@
 import type { SubjectByDimension } from "./fleet.ts";
 import type { BlockRow, DenyListRow, LogRow, OverrideRow } from "./rows.ts";
 
-/** The subject to look up. A header's value is hashed on the server, and is never in an answer. */
+/** The subject to look up. A header's value is hashed on the server, and is in no response. */
 export interface SubjectLookup {
   /** The text of the subject, an IP address, or the value of a header. */
   readonly subject: string;
@@ -16,20 +16,20 @@ export interface SubjectLookup {
 export interface LimitRow {
   readonly limit: string;
   readonly per: string;
-  /** The limit in words. */
+  /** The limit as text. */
   readonly description: string;
   /** The most it grants at once, under the overrides in force. */
   readonly capacity: number;
   readonly used: number;
   readonly remaining: number;
   readonly allowed: boolean;
-  /** When it would allow the next request; null if never, or if unknown. */
+  /** When it allows the next request; null if never or unknown. */
   readonly nextAllowedAt: number | null;
-  /** When it is unused again; null if unknown. */
+  /** When it has fully recovered; null if unknown. */
   readonly recoversFullyAt: number | null;
 }
 
-/** One limiter's answer about a subject. */
+/** The state of a subject in one limiter. */
 export interface SubjectStatus {
   readonly name: string;
   /** Each dimension that was looked up. */
@@ -56,7 +56,7 @@ export interface SubjectView {
   /** The question in words, without the value of a header. */
   readonly asked: string;
   readonly limiters: readonly SubjectStatus[];
-  /** Limiters that count by something else, and what they need. */
+  /** Limiters that count by other dimensions. */
   readonly skipped: readonly { readonly name: string; readonly countsBy: string }[];
   /** Entries of the deny list that contain the address. */
   readonly denyList: readonly DenyListRow[];

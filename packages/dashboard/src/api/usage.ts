@@ -1,4 +1,4 @@
-/** The period that totals and lines cover. */
+/** The period that totals and series cover. */
 export type Span = "1h" | "24h" | "30d";
 
 /** The spans to choose from. */
@@ -11,18 +11,18 @@ export const SPAN_MS: Readonly<Record<Span, number>> = {
   "30d": 2_592_000_000,
 };
 
-/** Numbers of decisions. */
+/** Decision counts. */
 export interface Counts {
   readonly allowed: number;
   readonly denied: number;
-  /** How many of these were decided without Redis. */
+  /** The number of decisions made without Redis. */
   readonly degraded: number;
 }
 
-/** A step of a line is complete when all processes have reported it, which takes a few seconds: milliseconds. */
+/** Milliseconds after which all processes have reported a step of a series, so that it is complete. */
 export const REPORT_DELAY_MS = 6_000;
 
-/** The decisions of one step of a line. Steps without decisions are left out; the others are in chronological order. */
+/** The decisions of one step of a series. Steps without decisions are left out; the others are in chronological order. */
 export interface Point extends Counts {
   /** When the step began. */
   readonly at: number;
@@ -34,7 +34,7 @@ export interface Coverage {
   readonly from: number;
   /** How many processes are listed. */
   readonly processes: number;
-  /** How many of these have limiters but have not reported usage within 90 seconds. */
+  /** The number of these that have limiters but have not reported usage for 90 seconds. */
   readonly silentProcesses: number;
 }
 

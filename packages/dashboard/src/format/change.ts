@@ -6,7 +6,7 @@ import { describeOverride } from "./override.ts";
 import { endMs, formatEnd } from "./time.ts";
 
 /**
- * The state before and after an action in the log, in words; undefined if the log does not have it, as for a forgotten subject.
+ * The states before and after an action in the log, as text; undefined if the log has none, as for a forgotten subject.
  */
 export function formatBeforeAfter({ kind, before, after }: LogEntry): {
   readonly before: string | undefined;

@@ -18,7 +18,7 @@ const MISSING_KEY: Readonly<Record<string, string>> = {
   skip: "not counted",
 };
 
-/** The source of a subject. */
+/** The source of a subject as text. */
 export function formatSubjectSource(source: SubjectSource): string {
   switch (source.by) {
     case "ip":

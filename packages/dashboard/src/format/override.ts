@@ -3,7 +3,7 @@ import { formatOverride } from "@headgate/core/admin";
 import { isPlainObject } from "../access/plain-object.ts";
 import { endMs, formatEnd } from "./time.ts";
 
-/** What an override puts in force, and its end. The log may contain any text. */
+/** The changes of an override and its end, as text. The log may contain any value. */
 export function describeOverride(override: unknown): string {
   const { until } = (isPlainObject(override) ? override : {}) as Partial<Override>;
   const isKnown = until === null || (typeof until === "number" && until >= 0);
@@ -12,7 +12,7 @@ export function describeOverride(override: unknown): string {
     : formatOverride(override);
 }
 
-/** Why processes ignore an override, one sentence each. */
+/** The reasons why processes ignore an override, one text each. */
 export function formatIgnoredReasons({ ignored, unknownTo }: OverrideCoverage): readonly string[] {
   const reasons = ignored.map(({ why, processes }) =>
     processes === 0 ? why : `${why} (in ${formatProcessCount(processes)})`,

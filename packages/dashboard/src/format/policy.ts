@@ -9,7 +9,7 @@ const LONG_WORDING: FormatLimitOptions = {
   defaultSuffix: " for each client",
 };
 
-/** A limit in words: `login: 5 per 15 minutes for each account, blocks for 1 hour (slidingLog)`. */
+/** A limit as text: `login: 5 per 15 minutes for each account, blocks for 1 hour (slidingLog)`. */
 export function describeLimit(limit: Limit): string {
   return formatLimit(limit, LONG_WORDING);
 }
@@ -23,7 +23,7 @@ export function overridableNumbers(limit: Limit): Readonly<Record<string, number
     : { limit: limit.limit, burst: limit.burst };
 }
 
-/** A breaker's policy in words: `opens below 50 % success of at least 20 calls in 5 minutes, for 30 seconds; 5 trial calls`. */
+/** A breaker's policy as text: `opens below 50 % success of at least 20 calls in 5 minutes, for 30 seconds; 5 trial calls`. */
 export function describeBreaker(options: Readonly<Record<string, unknown>>): string {
   return formatBreakerOptions(options, LONG_WORDING);
 }

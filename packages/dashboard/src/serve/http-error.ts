@@ -1,6 +1,6 @@
 import type { ActionPreview } from "../api.ts";
 
-/** An error answer to a request: a status, a code, and a sentence that a visitor may read. */
+/** An error response: a status, a code, and a message that visitors may read. */
 export class HttpError extends Error {
   readonly status: number;
   readonly code: string;

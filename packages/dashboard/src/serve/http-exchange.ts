@@ -7,15 +7,15 @@ export interface HttpExchange {
   /** Below the mount path, without a leading slash: `""` for the page, `api/overview`. */
   readonly path: string;
   readonly query: URLSearchParams;
-  /** The body, if something before the dashboard has already read it. */
+  /** The body, if a middleware has already parsed it. */
   readonly parsedBody: unknown;
-  /** The result of the application's function about the visitor; undefined if it has answered the request itself. */
+  /** Calls the application's `authorize`. */
   authorize(): Promise<unknown>;
-  /** Whether the application has answered the request itself. */
+  /** Whether the application has responded itself. */
   isResponseSent(): boolean;
 }
 
-/** The answer for an adapter to write. */
+/** The response that an adapter writes. */
 export interface HttpResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;

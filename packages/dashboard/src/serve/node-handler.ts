@@ -21,7 +21,7 @@ export type NodeHandler = (
   next?: (error?: unknown) => void,
 ) => void;
 
-/** A handler that answers requests below a path, given without a trailing slash. Others are passed to `next`, or get 404. */
+/** Handles requests below a path without a trailing slash. Others are passed to `next`, or get 404. */
 export function createNodeHandler(
   dashboard: Dashboard,
   authorize: (request: MountedRequest, response: ServerResponse) => unknown,

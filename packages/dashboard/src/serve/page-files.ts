@@ -26,10 +26,10 @@ const CONTENT_TYPES: Readonly<Record<string, string>> = {
   ".txt": "text/plain; charset=utf-8",
 };
 
-/** Where the page is, relative to a file of the sources, of the package, or of a chunk in it. */
+/** The folders where the page may be, relative to a source file, to a file of the package, or to a chunk in it. */
 const PAGE_DIRECTORIES = ["page", "../page", "../dist/page", "../../dist/page"];
 
-/** The files of the page: read once, and looked up only in their own list, so that no path leads out of it. */
+/** The files of the page. They are read once and looked up in a map, so that no path leads out of the folder. */
 export class PageFiles {
   readonly #directory: string | undefined;
   #files: ReadonlyMap<string, PageFile> | undefined;
@@ -38,7 +38,7 @@ export class PageFiles {
     this.#directory = directory;
   }
 
-  /** The answer for a file by its path, such as `assets/index-1a2b.js`; undefined if there is none. */
+  /** The response for a file by its path, such as `assets/index-1a2b.js`; undefined if there is none. */
   respond(
     path: string,
     acceptEncoding: string | undefined,
@@ -66,7 +66,7 @@ export class PageFiles {
     if (this.#files !== undefined) return this.#files;
     const directory = this.#directory ?? findDirectory();
     const files = readFiles(directory);
-    // If the page is not built yet, look again next time.
+    // If the page is not built yet, the next request reads the folder again.
     if (files.has("index.html")) this.#files = files;
     return files;
   }
@@ -79,7 +79,7 @@ function findDirectory(): string | undefined {
   return candidates.find((place) => existsSync(join(place, "index.html")));
 }
 
-/** The directory of this file; undefined if an application's bundler made an ES module of it, which has no such path. */
+/** The directory of this file; undefined if a bundler has put it into a module without such a path. */
 function ownDirectory(): string | undefined {
   try {
     return import.meta.dirname;
@@ -121,7 +121,7 @@ function cacheControlOf(path: string): string {
   return path === "slash.js" ? "public, max-age=86400" : "no-cache";
 }
 
-/** The smallest form that the client accepts. */
+/** The smallest encoding that the client accepts. */
 function chooseEncoding(
   { plain, br, gzip }: PageFile,
   acceptEncoding = "",

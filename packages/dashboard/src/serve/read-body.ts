@@ -3,13 +3,13 @@ import { isPlainObject } from "../access/plain-object.ts";
 import { badRequest, HttpError } from "./http-error.ts";
 import type { HttpExchange } from "./http-exchange.ts";
 
-/** The most bytes of a body. */
+/** The maximum length of a body in bytes. */
 const MAX_BODY_BYTES = 65_536;
 
-/** This much of a longer body is still read, so that the client receives the refusal. */
+/** A longer body is read up to this many bytes, so that the client receives the error response. */
 const MAX_DISCARDED_BYTES = 4_194_304;
 
-/** The body of a request: a JSON object. Rejects with a `Refusal`. */
+/** The body of a request: a JSON object. Rejects with an `HttpError`. */
 export async function readBody({
   raw,
   parsedBody,
@@ -25,7 +25,7 @@ export async function readBody({
   throw badRequest("the body must be a JSON object");
 }
 
-/** Whether something before the dashboard has read the body, as `express.json()` does. */
+/** Whether a middleware has parsed the body, such as `express.json()`. */
 function isAlreadyRead(raw: IncomingMessage, parsedBody: unknown): boolean {
   return parsedBody !== undefined && (raw.readableEnded || raw.complete);
 }
@@ -35,7 +35,7 @@ function requireSize(body: unknown): unknown {
   return body;
 }
 
-/** Not every JSON that was read can be written: the writer of JSON has less room for what is nested. */
+/** `JSON.stringify` fails at a smaller depth than `JSON.parse`. */
 function stringify(body: unknown): string {
   try {
     return JSON.stringify(body) ?? "";
@@ -55,7 +55,7 @@ async function readBytes(raw: IncomingMessage): Promise<Buffer> {
       else chunks.push(chunk);
     }
   } catch {
-    // The client has gone: nobody reads this, and the application's operator is not told of it.
+    // The client has disconnected: the response is discarded, and no warning is logged.
     throw badRequest("the body has ended early");
   }
   if (length > MAX_BODY_BYTES) throw bodyTooLarge();

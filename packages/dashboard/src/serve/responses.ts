@@ -3,17 +3,17 @@ import type { HttpError } from "./http-error.ts";
 import type { HttpResponse } from "./http-exchange.ts";
 import { SECURITY_HEADERS } from "./security-headers.ts";
 
-/** An answer of `api/`. */
+/** A response with JSON. */
 export function jsonResponse(
   body: object,
   status = 200,
   headers: Readonly<Record<string, string>> = {},
 ): HttpResponse {
-  // A lone surrogate is written as an escape, so that the page gets exactly what Redis has.
+  // JSON escapes unpaired surrogates, so that the page gets exactly the text in Redis.
   return createResponse(status, "application/json", JSON.stringify(body), headers);
 }
 
-/** The answer to a request that is refused. */
+/** The response for an `HttpError`. */
 export function errorResponse({
   status,
   code,
@@ -25,7 +25,7 @@ export function errorResponse({
   return jsonResponse(body, status, headers);
 }
 
-/** An answer of one line. */
+/** A response with one line of plain text. */
 export function textResponse(status: number, text: string): HttpResponse {
   return createResponse(status, "text/plain", `${text}\n`);
 }

@@ -1,4 +1,4 @@
-/** On every answer. Nothing is inline or from another origin, and no page of another origin may frame, read or load it. */
+/** The headers of every response. They forbid inline content and other origins, and pages of other origins to frame, read or load it. */
 export const SECURITY_HEADERS = {
   "content-security-policy":
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; font-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",

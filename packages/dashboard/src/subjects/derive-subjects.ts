@@ -8,15 +8,15 @@ import {
 import type { SubjectByDimension } from "../api.ts";
 import { formatSubjectSource } from "../format/http-use.ts";
 
-/** The given client, in the forms that one limiter counts. */
+/** The subjects under which one limiter counts a client. */
 interface DerivedSubjects {
-  /** One for each way in which the limiter is used; empty if nothing fits. */
+  /** One subject for each way in which adapters use the limiter; empty if the limiter cannot count this client. */
   readonly subjects: readonly SubjectByDimension[];
-  /** What the limiter counts by. */
+  /** The limiter's dimensions as text. */
   readonly countsBy: string;
 }
 
-/** Creates the subjects of a limiter in the same way as its adapters. A limiter that counts all clients together counts this one, too. */
+/** Derives the subjects of a client in the same way as the limiter's adapters. A limiter that counts all clients together includes it. */
 export async function deriveSubjects(
   known: LimiterVersion,
   client: SubjectQuery,

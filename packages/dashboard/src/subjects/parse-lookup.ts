@@ -2,23 +2,23 @@ import { isIP } from "node:net";
 import type { SubjectQuery } from "@headgate/core/admin";
 import { badRequest } from "../serve/http-error.ts";
 
-/** A question about a subject. */
+/** A valid request to look up a subject. */
 export interface ParsedLookup {
   readonly client: SubjectQuery;
-  /** In words, without the value of a header. */
+  /** The lookup as text, without the value of a header. */
   readonly asked: string;
   readonly limiter: string | undefined;
 }
 
 const HEADER_NAME = /^[!#$%&'*+.^`|~\w-]{1,64}$/;
 
-/** Reads a question. Throws a `Refusal`, which does not contain the value of a header. */
+/** Validates a lookup. Throws an `HttpError`, which does not contain the value of a header. */
 export function parseLookup(
   { subject, as, header, limiter }: Record<string, unknown>,
   hashSecret: string | undefined,
 ): ParsedLookup {
   if (typeof subject !== "string" || subject === "") {
-    throw badRequest("subject must be a text that is not empty");
+    throw badRequest("subject must be a string that is not empty");
   }
   if (limiter !== undefined && typeof limiter !== "string") {
     throw badRequest("limiter must be the name of a limiter");
@@ -27,12 +27,12 @@ export function parseLookup(
   if (as === "address") {
     const address = subject.trim();
     if (isIP(address.replace(/%.*$/s, "")) === 0) {
-      throw badRequest("subject must be an IP address, as 203.0.113.7 or 2001:db8::7");
+      throw badRequest("subject must be an IP address, such as 203.0.113.7 or 2001:db8::7");
     }
     return { client: { ip: address }, asked: `address ${address}`, limiter };
   }
   if (as !== "header") throw badRequest('as must be "text", "address" or "header"');
-  // Not shown, because it may contain the value.
+  // The message leaves out the name, which may contain the value.
   if (typeof header !== "string" || !HEADER_NAME.test(header)) {
     throw badRequest("header must be the name of a header");
   }

@@ -14,7 +14,7 @@ type Breaker = BreakersView["breakers"][number];
 
 type CreateBreaker = DashboardOptions["createBreaker"];
 
-/** The breakers of the directory. */
+/** The breakers of the registry. */
 export async function buildBreakersView(
   reader: FleetReader,
   createBreaker: CreateBreaker,
@@ -52,8 +52,8 @@ function toLastOrder(entry: LogEntry): TargetRow["lastOrder"] {
 }
 
 /**
- * The states of the targets that processes have called. Unknown without `createBreaker`, or if processes have different
- * breakers of this name.
+ * The states of the targets that processes have called. They are unknown without `createBreaker`, or if processes have different
+ * options for this breaker.
  */
 async function loadTargets(
   reader: FleetReader,

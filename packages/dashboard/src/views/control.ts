@@ -4,7 +4,7 @@ import { loadBlockRows } from "./blocks.ts";
 import { toDenyListRows } from "./denied-rows.ts";
 import { toOverrideRows } from "./override-rows.ts";
 
-/** Everything in force that operators and limits have set. */
+/** The overrides, blocks and deny-list entries in force. */
 export async function buildControlView(reader: FleetReader): Promise<ControlView> {
   const [{ record }, registry, log, blocks, at] = await Promise.all([
     reader.loadControl(),

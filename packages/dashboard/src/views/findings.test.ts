@@ -5,7 +5,7 @@ const report = { checks: [{ findings: [{ status: "ok", message: "all is well" }]
 
 test("a doctor that does not finish in time is reported as a finding", async () => {
   expect(await findingsWithTimeout(1, () => new Promise(() => {}))).toEqual([
-    { level: "warning", title: "The doctor has not answered within 0.001 seconds" },
+    { level: "warning", title: "The doctor has not finished within 0.001 seconds" },
   ]);
 });
 

@@ -10,14 +10,14 @@ const LEVEL_BY_STATUS: Readonly<Record<string, Finding["level"]>> = {
   problem: "error",
 };
 
-/** The findings of the application's doctor; one that says so if it has not answered within some milliseconds. */
+/** The findings of the application's doctor, or a warning if it takes longer than the timeout. */
 export function findingsWithTimeout(
   timeoutMs: number,
   doctor: () => Promise<DoctorReport>,
 ): Promise<readonly Finding[]> {
   const late: Finding = {
     level: "warning",
-    title: `The doctor has not answered within ${timeoutMs / 1_000} seconds`,
+    title: `The doctor has not finished within ${timeoutMs / 1_000} seconds`,
   };
   return withTimeout(timeoutMs, findingsOf(doctor), () => [late]);
 }

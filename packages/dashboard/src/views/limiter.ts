@@ -12,7 +12,7 @@ import { toOverrideRows } from "./override-rows.ts";
 import { toProcessSummaries } from "./processes.ts";
 import { coverageOf, lastMinuteOf, pointsOf, STEP_MS } from "./usage-series.ts";
 
-/** One limiter: its policies, its decisions, and their subjects. Rejects with a `Refusal` if the reading does not have it. */
+/** One limiter: its policies, its decisions, and their subjects. Rejects with an `HttpError` if the reading does not have it. */
 export async function buildLimiterView(
   reader: FleetReader,
   name: string,
@@ -53,7 +53,7 @@ export async function buildLimiterView(
   };
 }
 
-/** Whether a limiter may have this name, judging by data already read for all views: guessing names costs Redis nothing. */
+/** Whether a limiter may have this name, according to cached data of other views, so that guessing names costs Redis nothing. */
 async function isKnown(reader: FleetReader, name: string, span: Span): Promise<boolean> {
   const isOf = (one: { readonly name: string }): boolean => one.name === name;
   const { limiters } = await reader.loadRegistry();
@@ -62,7 +62,7 @@ async function isKnown(reader: FleetReader, name: string, span: Span): Promise<b
   return usage.limiters.some(isOf) || usage.others !== undefined;
 }
 
-/** Denials by the name of a limit, and those without a name: by blocks, and by limits beyond those that are stored. */
+/** Denials by limit, by blocks, and by the limits whose names are not stored. */
 function denialsByLimit(usage: LimiterUsage | undefined): LimiterView["byLimit"] {
   if (usage === undefined) return [];
   const { byLimit, byBlock, more } = usage.limits;
@@ -74,7 +74,7 @@ function denialsByLimit(usage: LimiterUsage | undefined): LimiterView["byLimit"]
   return rows.filter(({ denied }) => denied > 0).sort((one, other) => other.denied - one.denied);
 }
 
-/** Each policy that processes have under the name, with those processes, whatever their version of Headgate. */
+/** Each version of the policy with its processes, regardless of their version of Headgate. */
 function toPolicyViews(records: readonly RegistryLimiter[]): readonly PolicyView[] {
   const groups = groupBy(records, (one) =>
     JSON.stringify([one.policy, one.shadow, one.extends ?? null]),

@@ -5,7 +5,7 @@ import type { FleetReader } from "../fleet-reader.ts";
 import { formatBeforeAfter, textOf } from "../format/change.ts";
 import { badRequest } from "../serve/http-error.ts";
 
-/** The most rows in an answer. */
+/** The maximum number of rows in a response. */
 const MAX_ROWS = 100;
 
 /** Operators' actions. `before` is the `next` of the previous page. */
@@ -22,7 +22,7 @@ export async function buildLogView(reader: FleetReader, before: string | null): 
   };
 }
 
-/** An action in words. */
+/** An entry of the log as a row. */
 export function toLogRow(entry: LogEntry): LogRow {
   const { at, kind, limiter, subject, network, reason } = entry;
   return {
@@ -47,7 +47,7 @@ function cursorAfter(entries: readonly LogEntry[], index: number): string {
 function startOf(entries: readonly LogEntry[], before: string | null): number {
   if (before === null) return 0;
   const [, at, shown] = /^(\d{1,16})(?:\.(\d{1,4}))?$/.exec(before) ?? [];
-  if (at === undefined) throw badRequest("before must be the next of another answer");
+  if (at === undefined) throw badRequest("before must be the next field of another response");
   const first = entries.findIndex((entry) => entry.at.getTime() <= Number(at));
   if (first === -1) return entries.length;
   const isSame = entries[first]?.at.getTime() === Number(at);

@@ -1,7 +1,7 @@
 import type { LogEntry } from "@headgate/core/admin";
 import { formatOverrideKey } from "@headgate/core/admin";
 
-/** Finds the newest entry of a kind about a limiter and a subject, or about a breaker and its target. */
+/** Indexes the log: returns a function that finds the newest entry of a kind for a limiter and a subject, or for a breaker and its target. */
 export function indexNewestEntries(
   log: readonly LogEntry[],
   kind: LogEntry["kind"],

@@ -24,10 +24,10 @@ import {
   STEP_MS,
 } from "./usage-series.ts";
 
-/** How many limiters have a line: those with the most denials. */
+/** The maximum number of limiters with a sparkline: those with the most denials. */
 const MAX_SPARKLINES = 100;
 
-/** The whole prefix, as far as the reading includes it. */
+/** All limiters of the prefix that the visitor may see. */
 export async function buildOverview(reader: FleetReader, span: Span): Promise<Overview> {
   const [usage, registry, control, blocks, reports] = await Promise.all([
     reader.loadUsage(span),
@@ -62,8 +62,8 @@ export async function buildOverview(reader: FleetReader, span: Span): Promise<Ov
 }
 
 /**
- * The decisions of all limiters, with requests that limiters in shadow mode let through counted as allowed; and the decisions
- * of those limiters.
+ * The decisions of all limiters, where denials in shadow mode count as allowed; and separately the decisions of the limiters in
+ * shadow mode.
  */
 function decisionsOf(
   { at, limiters, others }: UsageSummary,

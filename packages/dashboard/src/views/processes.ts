@@ -1,7 +1,7 @@
 import type { RegistryProcess, UsageCoverage } from "@headgate/core/admin";
 import type { ProcessSummary } from "../api.ts";
 
-/** Processes of the directory, and when each reported usage last. */
+/** The processes of the registry, and when each last reported usage. */
 export function toProcessSummaries(
   processes: readonly RegistryProcess[],
   { reporting, silent }: UsageCoverage,

@@ -8,7 +8,7 @@ import { findingsWithTimeout } from "./findings.ts";
 /** The shortest interval between two runs of the doctor. */
 const DOCTOR_INTERVAL_MS = 30_000;
 
-/** How long one may take, in milliseconds. */
+/** The timeout of a run of the doctor, in milliseconds. */
 const DOCTOR_TIMEOUT_MS = 20_000;
 
 /**
@@ -68,12 +68,12 @@ function withoutLoad(server: RedisView["server"]): RedisView["server"] {
   );
 }
 
-/** The part of a client that describes its server. */
+/** The part of a Redis client that reads INFO. */
 interface InfoClient {
   info?(): Promise<unknown>;
 }
 
-/** The server's description of itself. Rejects if the client may not ask; empty if there are several servers. */
+/** The fields of INFO. Rejects if the Redis user may not run INFO; empty for a cluster. */
 async function readServer(client: InfoClient): Promise<RedisView["server"]> {
   const info = await client.info?.();
   const server: Record<string, string | number> = {};

@@ -1,7 +1,7 @@
 import type { Visitor } from "../access/visitor.ts";
 import type { Session } from "../api.ts";
 
-/** What the page needs first. It asks Redis nothing, and so is there without it. */
+/** The session, which the page loads first. It does not need Redis. */
 export function buildSession(
   { by, actions, isRestricted }: Visitor,
   options: {

@@ -13,7 +13,7 @@ export interface SubjectContext {
   readonly log: readonly LogEntry[];
 }
 
-/** The most actions in a history. */
+/** The maximum number of actions in a history. */
 const MAX_HISTORY = 20;
 
 /** Operators' actions on a subject of a limiter, or on all of its subjects. */
@@ -29,7 +29,7 @@ export function historyOf(
     .map(toLogRow);
 }
 
-/** Who set a subject's block by hand, and why, from the log. */
+/** The operator who set a subject's block, and the reason, from the log. */
 export function manualBlockAuthor(
   { log }: SubjectContext,
   limiter: string,

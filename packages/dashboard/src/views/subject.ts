@@ -13,14 +13,14 @@ import { toDenyListRows } from "./denied-rows.ts";
 import type { SubjectContext } from "./subject-context.ts";
 import { historyOf, manualBlockAuthor, overrideFor } from "./subject-context.ts";
 
-/** How many limiters are looked up at once. */
+/** The maximum number of limiters that are looked up at the same time. */
 const MAX_CONCURRENT_LOOKUPS = 16;
 
 type LookupTask = readonly [known: LimiterVersion, subject: SubjectByDimension];
 
 /**
  * The answer of each limiter in the reading about a subject; `spend` receives the number of lookups before they are made.
- * Rejects with a `Refusal` if the question names another limiter.
+ * Rejects with an `HttpError` if the question names another limiter.
  */
 export async function buildSubjectView(
   reader: FleetReader,
@@ -111,7 +111,7 @@ async function lookUpSubject(
       ...used.limits.map((state, i) =>
         toLimitRow(state, decision.limits[i] ?? state, words.get(state.name), context.at),
       ),
-      // Behind the limiter's own, which are shown under the numbers in force, those of other shapes.
+      // The limits of other shapes follow the limiter's own limits.
       ...inspection.limits
         .slice(used.limits.length)
         .map((state) =>
@@ -132,7 +132,7 @@ async function lookUpSubject(
   };
 }
 
-/** A limit of another shape in words; undefined if several are called so. */
+/** A limit of another shape as text; undefined if shapes have different limits of this name. */
 function otherShapeDescription(others: LimiterVersion["others"], name: string): string | undefined {
   const named = others.flatMap(namedLimitsOf).filter(([own]) => own === name);
   const [words, ...more] = new Set(named.map(([, limit]) => describeLimit(limit)));
@@ -141,7 +141,7 @@ function otherShapeDescription(others: LimiterVersion["others"], name: string): 
 
 type NextUnitDecision = Pick<LimitState, "allowed" | "retryAfterMs">;
 
-/** A limit that was asked for no unit, as it would answer for one. When a slot is free again is unknown. */
+/** The decision of an inspected limit for one unit. It is unknown when a concurrency limit has a free slot again. */
 function decisionForOneUnit(state: LimitState): NextUnitDecision {
   const { allowed, remaining, retryAfterMs, refillAfterMs, windowMs } = state;
   if (remaining > 0) return { allowed, retryAfterMs };
@@ -188,7 +188,7 @@ function toBlockRows(
   );
 }
 
-/** What denies the next request, and until when. */
+/** The cause of the next denial, and its end. */
 function denialOf(
   { wouldAllow, limits, retryAfterMs }: Decision,
   { blocks }: Inspection,

@@ -14,7 +14,7 @@ export const STEP_MS: Readonly<Record<Span, number>> = {
   "30d": 3_600_000,
 };
 
-/** The length of a step of the small line of a limiter. */
+/** The length of a step of a limiter's sparkline, in milliseconds. */
 export const SPARKLINE_STEP_MS: Readonly<Record<Span, number>> = {
   "1h": 60_000,
   "24h": 1_800_000,
@@ -40,7 +40,7 @@ export function lastMinuteOf(series: Pick<UsageSeries, "tenSeconds">, at: number
   return sumCounts(series.tenSeconds.filter(({ from }) => from >= end - 60_000 && from < end));
 }
 
-/** Several series as one, in steps of a given length. */
+/** The sum of several series, in steps of a given length. */
 export function mergeSeries(
   series: readonly (readonly Point[])[],
   stepMs: number,
@@ -54,12 +54,12 @@ export function mergeSeries(
   return [...steps.values()].sort((one, other) => one.at - other.at);
 }
 
-/** The same counts, with requests that were let through as allowed. */
+/** The counts of a limiter in shadow mode, with denials counted as allowed. */
 export function countDeniedAsAllowed<Some extends Counts>(counts: Some): Some {
   return { ...counts, allowed: counts.allowed + counts.denied, denied: 0 };
 }
 
-/** The part of a span and of the fleet that figures cover. */
+/** The part of a span and of the fleet that the counts cover. */
 export function coverageOf(
   { at }: UsageSummary,
   span: Span,

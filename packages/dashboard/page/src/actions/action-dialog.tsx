@@ -11,8 +11,8 @@ import { titleOf } from "./title.ts";
 import { useAction } from "./use-action.ts";
 
 /**
- * The dialog of an action: asks for the subject and the reason, shows what would change, performs the action, and tells when it
- * takes effect.
+ * The dialog of an action: has fields for its parameters and the reason, previews the change, performs the action, and shows when
+ * it takes effect.
  */
 export function ActionDialog({
   draft,

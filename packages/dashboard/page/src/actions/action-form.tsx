@@ -56,8 +56,8 @@ function ShadowForm({
     <>
       <p>
         {shadow
-          ? "In shadow it counts and reports, and denies nothing. This replaces an override of the whole limiter."
-          : "It denies again what is over its limits. This replaces an override of the whole limiter."}
+          ? "In shadow mode, the limiter counts and reports but denies nothing. This replaces an override of the whole limiter."
+          : "The limiter denies requests over its limits again. This replaces an override of the whole limiter."}
       </p>
       <DurationField value={forMs} onChange={setForMs} canLast />
     </>
@@ -79,7 +79,7 @@ function DenyForm({ draft, onChange }: FormProps<DraftOf<"deny">>): JSX.Element 
   );
   return (
     <>
-      <p>Every HTTP limiter of this prefix answers its requests with 403.</p>
+      <p>Every HTTP limiter of this prefix responds to its requests with 403.</p>
       {draft.network === undefined && (
         <label class="field">
           <span>Address or network</span>

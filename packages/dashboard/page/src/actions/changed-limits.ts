@@ -3,7 +3,7 @@ import type { LimitOverride } from "../../../src/api.ts";
 /** Numbers by limit and field. */
 export type Numbers = Readonly<Record<string, Readonly<Record<string, number>>>>;
 
-/** The typed texts, by limit and field. */
+/** The typed texts by limit and field. */
 export type TypedNumbers = Readonly<Record<string, Readonly<Record<string, string>>>>;
 
 /** The typed numbers; undefined if there are none, or if one is not a whole number. */

@@ -10,7 +10,7 @@ const CHOICES: readonly (readonly [string, number])[] = [
   ["7 days", 7 * 86_400_000],
 ];
 
-/** A duration: one of a few, a custom one, or until removed (null). Undefined while it is invalid. */
+/** A field for a duration: a choice, a custom duration, or until it is removed (null). Undefined while it is invalid. */
 export function DurationField({
   value,
   onChange,
@@ -42,13 +42,13 @@ export function DurationField({
               {title}
             </option>
           ))}
-          <option value="own">another time…</option>
+          <option value="own">another duration…</option>
           {canLast && <option value="last">until it is removed</option>}
         </select>
         {isCustom && (
           <input
             required
-            aria-label="Time, such as 90s, 15m, 2h or 3d"
+            aria-label="Duration, such as 90s, 15m, 2h or 3d"
             placeholder="90s, 15m, 2h, 3d"
             value={text}
             aria-invalid={text !== "" && value === undefined ? "true" : undefined}

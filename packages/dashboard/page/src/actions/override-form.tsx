@@ -41,7 +41,7 @@ export function OverrideForm({
   }, [JSON.stringify(limits), forMs]);
   if (!isKnown) return <p class="quiet">Loading its limits…</p>;
   if (numbers === undefined || Object.keys(numbers).length === 0) {
-    return <p>Its limits are not known: no process that has this limiter is listed now.</p>;
+    return <p>Its limits are unknown: no process with this limiter is listed now.</p>;
   }
   return (
     <>
@@ -74,7 +74,7 @@ export function OverrideForm({
         </fieldset>
       ))}
       <p class="quiet">
-        A field left empty keeps its number. An override replaces the one that was there.
+        An empty field keeps its number. A new override replaces the previous one.
       </p>
       <DurationField value={forMs} onChange={setForMs} canLast />
     </>

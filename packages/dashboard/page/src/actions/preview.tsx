@@ -4,7 +4,7 @@ import { formatDuration } from "../format/time.ts";
 import { ServerLines } from "../parts/text.tsx";
 import type { ActionState, ShownPreview } from "./use-action.ts";
 
-/** The change that an action would make, or why there is no preview. */
+/** The preview of an action, or the reason why there is none. */
 export function Preview({
   state,
   isComplete,
@@ -17,14 +17,14 @@ export function Preview({
   return (
     <div class="preview" aria-live="polite">
       {(!isComplete || state.step === "incomplete") && (
-        <p class="quiet">Fill in the rest to see what would change.</p>
+        <p class="quiet">Complete the form to preview the change.</p>
       )}
-      {isComplete && state.step === "asking" && <p class="quiet">Looking at what would change…</p>}
+      {isComplete && state.step === "asking" && <p class="quiet">Loading the preview…</p>}
       {isComplete && state.step === "refused" && (
         <div class="notice bad">
           <strong>{formatFailure(state.failure)}</strong> {formatConsequence(state.failure.status)}{" "}
           <button type="button" onClick={retry}>
-            Look again
+            Preview again
           </button>
         </div>
       )}
@@ -34,7 +34,7 @@ export function Preview({
             <div class="notice warn">
               <strong>{formatFailure(state.failure)}</strong>{" "}
               {state.failure.status === 409
-                ? "Nothing was done. This is how it is now: read it, and confirm again."
+                ? "Nothing was done. Check the current state below, then confirm again."
                 : "Nothing was done."}
             </div>
           )}
@@ -46,10 +46,10 @@ export function Preview({
   );
 }
 
-/** Whether the action may have happened, as far as is known. */
+/** Whether a failed action may have been performed, as text. */
 function formatConsequence(status: number): string {
   if (status === 0 || status >= 500) {
-    return "It is not known whether it was done. Look at the state again before you repeat it.";
+    return "It is not known whether it was done. Check the state before you repeat it.";
   }
   return "Nothing was done.";
 }

@@ -4,7 +4,7 @@ import { ShortTime } from "../parts/text.tsx";
 import { useNow } from "../parts/use-now.ts";
 import { BeforeAfter } from "./preview.tsx";
 
-/** The completed action, with a countdown until every process follows it. */
+/** The completed action, with a countdown until every process applies it. */
 export function Result({
   done: { before, after, inForceAt },
 }: {

@@ -10,7 +10,7 @@ export function titleOf(draft: ActionDraft): string {
     case "override":
       return "Override limits";
     case "shadow":
-      return draft.shadow ? "Put in shadow" : "Enforce";
+      return draft.shadow ? "Put in shadow mode" : "Enforce";
     case "deny":
       return "Add to the deny list";
   }

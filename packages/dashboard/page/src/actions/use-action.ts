@@ -5,7 +5,7 @@ import { asFailure } from "../client/failure.ts";
 import { recordServerTime, serverNow } from "../client/server-clock.ts";
 import { PageContext } from "../page-context.ts";
 
-/** A preview, and how many milliseconds after it the action would take effect. */
+/** A preview, and the milliseconds until the action would take effect. */
 export interface ShownPreview extends ActionPreview {
   readonly delayMs: number;
 }
@@ -15,7 +15,7 @@ export type ActionState =
   | { readonly step: "incomplete" }
   | { readonly step: "asking" }
   | { readonly step: "refused"; readonly failure: Failure }
-  /** `failure`: why the last attempt did nothing. */
+  /** `failure` is the reason why the last attempt did nothing. */
   | {
       readonly step: "shown";
       readonly preview: ShownPreview;
@@ -24,13 +24,13 @@ export type ActionState =
   | { readonly step: "acting"; readonly preview: ShownPreview }
   | { readonly step: "done"; readonly done: CompletedAction };
 
-/** A pause of this many milliseconds ends typing. */
+/** Milliseconds without typing after which the preview is loaded. */
 const TYPING_PAUSE_MS = 350;
 
 export interface ActionControl {
   readonly state: ActionState;
   readonly act: (reason: string) => void;
-  /** Asks for the preview again. */
+  /** Loads the preview again. */
   readonly retry: () => void;
 }
 

@@ -52,7 +52,7 @@ function Rows({
     .filter((part) => part.from + length > knownFrom)
     .reverse();
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keyboard
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling region must have keyboard focus
     <section class="scroll" tabIndex={0} aria-label="Decisions over time">
       <table>
         <thead>

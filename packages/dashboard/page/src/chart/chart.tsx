@@ -35,7 +35,7 @@ export function Chart({
         class="chart"
         ref={box}
         role="img"
-        aria-label="Decisions a second over time; the same figures are in the table below"
+        aria-label="Decisions per second over time; the same figures are in the table below"
       >
         {width > 0 && (
           <Plot columns={columns} width={width} hovered={hovered} onHover={setHovered} />
@@ -85,7 +85,7 @@ function Legend({
       <span class="key denied">denied{figure(denied)}</span>
       <span class="key degraded">decided without Redis{figure(degraded)}</span>
       <span class="quiet">
-        a second{time === undefined ? "" : `, ${formatShortTime(time * 1_000, at)}`}
+        per second{time === undefined ? "" : `, ${formatShortTime(time * 1_000, at)}`}
       </span>
     </p>
   );

@@ -8,14 +8,14 @@ export interface Tick {
 
 type Scale = (value: number) => number;
 
-/** The lines through the known points: one for each unbroken run of them. */
+/** The SVG path of the lines through the known points, with a line for each run without gaps. */
 export function linePath(values: readonly (number | null)[], x: Scale, y: Scale): string {
   return runsOf(values)
     .map((run) => `M${run.map((i) => pointOf(values, i, x, y)).join("L")}`)
     .join("");
 }
 
-/** The areas under them. */
+/** The SVG path of the areas under these lines. */
 export function areaPath(values: readonly (number | null)[], x: Scale, y: Scale): string {
   const base = round(y(0));
   return runsOf(values)

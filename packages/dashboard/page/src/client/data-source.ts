@@ -14,7 +14,7 @@ import type {
   SubjectView,
 } from "../../../src/api.ts";
 
-/** Where the page's answers come from: a server, or a recording. Each call rejects with a `Failure`, or with an `AbortError`. */
+/** The source of the page's data: a server, or a recording. Each call rejects with a `Failure`, or with an `AbortError`. */
 export interface DataSource {
   session(signal: AbortSignal): Promise<Session>;
   overview(span: Span, signal: AbortSignal): Promise<Overview>;

@@ -1,10 +1,10 @@
 import type { ActionPreview, ApiError } from "../../../src/api.ts";
 
-/** An answer with an error status, or a missing one. */
+/** A request that failed: a response with an error status, or no response. */
 export class Failure extends Error {
   /** 0 if the server did not answer. */
   readonly status: number;
-  /** How many milliseconds to wait before asking again, according to the server. */
+  /** The milliseconds to wait before the next request, according to the server. */
   readonly retryAfterMs: number | undefined;
   /** The action's current preview, after 409. */
   readonly preview: ActionPreview | undefined;
@@ -22,7 +22,7 @@ export class Failure extends Error {
   }
 }
 
-/** Reads the body of an answer with an error status; anything but the server's own format has no message. */
+/** Parses the body of a response with an error status; a body in another format gives no message. */
 export function parseFailure(status: number, body: unknown, retryAfter: string | null): Failure {
   const { error, preview } = (body ?? {}) as Partial<ApiError>;
   const seconds = retryAfter === null ? Number.NaN : Number(retryAfter);
@@ -39,17 +39,17 @@ export function asFailure(error: unknown): Failure {
 
 const MESSAGES: Readonly<Record<number, string>> = {
   0: "The dashboard's server does not answer.",
-  400: "The server did not understand the question.",
+  400: "The server did not understand the request.",
   401: "You are not signed in. Sign in, then load this page again.",
   403: "You may not do this.",
   404: "There is nothing of this name that you may see.",
   409: "The state has changed since it was shown.",
-  413: "The question is too long.",
+  413: "The request is too long.",
   429: "Too many actions.",
   503: "Redis does not answer.",
 };
 
-/** What happened, in the server's words if it sent any. */
+/** A failure as text: the server's message, or else a text for the status. */
 export function formatFailure({ status, message, retryAfterMs }: Failure): string {
   const known = MESSAGES[status] ?? `The server answered with ${status}.`;
   const words = message === "" ? known : `${message.slice(0, 1).toUpperCase()}${message.slice(1)}.`;
@@ -59,8 +59,8 @@ export function formatFailure({ status, message, retryAfterMs }: Failure): strin
 }
 
 /**
- * Whether the same request will fail again, however often it is repeated. A missing item may appear: a limiter is listed ten
- * seconds after its process began, and again after Redis has lost its data.
+ * Whether the same request will always fail. A missing item (404) may still appear: a process lists its limiters ten seconds
+ * after it has started, and again after Redis has lost its data.
  */
 export function isPermanent({ status }: Failure): boolean {
   return [400, 401, 403, 413].includes(status);

@@ -1,10 +1,10 @@
 import type { DataSource } from "./data-source.ts";
 import { Failure, parseFailure } from "./failure.ts";
 
-/** An answer that takes longer than this many milliseconds counts as missing. */
+/** The timeout of a request in milliseconds. */
 const TIMEOUT_MS = 15_000;
 
-/** Asks the server at `base`, a folder relative to the page. */
+/** Requests data from the server at `base`, a folder relative to the page. */
 export function httpSource(base: string): DataSource {
   const get = <T>(path: string, signal: AbortSignal, query: Record<string, string> = {}) => {
     const search = new URLSearchParams(query).toString();
@@ -46,7 +46,7 @@ async function fetchJson<T>(
     const body: unknown = await response.json().catch(() => undefined);
     if (!response.ok)
       throw parseFailure(response.status, body, response.headers.get("retry-after"));
-    // A proxy's sign-in page is not an answer.
+    // A proxy may have responded with its sign-in page.
     if (body === undefined) throw new Failure(response.redirected ? 401 : 0, "");
     return body as T;
   } catch (error) {

@@ -4,22 +4,22 @@ import { asFailure, isPermanent } from "./failure.ts";
 /** The longest pause between two requests while they fail, in milliseconds. */
 const MAX_PAUSE_MS = 60_000;
 
-/** The state of polling after each answer. */
+/** The state of polling after each response. */
 export interface PollState<T> {
-  /** The last successful answer; it stays while later requests fail. */
+  /** The last successful response; it stays while later requests fail. */
   readonly data: T | undefined;
   /** Why the last request failed. */
   readonly failure: Failure | undefined;
 }
 
-/** The environment that polling needs. */
+/** Options of `Polling`. */
 export interface PollingOptions<T> {
   readonly load: (signal: AbortSignal) => Promise<T>;
-  /** The pause between an answer and the next request, in milliseconds. */
+  /** The pause between a response and the next request, in milliseconds. */
   readonly pollMs: number;
   readonly onChange: (state: PollState<T>) => void;
   readonly schedule: (run: () => void, ms: number) => () => void;
-  /** A cached answer to start with. */
+  /** A cached response to start with. */
   readonly initialData?: T | undefined;
 }
 

@@ -5,7 +5,7 @@ import type { DataSource } from "./data-source.ts";
 
 let prefetched: { readonly key: string; readonly answer: Promise<Overview> } | undefined;
 
-/** Requests the overview before the session is answered, if the page opens with it: a slow machine shows it sooner. */
+/** Requests the overview before the session has loaded, if the page opens with it: a slow machine shows it sooner. */
 export function prefetch(source: DataSource, route: Route): void {
   if (route.view !== "overview") return;
   const span = spanOf(route);
@@ -15,7 +15,7 @@ export function prefetch(source: DataSource, route: Route): void {
   prefetched = { key: `overview ${span}`, answer };
 }
 
-/** The answer that was requested ahead, once; undefined if it is for another view. */
+/** Takes the prefetched response once; undefined if it is for another view. */
 export function takePrefetched(key: string): Promise<unknown> | undefined {
   const answer = prefetched?.key === key ? prefetched.answer : undefined;
   prefetched = undefined;

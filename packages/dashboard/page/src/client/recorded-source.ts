@@ -13,15 +13,15 @@ import type {
 import type { DataSource } from "./data-source.ts";
 import { Failure } from "./failure.ts";
 
-/** Answers of a server, so that the page can be shown without one. */
+/** The recorded responses of a server, with which the page works without one. */
 export interface Recording {
-  /** When it was made: milliseconds since the epoch. */
+  /** When it was recorded: milliseconds since the epoch. */
   readonly at: number;
   readonly session: Session;
   readonly overview: Readonly<Record<Span, Overview>>;
   /** By name. */
   readonly limiters: Readonly<Record<string, Readonly<Record<Span, LimiterView>>>>;
-  /** By question. */
+  /** By the subject of a lookup. */
   readonly subjects: Readonly<Record<string, SubjectView>>;
   readonly breakers: BreakersView;
   readonly control: ControlView;
@@ -31,7 +31,7 @@ export interface Recording {
   readonly previews: Readonly<Record<string, ActionPreview>>;
 }
 
-/** Answers from a recording, as if it had just been made. Refuses every action. */
+/** A source with the responses of a recording, shifted to the current time. Refuses every action. */
 export async function recordedSource(url: string): Promise<DataSource> {
   const recording = (await (await fetch(url)).json()) as Recording;
   const now = async <T>(answer: T | undefined): Promise<T> => {
@@ -60,7 +60,7 @@ function emptySubjectView({ at }: Recording, asked: string): SubjectView {
 }
 
 /**
- * A copy with every time shifted by `ms`. Any number that is a time in this century is taken for one; no other figure is that
+ * A copy with every time shifted by `ms`. Any number that may be a time in this century counts as one; no other figure is that
  * large.
  */
 export function shiftTimes(value: unknown, ms: number): unknown {

@@ -25,7 +25,7 @@ export function usePolling<T extends { readonly at: number }>(
   const { source, session, setLive } = useContext(PageContext);
   const [state, setState] = useState<{ key: string } & PollState<T>>();
   const polling = useRef<Polling<T> | undefined>(undefined);
-  // Before the paint: the answer may be there, and is shown in this frame then.
+  // Before the paint: a cached response is shown in this frame.
   useLayoutEffect(() => {
     const initialData = isPrivate ? undefined : (cachedView(key) as T | undefined);
     const show = (polled: PollState<T>): void => {

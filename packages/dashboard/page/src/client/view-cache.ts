@@ -1,9 +1,9 @@
-/** The most answers kept. */
+/** The maximum number of cached views. */
 const MAX_VIEWS = 20;
 
 const views = new Map<string, unknown>();
 
-/** Caches a view's last answer, so that it can be shown at once when the visitor returns to it. The oldest ones are dropped. */
+/** Caches a view's last response, to be shown at once when the visitor returns to it. A new view replaces the oldest. */
 export function cacheView(view: string, answer: unknown): void {
   views.delete(view);
   views.set(view, answer);

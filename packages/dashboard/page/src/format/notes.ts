@@ -1,6 +1,6 @@
-/** What actions on a subject do, for their dialogs. */
+/** Explanations of actions on a subject, for their dialogs. */
 export const ACTION_NOTES = {
-  reset: "Sets what it has used back to nothing, and ends its blocks by limits.",
+  reset: "Resets its usage to zero, and ends the blocks that limits have set.",
   forget:
-    "Erases all that is kept about this subject: usage and blocks in this limiter, its overrides in every limiter, and its name in the log. It cannot be undone.",
+    "Erases all stored data about this subject: usage and blocks in this limiter, its overrides in every limiter, and its name in the log. This cannot be undone.",
 } as const;

@@ -25,7 +25,7 @@ export function formatDuration(ms: number): string {
     .join(" ");
 }
 
-/** A measured time, with its decimals: `0.42 ms`, `250 ms`, `1.5 s`. */
+/** A measured latency with its decimals: `0.42 ms`, `250 ms`, `1.5 s`. */
 export function formatLatency(ms: number): string {
   if (ms >= 1_000) return `${(ms / 1_000).toFixed(1)} s`;
   return `${ms < 10 ? Number(ms.toFixed(2)) : Math.round(ms)} ms`;
@@ -55,7 +55,7 @@ function twoDigits(number: number): string {
   return String(number).padStart(2, "0");
 }
 
-/** A moment, as brief as is unambiguous: `14:03:12` today, `21 Nov, 14:03` within half a year, otherwise `21 Nov 2025`. */
+/** A time, as brief as is unambiguous: `14:03:12` today, `21 Nov, 14:03` within half a year, otherwise `21 Nov 2025`. */
 export function formatShortTime(at: number, now: number): string {
   if (!isValidTime(at)) return "unknown";
   const time = new Date(at);
@@ -68,7 +68,7 @@ export function formatShortTime(at: number, now: number): string {
 
 let full: Intl.DateTimeFormat | undefined;
 
-/** A moment with its date and zone, and in UTC: for a title. */
+/** A time with its date and zone, and in UTC: for a title. */
 export function formatFullTime(at: number): string {
   if (!isValidTime(at)) return "unknown";
   // Creating a format is slow, and a page has many moments.

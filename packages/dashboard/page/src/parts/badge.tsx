@@ -2,7 +2,7 @@ import type { ComponentChildren, JSX } from "preact";
 
 export type Tone = "plain" | "good" | "warn" | "bad" | "info";
 
-/** A word or two about a state. Its colour repeats what the words say. */
+/** A short label of a state. Its colour repeats the text. */
 export function Badge({
   tone = "plain",
   children,

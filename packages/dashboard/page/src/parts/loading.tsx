@@ -1,7 +1,7 @@
 import type { JSX } from "preact";
 import type { Failure } from "../client/failure.ts";
 
-/** A placeholder for the first answer; nothing if it failed, because the top of the page says so. */
+/** A placeholder until the first response; nothing after a failure, which the top of the page explains. */
 export function Loading({
   title,
   failure,

@@ -50,7 +50,7 @@ export function Menu({ label, items }: { label: string; items: readonly MenuItem
   );
 }
 
-/** Places the list below its button or, if there is no room, above it. */
+/** Positions the list below its button or, if there is no room, above it. */
 function positionList(list: HTMLElement | null, button: HTMLElement | null): void {
   if (!list || !button) return;
   const { right, bottom, top } = button.getBoundingClientRect();

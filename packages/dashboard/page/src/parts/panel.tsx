@@ -26,7 +26,7 @@ export function Panel({
   );
 }
 
-/** Shown in place of an empty list: why it is empty, and what to do. */
+/** Shown instead of an empty list: the reason, and a next step. */
 export function Empty({ children }: { children: ComponentChildren }): JSX.Element {
   return <div class="empty">{children}</div>;
 }

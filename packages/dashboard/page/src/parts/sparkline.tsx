@@ -4,7 +4,7 @@ import type { Counts } from "../../../src/api.ts";
 const WIDTH = 120;
 const HEIGHT = 28;
 
-/** A small line of requests over time, with the denied ones. Its figures are beside it. */
+/** A small chart of requests over time, with the denied ones. */
 export function Sparkline({ parts }: { parts: readonly Counts[] }): JSX.Element {
   const most = Math.max(1, ...parts.map(({ allowed, denied }) => allowed + denied));
   const x = (i: number): number => Math.round((i / (parts.length - 1)) * WIDTH * 10) / 10;

@@ -4,7 +4,7 @@ import { formatCount } from "../format/numbers.ts";
 import type { Sortable, SortOrder } from "./sort-rows.ts";
 import { sortRows } from "./sort-rows.ts";
 
-/** The most rows shown at first, where nothing else is said. */
+/** The default number of rows shown at first. */
 const DEFAULT_ROWS = 100;
 
 export interface Column<Row> extends Sortable<Row> {
@@ -14,7 +14,7 @@ export interface Column<Row> extends Sortable<Row> {
   readonly kind?: "number" | "wide" | "wide spare" | "tools";
 }
 
-/** The last column, with what may be done to a row. */
+/** The last column, with the actions on a row. */
 export function toolsColumn<Row>(cell: Column<Row>["cell"]): Column<Row> {
   return { title: "Actions", isTitleHidden: true, kind: "tools", cell };
 }
@@ -41,7 +41,7 @@ export function Table<Row>({
   const sorted = sortRows(rows, columns, order);
   return (
     <>
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keyboard */}
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling region must have keyboard focus */}
       <section class="scroll" tabIndex={0} aria-label={`${label}, as a table`}>
         <table>
           <thead>

@@ -11,10 +11,10 @@ import {
 import { truncateVisible } from "../format/visible.ts";
 import { useNow } from "./use-now.ts";
 
-/** Longer texts are cut for their titles. */
+/** The maximum length of a title. */
 const MAX_TITLE_LENGTH = 2_000;
 
-/** Longer names are cut, before styles cut what does not fit. */
+/** The maximum length of a name; styles may truncate it further. */
 const MAX_NAME_LENGTH = 240;
 
 /**
@@ -29,10 +29,10 @@ export function Name({ of, plain }: { of: string; plain?: boolean }): JSX.Elemen
   );
 }
 
-/** Longer sentences are cut, with the rest in their titles. */
+/** The maximum length of a text; its title has the rest. */
 const MAX_TEXT_LENGTH = 400;
 
-/** Sentences from the server, which may contain names. */
+/** A text from the server, which may contain names that clients have chosen. */
 export function ServerText({ of }: { of: string }): JSX.Element {
   const title = of.length > MAX_TEXT_LENGTH ? truncateVisible(of, MAX_TITLE_LENGTH) : undefined;
   return (
@@ -42,7 +42,7 @@ export function ServerText({ of }: { of: string }): JSX.Element {
   );
 }
 
-/** The same on separate lines. */
+/** A text from the server, with its line breaks. */
 export function ServerLines({ of }: { of: string }): JSX.Element {
   return (
     <>
@@ -60,14 +60,14 @@ export function Subject({ of }: { of: SubjectByDimension | undefined }): JSX.Ele
   return <Name of={formatSubject(of)} />;
 }
 
-/** A moment, as brief as is unambiguous, with its date and zone in the title. */
+/** A time, as brief as is unambiguous, with its date and zone in the title. */
 export function ShortTime({ at }: { at: number | null | undefined }): JSX.Element {
   const now = useNow();
   if (at === null || at === undefined) return <span class="quiet">unknown</span>;
   return <TimeElement at={at}>{formatShortTime(at, now)}</TimeElement>;
 }
 
-/** How long ago. */
+/** The time since a moment, such as `3 s ago`. */
 export function TimeAgo({ at }: { at: number | null }): JSX.Element {
   const now = useNow();
   if (at === null) return <span class="quiet">unknown</span>;
@@ -87,7 +87,7 @@ export function EndTime({ at }: { at: number | null }): JSX.Element {
   );
 }
 
-/** Words for a moment, with its date and zone in the title, which is written after the paint: zones' names are slow to find. */
+/** A time as text, with its date and zone in the title. The title is set after the paint, because finding a zone's name is slow. */
 function TimeElement({ at, children }: { at: number; children: string }): JSX.Element {
   const element = useRef<HTMLTimeElement>(null);
   useEffect(() => {

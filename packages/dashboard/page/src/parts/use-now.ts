@@ -3,7 +3,7 @@ import { serverNow } from "../client/server-clock.ts";
 
 type Listener = (now: number) => void;
 
-/** All shown times, which one timer updates together. */
+/** The components that show a time; one timer updates all of them. */
 const listeners = new Set<Listener>();
 let timer: ReturnType<typeof setInterval> | undefined;
 

@@ -18,7 +18,7 @@ import { EndTime, Name, ServerText, TimeAgo } from "../parts/text.tsx";
 
 type Breaker = BreakersView["breakers"][number];
 
-/** The guarded upstreams, and which of them are cut off. */
+/** The breakers and the states of their targets. */
 export function Breakers(): JSX.Element {
   const { data, failure } = usePolling<BreakersView>("breakers", (source, signal) =>
     source.breakers(signal),
@@ -60,8 +60,8 @@ function BreakersHeadline({ view: { breakers } }: { view: BreakersView }): JSX.E
       <>
         <h1>No breaker is listed.</h1>
         <Empty>
-          A breaker appears here ten seconds after a process has made it with a store on this Redis,
-          by @headgate/breaker.
+          A breaker appears here ten seconds after a process has created it with @headgate/breaker
+          and a store on this Redis.
         </Empty>
       </>
     );
@@ -71,7 +71,7 @@ function BreakersHeadline({ view: { breakers } }: { view: BreakersView }): JSX.E
       <h1 class={open.length > 0 ? "is-denied" : ""}>
         {first === undefined ? (
           isKnown ? (
-            "All upstreams are called."
+            "All targets are called normally."
           ) : (
             "No open breaker is known."
           )
@@ -101,8 +101,8 @@ function BreakersHeadline({ view: { breakers } }: { view: BreakersView }): JSX.E
 
 /** A target that is not called normally, in words. */
 const STATES: Readonly<Record<string, string>> = {
-  open: "is open: its calls are refused",
-  "forced-open": "is held open by hand: its calls are refused",
+  open: "is open: its calls fail at once",
+  "forced-open": "is forced open by an operator: its calls fail at once",
   "half-open": "is half-open: it gets trial calls only",
 };
 
@@ -126,12 +126,12 @@ function Targets({ breaker: { name, targets, hasAllTargets } }: { breaker: Break
   const columns = isPermitted("breaker") ? [...COLUMNS, toolsOf(name, openDialog)] : COLUMNS;
   return (
     <>
-      {!hasAllTargets && (
-        <p class="note">Not all targets are known: these are the ones that could be found.</p>
-      )}
+      {!hasAllTargets && <p class="note">This list may be incomplete.</p>}
       {targets.length === 0 ? (
         <Empty>
-          {hasAllTargets ? "It has not called any target yet." : "Its targets are not known."}
+          {hasAllTargets
+            ? "This breaker has not called any target yet."
+            : "The targets are unknown."}
         </Empty>
       ) : (
         <Table
@@ -217,16 +217,16 @@ function toolsOf(breaker: string, open: PageState["openDialog"]): Column<TargetR
         open({ form: "fixed", title, note, action: { kind: "breaker", breaker, target, order } }),
     });
     const items = [
-      item("Hold open", "open", "Every call of the target fails at once, until you reset it."),
+      item("Force open", "open", "Every call of the target fails at once until you reset it."),
       item(
-        "Hold closed",
+        "Disable",
         "close",
-        "Every call goes through, however many fail, until you reset it. None is counted.",
+        "Every call is made and none is counted until you reset it, even if all calls fail.",
       ),
       item(
         "Reset",
         "reset",
-        "Closes the breaker and forgets what was measured. It decides by itself again.",
+        "Closes the breaker and erases its measurements. The breaker decides by itself again.",
       ),
     ];
     return <Menu label={`Orders for ${truncateVisible(target, 60)}`} items={items} />;

@@ -16,7 +16,7 @@ export function CoverageNote({
   const isShort = from > at - SPAN_MS[span] * 0.98;
   return isShort ? (
     <>
-      Counts begin at <ShortTime at={from} />: nothing before it is kept.
+      The counts begin at <ShortTime at={from} />; earlier ones are not stored.
     </>
   ) : null;
 }

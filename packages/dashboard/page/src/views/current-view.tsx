@@ -10,7 +10,7 @@ import { RedisFindings } from "./redis.tsx";
 import { ReportView } from "./report/report.tsx";
 import { SubjectSearch } from "./subject/subject.tsx";
 
-/** The view that the URL names. */
+/** The view in the URL. */
 export function CurrentView({ route }: { route: Route }): JSX.Element {
   switch (route.view) {
     case "overview":

@@ -17,18 +17,18 @@ export function Log({ route }: { route: Route }): JSX.Element {
   const { data, failure } = usePolling<LogView>(`log ${before ?? ""}`, (source, signal) =>
     source.log(before, signal),
   );
-  if (data === undefined) return <Loading title="What operators did" failure={failure} />;
+  if (data === undefined) return <Loading title="Operator actions" failure={failure} />;
   const rows = data.rows.filter((row) => textOf(row).includes(find.toLowerCase()));
   return (
     <>
-      <h1>What operators did</h1>
+      <h1>Operator actions</h1>
       <Panel
         title={before === undefined ? "Latest actions" : "Earlier actions"}
         tools={
           <input
             type="search"
             aria-label="Show only actions with this text"
-            placeholder="Who, whom, why"
+            placeholder="Operator, subject, reason"
             value={find}
             onInput={({ currentTarget }) =>
               replaceHash(hrefOf("log", { ...route.params, find: currentTarget.value }))
@@ -57,7 +57,7 @@ function NoRows({ isFiltered }: { isFiltered: boolean }): JSX.Element {
     <Empty>
       {isFiltered
         ? "No action on this page of the log has this text."
-        : "Nobody has acted in the last 90 days. Blocks, overrides and orders appear here, whether they are given on this page, by the command or from code."}
+        : "No operator has acted in the last 90 days. Blocks, overrides and orders to breakers appear here, whether they come from this page, from the command or from code."}
     </Empty>
   );
 }
@@ -69,7 +69,7 @@ function textOf({ kind, limiter, subject, network, by, reason, before, after }: 
     .toLowerCase();
 }
 
-/** Actions, each with its change. `isOfOne`: all on one subject, whose name is left out. */
+/** Actions, each with its change. With `isOfOne`, all are on one subject, whose name is left out. */
 export function Actions({
   rows,
   isOfOne,

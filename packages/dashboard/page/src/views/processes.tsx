@@ -18,8 +18,8 @@ export function Processes({
   if (processes.length === 0) {
     return (
       <Empty>
-        No process is listed. A process is listed ten seconds after it has made a limiter, and for a
-        minute after it was last seen.
+        No process is listed. A process is listed from ten seconds after it has created a limiter
+        until a minute after it was last seen.
       </Empty>
     );
   }

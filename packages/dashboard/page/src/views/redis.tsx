@@ -32,7 +32,7 @@ const FACTS: Readonly<Record<string, readonly [title: string, unit?: "bytes" | "
   maxMemoryBytes: ["Memory at most", "bytes"],
   evictionPolicy: ["When memory is full"],
   evictedKeys: ["Evicted keys"],
-  commandsPerSecond: ["Commands a second"],
+  commandsPerSecond: ["Commands per second"],
 };
 
 function formatFact(value: string | number, unit: "bytes" | "seconds" | undefined): JSX.Element {
@@ -72,7 +72,7 @@ export function RedisFindings(): JSX.Element {
         <Empty>
           {session.hasDoctor
             ? "The checks have not run yet. They appear here by themselves."
-            : "The checks of Redis are not part of this page here. Run them in a shell: npx headgate doctor."}
+            : "The checks of Redis are not enabled on this page. Run them in a shell: npx headgate doctor."}
         </Empty>
       )}
       <Panel title="Server">

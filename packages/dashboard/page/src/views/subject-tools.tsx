@@ -41,7 +41,7 @@ function draftsOf(limiter: string, subject: SubjectByDimension): readonly Item[]
     fixed(
       "unblock",
       "Unblock",
-      "Ends its blocks, also those that a limit has set. What it has used stays used.",
+      "Ends its blocks, including those set by limits. Its usage does not change.",
     ),
     fixed("reset", "Reset", ACTION_NOTES.reset),
     ["Override its limits…", "setOverride", { form: "override", limiter, subject }],

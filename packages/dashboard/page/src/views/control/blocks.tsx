@@ -23,8 +23,8 @@ export function Blocks({
   if (blocks.length === 0) {
     return (
       <Empty>
-        {isKnown ? "Nobody is blocked." : "No block is known."} A subject is blocked from its row in
-        a limiter’s tables of subjects, or from “Why denied?”.
+        {isKnown ? "No subject is blocked." : "No block is known."} To block a subject, use its row
+        in a limiter’s tables of subjects, or “Why denied?”.
       </Empty>
     );
   }
@@ -79,7 +79,7 @@ const COLUMNS: readonly Column<BlockRow>[] = [
     cell: (row) => (
       <>
         {LIMITER_COLUMN.cell(row)}
-        {row.shadow && <Badge tone="info">shadow: denies nobody</Badge>}
+        {row.shadow && <Badge tone="info">shadow: denies no request</Badge>}
       </>
     ),
   },

@@ -60,7 +60,7 @@ function EndCell({ at }: { at: number | null }): JSX.Element {
   );
 }
 
-/** Opens the dialog of an action; the label says to screen readers on what. */
+/** A button that opens the dialog of an action. The label tells screen readers the object of the action. */
 export function ActionButton({
   label,
   title,

@@ -10,7 +10,7 @@ import { Blocks } from "./blocks.tsx";
 import { DenyList } from "./deny-list.tsx";
 import { Overrides } from "./overrides.tsx";
 
-/** Everything that operators and limits have in force, and until when. */
+/** The blocks, overrides and deny-list entries in force, and their ends. */
 export function Control(): JSX.Element {
   const { isPermitted, openDialog } = useContext(PageContext);
   const { data, failure } = usePolling<ControlView>("control", (source, signal) =>
@@ -30,7 +30,7 @@ export function Control(): JSX.Element {
         title="Blocks"
         note={
           !hasAllBlocks &&
-          "Not all blocks are known: these are those of the last orders that still hold. Processes with this version of Headgate and usage turned on tell of all."
+          "This list may be incomplete: it has the blocks of the latest operator actions. Processes report all blocks if they have this version of Headgate and usage turned on."
         }
       >
         <Blocks blocks={blocks} isKnown={hasAllBlocks} />
@@ -40,7 +40,7 @@ export function Control(): JSX.Element {
       </Panel>
       <Panel
         title="Deny list"
-        note="Addresses and networks that all HTTP limiters of this prefix answer with 403."
+        note="Addresses and networks to which all HTTP limiters of this prefix respond with 403."
         tools={
           isPermitted("addToDenyList") && (
             <button type="button" onClick={() => openDialog({ form: "deny" })}>

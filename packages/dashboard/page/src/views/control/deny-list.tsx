@@ -8,7 +8,7 @@ import { Table, toolsColumn } from "../../parts/table.tsx";
 import { Name } from "../../parts/text.tsx";
 import { ActionButton, END_COLUMN, REASON_COLUMN, SET_BY_COLUMN } from "./columns.tsx";
 
-/** The networks that are refused by all limiters. */
+/** The networks that all HTTP limiters deny. */
 export function DenyList({ denied }: { denied: readonly DenyListRow[] }): JSX.Element {
   const { isPermitted } = useContext(PageContext);
   if (denied.length === 0) return <Empty>No address is on the deny list.</Empty>;

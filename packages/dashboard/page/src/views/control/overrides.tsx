@@ -30,8 +30,8 @@ export function Overrides({
   if (overrides.length === 0) {
     return (
       <Empty>
-        No override is in force. It changes a limit’s numbers for a time, for all or for one
-        subject, without a deploy
+        No override is in force. An override changes a limit’s numbers for some time, for all
+        subjects or for one, without a deploy
         {isOfOne ? "." : ": set one from a limiter, or from a subject."}
       </Empty>
     );
@@ -84,7 +84,7 @@ function Change({
             only {pluralize(appliedBy, "process applies", "processes apply")} it
           </Badge>
         )}
-        {coverage === "unknown" && <Badge>not known whether it applies</Badge>}
+        {coverage === "unknown" && <Badge>unknown whether processes apply it</Badge>}
         {coverage === "in-force" && (
           <span class="quiet">applied by {pluralize(appliedBy, "process", "processes")}</span>
         )}

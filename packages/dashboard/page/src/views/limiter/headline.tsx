@@ -9,7 +9,7 @@ import { Badge } from "../../parts/badge.tsx";
 import { Name } from "../../parts/text.tsx";
 import { hrefOf } from "../../route.ts";
 
-/** What the limiter does, in words, with the actions on all of it. */
+/** The limiter's current rate of denials, with the actions on the whole limiter. */
 export function LimiterHeadline({ view }: { view: LimiterView }): JSX.Element {
   const { name, shadow, policies, totals, lastMinute } = view;
   const now = ratesOfMinute(lastMinute);
@@ -37,7 +37,7 @@ export function LimiterHeadline({ view }: { view: LimiterView }): JSX.Element {
   );
 }
 
-/** Rows of the denials by limit that do not name a limit. */
+/** The rows of `byLimit` that do not name a limit. */
 const NOT_LIMITS: readonly string[] = ["a block", "other limits"];
 
 function OverSpan({ view: { totals, span, byLimit, denied } }: { view: LimiterView }): JSX.Element {
@@ -94,7 +94,7 @@ function Tools({ view }: { view: LimiterView }): JSX.Element | null {
         type="button"
         onClick={() => openDialog({ form: "shadow", limiter, shadow: !shadow })}
       >
-        {shadow ? "Enforce…" : "Put in shadow…"}
+        {shadow ? "Enforce…" : "Put in shadow mode…"}
       </button>
       {hasOwn && isPermitted("unsetOverride") && (
         <button

@@ -51,7 +51,7 @@ function Found({ view, route }: { view: LimiterView; route: Route }): JSX.Elemen
     <>
       <LimiterHeadline view={view} />
       <Panel
-        title="Decisions a second"
+        title="Decisions per second"
         tools={<SpanSwitch route={route} span={span} />}
         note={<CoverageNote coverage={coverage} at={at} span={span} />}
       >

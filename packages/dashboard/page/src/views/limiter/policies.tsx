@@ -7,7 +7,7 @@ import { Empty, Panel } from "../../parts/panel.tsx";
 import { Name, ServerText, ShortTime } from "../../parts/text.tsx";
 import { hrefOf } from "../../route.ts";
 
-/** The limits in words and as code; if there are several versions, each of them. */
+/** The limits as text and as code, for each version of the policy. */
 export function Policies({
   policies,
   processes,
@@ -15,7 +15,7 @@ export function Policies({
   return (
     <Panel title="Limits">
       {policies.length === 0 && (
-        <Empty>No process that has this limiter is listed now, so its limits are not known.</Empty>
+        <Empty>No process with this limiter is listed now, so its limits are unknown.</Empty>
       )}
       {policies.map((policy, i) => (
         <div class="policy" key={i}>
@@ -37,10 +37,10 @@ export function Policies({
   );
 }
 
-/** So many processes are named; the table at the end of the view has all. */
+/** The maximum number of processes that are named; the table at the end of the view has all. */
 const MAX_NAMED = 3;
 
-/** The processes that have a policy, with their starts: a deploy has not reached the older ones. */
+/** The processes with a version of the policy and their start times: the older ones may still wait for a deploy. */
 function PolicyProcesses({ of }: { of: LimiterView["processes"] }): JSX.Element {
   return (
     <p class="note">
@@ -66,7 +66,7 @@ function Policy({ policy, label }: { policy: PolicyView; label: string }): JSX.E
         ))}
       </ul>
       <p class="note">
-        {policy.shadow && <Badge tone="info">written in shadow</Badge>}
+        {policy.shadow && <Badge tone="info">created in shadow mode</Badge>}
         {policy.extends !== undefined && (
           <>
             It extends{" "}
@@ -89,7 +89,7 @@ function Policy({ policy, label }: { policy: PolicyView; label: string }): JSX.E
 
 function Code({ of, label }: { of: string; label: string }): JSX.Element {
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keyboard
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling region must have keyboard focus
     <section class="code" tabIndex={0} aria-label={label}>
       <pre>
         <code>{of.split("\n").map(escapeHidden).join("\n")}</code>

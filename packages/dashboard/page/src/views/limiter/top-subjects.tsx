@@ -14,7 +14,7 @@ import { SubjectTools } from "../subject-tools.tsx";
 
 const TITLES = { denied: "Most denied", used: "Most requests" } as const;
 
-/** The subjects that were denied most, or asked most. */
+/** The subjects with the most denials, or with the most requests. */
 export function TopSubjects({
   view,
   kind,
@@ -39,8 +39,8 @@ export function TopSubjects({
       {rows.length === 0 ? (
         <Empty>
           {kind === "denied"
-            ? "Nobody was denied in this time."
-            : "No subject is listed. Subjects are counted by processes with usage turned on."}
+            ? "No subject was denied in this period."
+            : "No subject is listed. Only processes with usage turned on count subjects."}
         </Empty>
       ) : (
         <Table

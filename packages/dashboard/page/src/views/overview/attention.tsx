@@ -8,7 +8,7 @@ import { hrefOf } from "../../route.ts";
 /** The most items of one kind that are listed. */
 const MAX_ITEMS = 5;
 
-/** Items that need an operator's attention; nothing if all is well. */
+/** Items that need an operator's attention; nothing if there are none. */
 export function Attention({ overview }: { overview: Overview }): JSX.Element | null {
   const items = itemsOf(overview);
   if (items.length === 0) return null;

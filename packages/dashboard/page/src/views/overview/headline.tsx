@@ -49,8 +49,8 @@ function NoRequests({ overview: { span, limiters } }: { overview: Overview }): J
       <h1>No request was counted {SPAN_PHRASES[span]}.</h1>
       <p>
         {limiters.length === 0
-          ? "No process has told of a limiter either. A process appears here ten seconds after it has made its first limiter with a store on this Redis, under this prefix."
-          : "Counts come from processes with usage turned on: that is the option usage of the store."}
+          ? "No process has registered a limiter either. A process appears here ten seconds after it has created its first limiter with a store on this Redis, under this prefix."
+          : "Only processes with usage turned on are counted: set the option usage of their store."}
       </p>
     </div>
   );

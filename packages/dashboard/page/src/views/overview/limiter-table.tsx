@@ -13,7 +13,7 @@ import { Name, ServerText } from "../../parts/text.tsx";
 import type { Route } from "../../route.ts";
 import { hrefOf } from "../../route.ts";
 
-/** The limiters by denials, each with its small line. */
+/** The limiters by denials, each with its sparkline. */
 export function LimiterTable({
   overview,
   route,
@@ -65,9 +65,9 @@ function NoLimiters({ find }: { find: string }): JSX.Element {
   }
   return (
     <Empty>
-      There is no limiter under this prefix. One appears ten seconds after a process has made it
-      with a store on this Redis; if yours does not, compare its <code>prefix</code> with the one at
-      the top left.
+      There is no limiter under this prefix. A limiter appears ten seconds after a process has
+      created it with a store on this Redis; if yours does not, compare its <code>prefix</code> with
+      the one at the top left.
     </Empty>
   );
 }
@@ -90,7 +90,7 @@ function columnsOf(
       sortKey: ({ totals }) => totals.denied,
       cell: ({ totals: { denied }, shadow }) => (
         <span
-          title={`${formatCount(denied)}${shadow ? ", if it were not in shadow" : ""}`}
+          title={`${formatCount(denied)}${shadow ? ", if not for shadow mode" : ""}`}
           class={denied > 0 && !shadow ? "is-denied" : "quiet"}
         >
           {formatShort(denied)}

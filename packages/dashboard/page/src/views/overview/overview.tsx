@@ -27,7 +27,7 @@ export function OverviewView({ route }: { route: Route }): JSX.Element {
       <Attention overview={data} />
       <OverviewTiles overview={data} />
       <Panel
-        title="Decisions a second"
+        title="Decisions per second"
         tools={<SpanSwitch route={route} span={span} />}
         note={<CoverageNote coverage={data.coverage} at={data.at} span={span} />}
       >

@@ -26,7 +26,7 @@ export function OverviewTiles({ overview }: { overview: Overview }): JSX.Element
         {formatShare(now.denied, now.allowed + now.denied)} of requests
       </Tile>
       {shadow.totals.denied > 0 && (
-        <Tile label="In shadow now" value={formatRate(inShadow.denied)} unit="/s">
+        <Tile label="In shadow mode" value={formatRate(inShadow.denied)} unit="/s">
           would be denied
         </Tile>
       )}
@@ -59,5 +59,5 @@ export function OverviewTiles({ overview }: { overview: Overview }): JSX.Element
 
 function blocksNote({ blocks, hasAllBlocks }: Overview["active"]): string {
   if (hasAllBlocks) return "in force";
-  return blocks === 0 ? "not all are told of" : `at least ${formatCount(blocks)}`;
+  return blocks === 0 ? "not all are known" : `at least ${formatCount(blocks)}`;
 }

@@ -17,7 +17,7 @@ export interface ReportDrawing {
 const MAX_BYTES = 32 * 1_024 * 1_024;
 
 const NO_REPORT =
-  "This file is no report of headgate replay or headgate recommend, as --json prints one";
+  "This file is not a report that headgate replay or headgate recommend printed with --json";
 
 /** Opens a file and draws it. The drawing code is loaded with the first one. */
 export async function openReport(file: File): Promise<OpenedReport> {

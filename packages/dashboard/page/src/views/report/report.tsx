@@ -6,7 +6,7 @@ import type { OpenedReport } from "./open-report.ts";
 import { openReport } from "./open-report.ts";
 import { ReportFrame } from "./report-frame.tsx";
 
-/** Kept for visitors who return to this view. */
+/** The last report, for visitors who return to this view. */
 let last: OpenedReport | undefined;
 
 /** Reports of the command, opened from the visitor's files. */
@@ -52,9 +52,9 @@ export function ReportView(): JSX.Element {
 function Introduction(): JSX.Element {
   return (
     <>
-      <h1>Whom would a limit hurt?</h1>
+      <h1>Which clients would a limit deny?</h1>
       <p>
-        <code>headgate replay</code> and <code>headgate recommend</code> answer that from access
+        <code>headgate replay</code> and <code>headgate recommend</code> answer this from access
         logs. Open the file that they print with <code>--json</code>, or drop it here. It stays in
         this browser: nothing of it is sent to the server, and it is gone when you close the page.
       </p>
@@ -65,7 +65,7 @@ function Introduction(): JSX.Element {
   );
 }
 
-/** Accepts files dropped anywhere, which the browser would otherwise open in place of the page. */
+/** Accepts files dropped anywhere, which the browser would otherwise open instead of the page. */
 function useDrops(
   setOver: (isOver: boolean) => void,
   open: (file: File | null | undefined) => Promise<void>,

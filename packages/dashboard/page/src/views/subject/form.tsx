@@ -5,7 +5,7 @@ import { kindOf } from "./lookup.ts";
 
 type Kind = SubjectLookup["as"];
 
-/** The form that asks for a client. */
+/** The form for a lookup. */
 export function SubjectForm({
   params,
   onAsk,
@@ -34,7 +34,7 @@ export function SubjectForm({
   return (
     <form class="question" onSubmit={submit} autocomplete="off">
       <label>
-        <span>Client is known by</span>
+        <span>Client identified by</span>
         <select value={as} onChange={({ currentTarget }) => setChosen(currentTarget.value as Kind)}>
           <option value="address">Address</option>
           <option value="text">Key, as text</option>
@@ -63,7 +63,7 @@ export function SubjectForm({
         />
       </label>
       <button type="submit" class="primary">
-        Look
+        Look up
       </button>
     </form>
   );
@@ -72,7 +72,7 @@ export function SubjectForm({
 const LABELS: Readonly<Record<Kind, string>> = {
   address: "Address",
   text: "Key",
-  header: "Value, sent to be hashed and not kept",
+  header: "Value: hashed on the server, not stored",
 };
 
 const EXAMPLES: Readonly<Record<Kind, string>> = {

@@ -3,14 +3,14 @@ import type { SubjectLookup } from "../../../../src/api.ts";
 /** An IPv4 address, or text that can only be an IPv6 address. */
 const ADDRESS = /^(?:\d{1,3}(?:\.\d{1,3}){3}|(?=.*:.*:)[\da-f:.]+(?:%\w+)?)$/i;
 
-/** The most likely kind of a text. */
+/** The most likely kind of a subject. */
 export function kindOf(subject: string): "text" | "address" {
   return ADDRESS.test(subject.trim()) ? "address" : "text";
 }
 
 type Params = Readonly<Record<string, string | undefined>>;
 
-/** The question in a URL; undefined if there is none. A header's value is never in a URL. */
+/** The lookup in a URL; undefined if there is none. A header's value is never in a URL. */
 export function lookupFromParams(params: Params): SubjectLookup | undefined {
   const { subject, as, limiter } = params as Record<
     "subject" | "as" | "limiter",
@@ -21,7 +21,7 @@ export function lookupFromParams(params: Params): SubjectLookup | undefined {
   return { subject, as: kind, ...(limiter ? { limiter } : {}) };
 }
 
-/** The parts of a question that may be in the URL. */
+/** The parts of a lookup that may be in the URL. */
 export function paramsOfLookup({ subject, as, header, limiter }: SubjectLookup): Params {
   if (as === "header") return { as, header, limiter };
   return { subject, as: as === kindOf(subject) ? undefined : as, limiter };

@@ -8,7 +8,7 @@ import { DenialCause } from "./denial-cause.tsx";
 import { askedInWords } from "./lookup.ts";
 import { StatusPanel } from "./status-panel.tsx";
 
-/** Whether the client is denied, by what, and until when; then the answer of each limiter. */
+/** Whether the client is denied, the cause and its end; then the client's state in each limiter. */
 export function SubjectResult({ view }: { view: SubjectView }): JSX.Element {
   const { limiters, skipped, denyList, asked } = view;
   const sorted = [...limiters].sort((a, b) => rank(a) - rank(b));
@@ -23,8 +23,8 @@ export function SubjectResult({ view }: { view: SubjectView }): JSX.Element {
       {limiters.length === 0 && (
         <Empty>
           No limiter counts “<Name of={askedInWords(asked)} plain />
-          ”. Check the spelling; an API key that is sent in a header is found as “Header”. Whom a
-          limiter counts by stands in <a href={hrefOf("limiter")}>its policy</a>.
+          ”. Check the spelling; for an API key in a header, choose “Header”. The
+          <a href={hrefOf("limiter")}> policy of a limiter</a> shows its dimensions.
         </Empty>
       )}
       {sorted.map((status) => (
@@ -61,7 +61,9 @@ function Verdict({
   const [first, ...others] = denied;
   const subject = <Name of={askedInWords(asked)} plain />;
   if (denyList.length > 0) {
-    return <h1 class="is-denied">{subject} is refused everywhere: it is on the deny list.</h1>;
+    return (
+      <h1 class="is-denied">{subject} is denied by every HTTP limiter: it is on the deny list.</h1>
+    );
   }
   if (first === undefined) {
     return (
@@ -71,7 +73,7 @@ function Verdict({
         </h1>
         {limiters.length > 0 && (
           <p>
-            A next request of one unit passes in{" "}
+            The next request that costs one unit passes{" "}
             {limiters.length === 1 ? "the limiter" : `all ${limiters.length} limiters`} that may
             count it.
           </p>
@@ -123,7 +125,7 @@ function OnDenyList({ row }: { row: DenyListRow }): JSX.Element {
           : <ServerText of={row.reason} />
         </>
       )}
-      . All HTTP limiters answer 403. <a href={hrefOf("control")}>Deny list</a>
+      . All HTTP limiters respond with 403. <a href={hrefOf("control")}>Deny list</a>
     </Notice>
   );
 }
@@ -132,7 +134,7 @@ function Skipped({ skipped }: { skipped: SubjectView["skipped"] }): JSX.Element 
   return (
     <details class="skipped">
       <summary>
-        {pluralize(skipped.length, "limiter")} not looked at: they count by something else
+        {pluralize(skipped.length, "limiter")} skipped: they count by other dimensions
       </summary>
       <ul class="sentences">
         {skipped.map(({ name, countsBy }) => (

@@ -14,7 +14,7 @@ import { hrefOf } from "../../route.ts";
 import { Actions } from "../log.tsx";
 import { DenialCause } from "./denial-cause.tsx";
 
-/** One limiter's answer about the client, under one of the policies that processes have for it. */
+/** The client's state in one limiter, under one of the versions of its policy. */
 export function StatusPanel({
   one: status,
   policies,
@@ -40,7 +40,7 @@ export function StatusPanel({
           )}
           {policies > 1 && <Badge tone="warn">one of {policies} policies</Badge>}
           {!allowed && <Badge tone="bad">denied</Badge>}
-          {allowed && wouldDeny && <Badge tone="info">in shadow: would be denied</Badge>}
+          {allowed && wouldDeny && <Badge tone="info">in shadow mode: would be denied</Badge>}
           {allowed && !wouldDeny && <Badge tone="good">allowed</Badge>}
         </h2>
         <Tools one={status} />
@@ -78,7 +78,7 @@ export function StatusPanel({
       )}
       {history.length > 0 && (
         <details class="history" open={history.length <= 3}>
-          <summary>What operators did to it</summary>
+          <summary>Operator actions</summary>
           <Actions rows={history} isOfOne />
         </details>
       )}

@@ -9,9 +9,9 @@ import { SubjectForm } from "./form.tsx";
 import { lookupFromParams, paramsOfLookup } from "./lookup.ts";
 import { SubjectResult } from "./result.tsx";
 
-/** Why a client is denied: searches by its address, its key, or a header's value. */
+/** Explains why a client is denied: finds it by its address, its key, or a header's value. */
 export function SubjectSearch({ route }: { route: Route }): JSX.Element {
-  // Only in memory, because it must not be in the URL: it is gone with the view.
+  // A header's value is only in memory, because it must not be in the URL.
   const [secret, setSecret] = useState<SubjectLookup & { asked: number }>();
   const lookup = route.params["as"] === "header" ? secret : lookupFromParams(route.params);
   const search = (lookup: SubjectLookup): void => {
@@ -27,8 +27,8 @@ export function SubjectSearch({ route }: { route: Route }): JSX.Element {
       ) : (
         <Empty>
           {route.params["as"] === "header"
-            ? "Type the header’s value: it is not kept in the URL. The server looks for its hash, and forgets it."
-            : "Type the client’s address, or the key your application counts it by, such as a user’s id. For an API key, choose “Header” and its name."}
+            ? "Enter the header’s value. It is not in the URL; the server looks up its hash, and stores neither."
+            : "Enter the client’s address, or the value that your key function returns for it, such as a user ID. For an API key in a header, choose “Header” and the header’s name."}
         </Empty>
       )}
     </>
