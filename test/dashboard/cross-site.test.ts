@@ -12,7 +12,7 @@ import { mounts } from "./support/mounts.ts";
 const own = useOwnRedis();
 
 describe("a POST to an endpoint", () => {
-  const BODY = JSON.stringify({ subject: "ann", as: "text" });
+  const BODY = JSON.stringify({ subject: "ann", kind: "text" });
   const json = { "content-type": "application/json" };
 
   test.each<[string, Record<string, string>, number]>([

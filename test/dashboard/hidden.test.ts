@@ -31,9 +31,9 @@ const QUESTIONS: readonly (readonly [path: string, body?: object])[] = [
   ["control"],
   ["log"],
   ["redis"],
-  ["subject", { subject: "ann", as: "text" }],
-  ["subject", { subject: "203.0.113.9", as: "address" }],
-  ["subject", { subject: MARK, as: "text" }],
+  ["subject", { subject: "ann", kind: "text" }],
+  ["subject", { subject: "203.0.113.9", kind: "address" }],
+  ["subject", { subject: MARK, kind: "text" }],
   ...["api", MARK].flatMap((limiter) =>
     [
       { kind: "block", limiter, subject: { default: "ann" }, forMs: 60_000 },

@@ -47,7 +47,7 @@ test.each(TEXTS)(
     expect(overview.headers["content-type"]).toBe("application/json; charset=utf-8");
     const [limiter] = overview.json.limiters;
     expect(limiter).toMatchObject({ name: nameOf(text), totals: { denied: 1 } });
-    const subject = await api(page, "subject", { subject: text, as: "text" });
+    const subject = await api(page, "subject", { subject: text, kind: "text" });
     const [found] = subject.json.limiters;
     expect(found).toMatchObject({ name: nameOf(text), subject: { default: text }, allowed: false });
     const action = { kind: "block", limiter: nameOf(text), subject: found.subject, forMs: 60_000 };
@@ -79,7 +79,7 @@ test.each(["constructor", "toString", "valueOf", "__proto__", "then", "toJSON"])
     for (let i = 0; i < 4; i += 1) await limiter.consume({ [per]: "ann" });
     await fleet.tell();
     const page = await nodeMount.mount({ store: fleet.store, authorize: () => "read" });
-    const { json } = await api(page, "subject", { subject: "ann", as: "text" });
+    const { json } = await api(page, "subject", { subject: "ann", kind: "text" });
     expect(json.limiters).toMatchObject([{ name: "api", allowed: false }]);
     expect(Object.entries(json.limiters[0].subject)).toEqual([[per, "ann"]]);
   },
@@ -182,10 +182,10 @@ describe("invalid input", () => {
       expect([action, [400, 403, 404].includes(status)]).toEqual([action, true]);
     }
     for (const question of [
-      { subject: text, as: text },
-      { subject: text, as: "address" },
-      { subject: "v", as: "header", header: text },
-      { subject: "v", as: "text", limiter: text },
+      { subject: text, kind: text },
+      { subject: text, kind: "address" },
+      { subject: "v", kind: "header", header: text },
+      { subject: "v", kind: "text", limiter: text },
     ]) {
       const { status } = await api(page, "subject", question);
       // Two of the texts are names that a header may have.

@@ -15,16 +15,16 @@ const ONLY_API = { by: "eve", actions: [], limiters: (name: string) => name === 
 test("the overview is built once for all visitors with the same permissions, and again after an action", async () => {
   const { store } = await createSeenFleet(own.client);
   const reader = createFleetReader(store);
-  const ask = (permission: unknown) => {
+  const load = (permission: unknown) => {
     const visitor = parsePermission(permission, false);
-    const asking = { dashboard: {}, visitor, reading: visibleTo(reader, visitor) } as never;
-    return READ_ENDPOINTS["overview"]?.(asking, new URLSearchParams("span=24h"));
+    const context = { dashboard: {}, visitor, reader: visibleTo(reader, visitor) } as never;
+    return READ_ENDPOINTS["overview"]?.(context, new URLSearchParams("span=24h"));
   };
-  const first = await ask("read");
-  expect(await ask({ by: "ann", actions: "all" })).toBe(first);
-  expect(await ask(ONLY_API)).not.toBe(first);
+  const first = await load("read");
+  expect(await load({ by: "ann", actions: "all" })).toBe(first);
+  expect(await load(ONLY_API)).not.toBe(first);
   reader.clearCache();
-  expect(await ask("read")).not.toBe(first);
+  expect(await load("read")).not.toBe(first);
 });
 
 test("the overview of a visitor never shows a limiter that is hidden from that visitor", async () => {

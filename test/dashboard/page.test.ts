@@ -153,7 +153,7 @@ describe.each(mounts)("the page in $name", ({ mount }) => {
     async (parsesBodies) => {
       const page = await mount({ ...options(), parsesBodies });
       const sized = (length: number) => {
-        const body = { subject: "x", as: "text", limiter: "" };
+        const body = { subject: "x", kind: "text", limiter: "" };
         return { ...body, limiter: "l".repeat(length - JSON.stringify(body).length) };
       };
       expect((await api(page, "subject", sized(65_536))).status).toBe(404);
@@ -186,7 +186,7 @@ test("the Fastify plugin leaves the application's body parsers unchanged", async
   });
   expect(form.status).toBe(415);
   const subject = "x".repeat(200);
-  expect((await api(page, "subject", { subject, as: "text" })).status).toBe(200);
+  expect((await api(page, "subject", { subject, kind: "text" })).status).toBe(200);
 });
 
 test("the page has no inline script, and loads slash.js from its own URL, with or without a trailing slash", async () => {

@@ -112,7 +112,7 @@ describe("a hidden limiter", () => {
     const { json } = await api(page, "overview");
     expect(json).toMatchObject({ totals: { allowed: 3, denied: 2 }, others: null });
     expect(json.active).toMatchObject({ overrides: 1, blocks: expect.any(Number) });
-    const subject = await api(page, "subject", { subject: "bob", as: "text" });
+    const subject = await api(page, "subject", { subject: "bob", kind: "text" });
     expect(subject.body.toString()).not.toMatch(/"secret"|hushed/);
     expect(subject.json.limiters).toHaveLength(1);
   });
@@ -124,7 +124,7 @@ describe("a hidden limiter", () => {
       expect([hidden.status, hidden.body]).toEqual([404, none.body]);
     };
     await both((name) => api(page, `limiter?name=${name}`));
-    await both((limiter) => api(page, "subject", { subject: "ann", as: "text", limiter }));
+    await both((limiter) => api(page, "subject", { subject: "ann", kind: "text", limiter }));
     const subject = { default: "ann" };
     for (const write of ["preview", "act"]) {
       for (const fields of [

@@ -30,7 +30,7 @@ describe("while Redis is unavailable", () => {
     for (const view of VIEWS) await waitUntil(`${view} is old`, 20_000, isStatus(view, 503));
     const asks = [
       ...VIEWS.map((view) => () => api(page, view)),
-      () => api(page, "subject", { subject: "ann", as: "text" }),
+      () => api(page, "subject", { subject: "ann", kind: "text" }),
       () => api(page, "preview", { action }),
       () => api(page, "act", { action, reason: "r", token }),
     ];

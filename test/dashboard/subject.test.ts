@@ -3,6 +3,7 @@ import { subjectOfHeader } from "@headgate/core/http";
 import { byHeader, byIp, createLimiter, fixedWindow, gcra, rateLimit } from "@headgate/express";
 import express from "express";
 import { describe, expect, onTestFinished, test } from "vitest";
+import type { BlockRow } from "../../packages/dashboard/src/api.ts";
 import { useOwnRedis } from "../support/own-redis.ts";
 import { serve } from "../support/serve.ts";
 import { api, ask } from "./support/ask.ts";
@@ -29,20 +30,20 @@ describe("a subject lookup", () => {
   test("shows which limit denies until when, and the operators' actions", async () => {
     const { page, operator: admin, api: limiter } = await seed();
     await admin.reset(limiter, "bob", { by: "eve", reason: "our mistake" });
-    const { json } = await api(page, "subject", { subject: "ann", as: "text", limiter: "api" });
+    const { json } = await api(page, "subject", { subject: "ann", kind: "text", limiter: "api" });
     expect(json.limiters).toHaveLength(1);
     const [ann] = json.limiters;
     expect(ann).toMatchObject({
       allowed: false,
-      deniedBy: "block",
+      deniedBy: { kind: "block" },
       subject: { default: "ann" },
       limits: [{ limit: "3-per-1h", capacity: 3, used: 3, remaining: 0 }],
-      blocks: [{ setAs: "3-per-1h" }],
+      blocks: [{ limit: "3-per-1h" }],
       history: [],
     });
     expect(ann.until - json.at).toBeGreaterThan(590_000);
     expect(ann.until - json.at).toBeLessThanOrEqual(600_000);
-    const bob = await api(page, "subject", { subject: "bob", as: "text", limiter: "api" });
+    const bob = await api(page, "subject", { subject: "bob", kind: "text", limiter: "api" });
     expect(bob.json.limiters[0]).toMatchObject({
       allowed: true,
       history: [{ kind: "reset", by: "eve", reason: "our mistake" }],
@@ -59,7 +60,7 @@ describe("a subject lookup", () => {
     await limiter.consume("ann", { limits: hourly, cost: 2 });
     await fleet.tell();
     const page = await nodeMount.mount({ store: fleet.store, authorize: () => "read" });
-    const { json } = await api(page, "subject", { subject: "ann", as: "text" });
+    const { json } = await api(page, "subject", { subject: "ann", kind: "text" });
     const [ann] = json.limiters;
     expect(ann.limits).toHaveLength(3);
     expect(ann.limits[0]).toMatchObject({ limit: "3-per-1h", used: 1, capacity: 3, remaining: 2 });
@@ -80,16 +81,17 @@ describe("a subject lookup", () => {
   test("shows who set a block by hand, and why", async () => {
     const { page, operator: admin, api: limiter } = await seed();
     await admin.block(limiter, "bob", "2h", { by: "eve", reason: "scrapes" });
-    const { json } = await api(page, "subject", { subject: "bob", as: "text", limiter: "api" });
+    const { json } = await api(page, "subject", { subject: "bob", kind: "text", limiter: "api" });
     expect(json.limiters[0]).toMatchObject({
-      deniedBy: "block",
-      blocks: [{ setAs: "hand", by: "eve", reason: "scrapes" }],
+      deniedBy: { kind: "block" },
+      blocks: [{ by: "eve", reason: "scrapes" }],
       history: [{ kind: "block", before: "not blocked", after: "blocked" }],
     });
+    expect(json.limiters[0].blocks[0]).not.toHaveProperty("limit");
     const control = await api(page, "control");
-    const byHand = control.json.blocks.filter(({ setAs }: { setAs: string }) => setAs === "hand");
-    expect(byHand).toMatchObject([
-      { limiter: "api", subject: { default: "bob" }, by: "eve", reason: "scrapes", setAs: "hand" },
+    const manual = control.json.blocks.filter(({ limit }: BlockRow) => limit === undefined);
+    expect(manual).toMatchObject([
+      { limiter: "api", subject: { default: "bob" }, by: "eve", reason: "scrapes" },
     ]);
   });
 
@@ -113,18 +115,20 @@ describe("a subject lookup", () => {
     await fleet.tell();
     await createAdmin(fleet.store).addToDenyList("127.0.0.0/8", { reason: "a flood" });
     const page = await nodeMount.mount({ store: fleet.store, authorize: () => "read" });
-    const address = await api(page, "subject", { subject: "127.0.0.1", as: "address" });
+    const address = await api(page, "subject", { subject: "127.0.0.1", kind: "address" });
     expect(address.json).toMatchObject({
-      asked: "address 127.0.0.1",
-      limiters: [{ name: "site", allowed: false, deniedBy: "deny list", limits: [{ used: 2 }] }],
+      client: { kind: "address", address: "127.0.0.1" },
+      limiters: [
+        { name: "site", allowed: false, deniedBy: { kind: "denyList" }, limits: [{ used: 2 }] },
+      ],
       skipped: [{ name: "keys", countsBy: "counts default (by the header x-api-key)" }],
       denyList: [{ network: "127.0.0.0/8", reason: "a flood" }],
     });
-    const question = { subject: "sesame-12345", as: "header", header: "X-API-Key" };
+    const question = { subject: "sesame-12345", kind: "header", header: "X-API-Key" };
     const header = await api(page, "subject", question);
     expect(header.body.toString()).not.toContain("sesame");
     expect(header.json).toMatchObject({
-      asked: "header x-api-key",
+      client: { kind: "header", header: "x-api-key" },
       limiters: [
         {
           name: "keys",
@@ -146,9 +150,14 @@ describe("a subject lookup", () => {
     await all.consume({ global: "*" });
     await fleet.tell();
     const page = await nodeMount.mount({ store: fleet.store, authorize: () => "read" });
-    const { json } = await api(page, "subject", { subject: "203.0.113.7", as: "address" });
+    const { json } = await api(page, "subject", { subject: "203.0.113.7", kind: "address" });
     expect(json.limiters).toMatchObject([
-      { name: "all", allowed: false, deniedBy: "1-per-1h", subject: { global: "*" } },
+      {
+        name: "all",
+        allowed: false,
+        deniedBy: { kind: "limit", limit: "1-per-1h" },
+        subject: { global: "*" },
+      },
     ]);
   });
 
@@ -160,9 +169,13 @@ describe("a subject lookup", () => {
     await both.consume({ default: "bob", global: "*" });
     await fleet.tell();
     const page = await nodeMount.mount({ store: fleet.store, authorize: () => "read" });
-    const { json } = await api(page, "subject", { subject: "ann", as: "text" });
+    const { json } = await api(page, "subject", { subject: "ann", kind: "text" });
     expect(json.limiters).toMatchObject([
-      { allowed: false, deniedBy: "1-per-1h", subject: { default: "ann" } },
+      {
+        allowed: false,
+        deniedBy: { kind: "limit", limit: "1-per-1h" },
+        subject: { default: "ann" },
+      },
     ]);
   });
 });

@@ -44,7 +44,7 @@ describe.each(mounts)("the dashboard in $name", ({ mount }) => {
       expect([read, status]).toEqual([read, 200]);
       expect(Math.abs(json.at - Date.now())).toBeLessThan(60_000);
     }
-    const subject = await api(page, "subject", { subject: "ann", as: "text" });
+    const subject = await api(page, "subject", { subject: "ann", kind: "text" });
     expect(subject.json.limiters.map(({ name }: { name: string }) => name)).toEqual([
       "api",
       "login",
@@ -128,7 +128,7 @@ describe("the limiter view", () => {
         shadow: false,
       },
     ]);
-    expect(json.byLimit).toEqual([{ limit: "a block", denied: 2 }]);
+    expect(json.denials).toEqual([{ cause: { kind: "block" }, denied: 2 }]);
     expect(json.used[0]).toMatchObject({ dimension: "default", subject: "ann", count: 5 });
     expect(json.denied[0]).toMatchObject({ subject: "ann", count: 2 });
   });
@@ -165,7 +165,7 @@ describe("the other views", () => {
     const { json } = await api(page, "control");
     expect(json).toMatchObject({
       hasAllBlocks: true,
-      blocks: [{ limiter: "api", subject: { default: "ann" }, setAs: "3-per-1h" }],
+      blocks: [{ limiter: "api", subject: { default: "ann" }, limit: "3-per-1h" }],
     });
     expect(Math.abs(json.blocks[0].until - json.at - 600_000)).toBeLessThan(60_000);
     const silent = redisStore(own.client, { prefix: "silent" });
@@ -242,7 +242,7 @@ describe("the other views", () => {
     await own.client.lpush("fleet:{control}:actions", line);
     const reads = ["overview", "limiter?name=api", "control", "log"];
     for (const read of reads) expect([read, (await api(page, read)).status]).toEqual([read, 200]);
-    const asked = await api(page, "subject", { subject: "ann", as: "text" });
+    const asked = await api(page, "subject", { subject: "ann", kind: "text" });
     expect(asked.status).toBe(200);
   });
 

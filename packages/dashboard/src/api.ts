@@ -8,9 +8,16 @@ export type { Action, ActionPreview, ApiError, CompletedAction } from "./api/act
 export type { BreakersView, TargetRow } from "./api/breakers.ts";
 export type { ControlView, LogView } from "./api/control.ts";
 export type { LimiterSummary, Overview, ProcessSummary, SubjectByDimension } from "./api/fleet.ts";
-export type { LimiterView, PolicyView, TopSubjectRow } from "./api/limiter.ts";
+export type { DenialCount, LimiterView, PolicyView, TopSubjectRow } from "./api/limiter.ts";
 export type { Finding, RedisView } from "./api/redis.ts";
 export type { BlockRow, DenyListRow, LogRow, OverrideRow } from "./api/rows.ts";
 export type { ActionName, Session } from "./api/session.ts";
-export type { LimitRow, SubjectLookup, SubjectStatus, SubjectView } from "./api/subject.ts";
+export type {
+  DenialCause,
+  LimitRow,
+  LookupClient,
+  SubjectLookup,
+  SubjectStatus,
+  SubjectView,
+} from "./api/subject.ts";
 export type { Counts, Coverage, Point, Span } from "./api/usage.ts";

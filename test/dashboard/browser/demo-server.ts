@@ -19,34 +19,34 @@ const TYPES: Readonly<Record<string, string>> = {
 const POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; font-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-/** An answer in place of the made-up fleet's own. */
-export interface Instead {
+/** A response instead of the fictional fleet's own. */
+export interface OverriddenResponse {
   readonly status: number;
   readonly body: unknown;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** The page with a made-up fleet behind it, under `/limits/`. */
+/** A server of the page with a fictional fleet, under `/limits/`. */
 export interface DemoServer {
   readonly url: string;
-  /** What was asked, such as `GET overview`, since the start. */
-  readonly asked: string[];
-  /** Answers to be given instead, by the last part of the path. */
-  readonly instead: Map<string, Instead>;
-  /** What the visitor may do; of the made-up fleet's if missing. */
+  /** The requests since the start, such as `GET overview`. */
+  readonly requests: string[];
+  /** Responses that replace those of the fleet, by the last part of the path. */
+  readonly overrides: Map<string, OverriddenResponse>;
+  /** Replaces fields of the fictional fleet's session. */
   session: Partial<Session>;
-  /** Changes the texts of all answers. */
+  /** Changes the texts of all responses. */
   rename: ((text: string) => string) | undefined;
   close(): Promise<void>;
 }
 
 export async function serveDemo(): Promise<DemoServer> {
-  const asked: string[] = [];
-  const instead = new Map<string, Instead>();
+  const requests: string[] = [];
+  const overrides = new Map<string, OverriddenResponse>();
   const demo: DemoServer = {
     url: "",
-    asked,
-    instead,
+    requests,
+    overrides,
     session: {},
     rename: undefined,
     close: () => closeAll(server),
@@ -57,7 +57,7 @@ export async function serveDemo(): Promise<DemoServer> {
       serveFile(path, response);
       return;
     }
-    asked.push(`${request.method} ${path.slice(4)}`);
+    requests.push(`${request.method} ${path.slice(4)}`);
     void answerApi(request, demo).then(({ status, body, headers }) => {
       response.writeHead(status, { "content-type": "application/json", ...headers });
       const { rename } = demo;
@@ -98,11 +98,11 @@ function serveFile(path: string, response: ServerResponse): void {
   }
 }
 
-async function answerApi(request: IncomingMessage, demo: DemoServer): Promise<Instead> {
+async function answerApi(request: IncomingMessage, demo: DemoServer): Promise<OverriddenResponse> {
   const { pathname, searchParams } = new URL(request.url ?? "/", "http://demo");
   const endpoint = pathname.split("/").at(-1) ?? "";
-  const given = demo.instead.get(endpoint);
-  if (given) return given;
+  const override = demo.overrides.get(endpoint);
+  if (override) return override;
   const body = request.method === "POST" ? await bodyOf(request) : {};
   const found = answerOf(endpoint, searchParams, body, demo);
   return found === undefined
@@ -123,9 +123,10 @@ function answerOf(endpoint: string, query: URLSearchParams, body: Body, demo: De
     case "limiter":
       return recording.limiters[query.get("name") ?? ""]?.[span];
     case "subject": {
-      const asked = String(body["subject"]);
-      const none = { at: recording.at, asked, limiters: [], skipped: [], denyList: [] };
-      return recording.subjects[asked] ?? none;
+      const text = String(body["subject"]);
+      const client = { kind: "text", text };
+      const none = { at: recording.at, client, limiters: [], skipped: [], denyList: [] };
+      return recording.subjects[text] ?? none;
     }
     case "preview":
       return recording.previews[kindOf(body)];

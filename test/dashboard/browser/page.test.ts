@@ -49,9 +49,9 @@ describe.runIf(hasChromium())("the dashboard's page", () => {
   afterAll(() => Promise.all([browser?.close(), demo?.close()]));
 
   beforeEach(() => {
-    demo.instead.clear();
+    demo.overrides.clear();
     demo.session = {};
-    demo.asked.length = 0;
+    demo.requests.length = 0;
   });
 
   const open = async (hash: string, options: object = {}): Promise<Page> => {
@@ -121,7 +121,7 @@ describe.runIf(hasChromium())("the dashboard's page", () => {
     await page.getByLabel("Client identified by").selectOption("header");
     await page.getByLabel("Value").fill("sk-live-4711");
     await page.keyboard.press("Enter");
-    await expect.poll(() => demo.asked).toContain("POST subject");
+    await expect.poll(() => demo.requests).toContain("POST subject");
     const kept = await page.evaluate(
       "JSON.stringify([localStorage, sessionStorage, history.state])",
     );
@@ -134,7 +134,7 @@ describe.runIf(hasChromium())("the dashboard's page", () => {
     const { control } = recordingAt(Date.now());
     const [first, ...others] = control.blocks;
     const body = { ...control, blocks: [{ ...first, shadow: true }, ...others] };
-    demo.instead.set("control", { status: 200, body });
+    demo.overrides.set("control", { status: 200, body });
     const page = await open("#/control");
     const limiters = page.getByLabel("Blocks, as a table").locator("tbody td:nth-child(2)");
     await expect
@@ -153,10 +153,10 @@ describe.runIf(hasChromium())("the dashboard's page", () => {
     await dialog.getByRole("button", { name: "Block" }).click();
     await expect.poll(() => dialog.textContent()).toContain("In force everywhere at");
     await expect.poll(() => dialog.textContent()).toContain("In force everywhere since");
-    const before = demo.asked.filter((one) => one === "POST subject").length;
+    const before = demo.requests.filter((one) => one === "POST subject").length;
     await page.keyboard.press("Escape");
     await expect
-      .poll(() => demo.asked.filter((one) => one === "POST subject").length)
+      .poll(() => demo.requests.filter((one) => one === "POST subject").length)
       .toBeGreaterThan(before);
     await page.close();
   });
@@ -167,7 +167,7 @@ describe.runIf(hasChromium())("the dashboard's page", () => {
     const dialog = page.getByRole("dialog");
     await dialog.getByLabel("Reason").fill("OPS-1");
     const preview = { before: "not blocked", after: "not blocked", inForceAt: 0, token: "2" };
-    demo.instead.set("act", {
+    demo.overrides.set("act", {
       status: 409,
       body: { error: { code: "CHANGED", message: "" }, preview },
     });
@@ -179,7 +179,7 @@ describe.runIf(hasChromium())("the dashboard's page", () => {
       [503, "It is not known whether it was done."],
     ] as const) {
       const error = { code: "NO", message: "Slow down" };
-      demo.instead.set("act", { status, body: { error }, headers: { "retry-after": "12" } });
+      demo.overrides.set("act", { status, body: { error }, headers: { "retry-after": "12" } });
       await dialog.getByRole("button", { name: "Unblock" }).click();
       await expect.poll(() => dialog.textContent()).toContain(words);
     }
@@ -205,11 +205,14 @@ describe.runIf(hasChromium())("the dashboard's page", () => {
   test("keeps the last view while Redis is unavailable, and shows its age", async () => {
     demo.session = { pollMs: 200 };
     const page = await open("#/breakers");
-    demo.instead.set("breakers", { status: 503, body: { error: { code: "STORE", message: "" } } });
+    demo.overrides.set("breakers", {
+      status: 503,
+      body: { error: { code: "STORE", message: "" } },
+    });
     await expect.poll(() => page.locator("main").textContent()).toContain("Redis does not answer.");
     expect(await page.locator("main").textContent()).toContain("https://pay.example.net");
     await expect.poll(() => page.locator(".age").textContent()).toMatch(/^Not live: \d+ s old$/);
-    demo.instead.clear();
+    demo.overrides.clear();
     await pressed(page, "Not live");
     await expect.poll(() => page.locator("main").textContent()).not.toContain("does not answer");
     await page.close();
@@ -224,14 +227,14 @@ describe.runIf(hasChromium())("the dashboard's page", () => {
       document.dispatchEvent(new Event("visibilitychange"));
     `);
     await page.waitForLoadState("networkidle");
-    const before = demo.asked.length;
+    const before = demo.requests.length;
     await page.evaluate("new Promise((resolve) => setTimeout(resolve, 400))");
-    expect(demo.asked.length).toBe(before);
+    expect(demo.requests.length).toBe(before);
     await page.evaluate(`
       globalThis.isHidden = false;
       document.dispatchEvent(new Event("visibilitychange"));
     `);
-    await expect.poll(() => demo.asked.length).toBeGreaterThan(before);
+    await expect.poll(() => demo.requests.length).toBeGreaterThan(before);
     await page.close();
   });
 
@@ -251,7 +254,7 @@ describe.runIf(hasChromium())("the dashboard's page", () => {
     await dialog.getByRole("button", { name: "Unblock" }).click();
     await expect.poll(() => dialog.textContent()).toContain("This is a recording");
     expect(await page.locator(".age").textContent()).toMatch(/just now|^\d+ s old/);
-    expect(demo.asked).toEqual([]);
+    expect(demo.requests).toEqual([]);
     await page.close();
   });
 

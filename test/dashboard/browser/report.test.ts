@@ -42,7 +42,7 @@ describe.runIf(hasChromium())("the report view of the dashboard's page", () => {
     const page = await show();
     const complaints: string[] = [];
     page.on("console", (message) => complaints.push(message.text()));
-    const before = demo.asked.length;
+    const before = demo.requests.length;
     for (const [i, heading] of [/would have denied/, /^Recommended limit: /].entries()) {
       await open(page, documents[i] ?? "");
       const report = page.locator(".report");
@@ -53,7 +53,7 @@ describe.runIf(hasChromium())("the report view of the dashboard's page", () => {
       expect(await report.locator("svg").count()).toBeGreaterThan(3);
     }
     expect(complaints).toEqual([]);
-    expect(demo.asked.slice(before)).toEqual([]);
+    expect(demo.requests.slice(before)).toEqual([]);
     // It is still there for those who come back.
     await page.getByRole("link", { name: "Log", exact: true }).click();
     await expect.poll(() => page.locator("h1").first().textContent()).not.toContain("Recommended");

@@ -52,7 +52,7 @@ export function blocksAt(at: number): readonly BlockRow[] {
       limiter: "login",
       subject: { default: "203.0.113.250" },
       until: at + 11 * MINUTE,
-      setAs: "5-per-15m",
+      limit: "5-per-15m",
     },
     {
       id: "b2",
@@ -61,14 +61,13 @@ export function blocksAt(at: number): readonly BlockRow[] {
       until: at + 23 * HOUR,
       by: "ann@example.com",
       reason: "Runs the same export every minute, OPS-2240",
-      setAs: "hand",
     },
     {
       id: "b3",
       limiter: "signup",
       subject: { default: "2001:db8:42:7::/64" },
       until: at + 38 * MINUTE,
-      setAs: "3-per-1h",
+      limit: "3-per-1h",
     },
   ];
 }

@@ -149,9 +149,9 @@ export function limiterAt(at: number, name: string, span: Span): LimiterView | u
     stepMs: series.stepMs,
     series: series.points,
     lastMinute: totalOf(lastMinuteOf(one.traffic, at, found + 1)),
-    byLimit: one.limits
+    denials: one.limits
       .map(({ name: limit, denialShare }) => ({
-        limit,
+        cause: { kind: "limit" as const, limit },
         denied: Math.round(totals.denied * denialShare),
       }))
       .sort((a, b) => b.denied - a.denied),

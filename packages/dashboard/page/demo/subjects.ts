@@ -1,4 +1,5 @@
 import type { SubjectByDimension, SubjectStatus, SubjectView } from "../../src/api.ts";
+import { formatClient } from "../src/views/subject/lookup.ts";
 import { blocksAt, deniedAt, logAt, overridesAt } from "./control.ts";
 
 const SKIPPED = [
@@ -15,14 +16,14 @@ export function subjectsAt(at: number): Readonly<Record<string, SubjectView>> {
     importerView(at),
     denyListedView(at),
   ];
-  return Object.fromEntries(views.map((view) => [view.asked, view]));
+  return Object.fromEntries(views.map((view) => [formatClient(view.client), view]));
 }
 
 function attackerView(at: number): SubjectView {
   const subject = { default: "203.0.113.250" };
   return {
     at,
-    asked: "203.0.113.250",
+    client: { kind: "address", address: "203.0.113.250" },
     denyList: [],
     skipped: SKIPPED,
     limiters: [
@@ -42,7 +43,7 @@ function deniedStatuses(at: number, subject: SubjectByDimension): readonly Subje
       subject,
       allowed: false,
       wouldDeny: false,
-      deniedBy: "burst",
+      deniedBy: { kind: "limit", limit: "burst" },
       until: at + 8_400,
       blocks: [],
       history: logAt(at)
@@ -79,7 +80,7 @@ function deniedStatuses(at: number, subject: SubjectByDimension): readonly Subje
       subject,
       allowed: false,
       wouldDeny: false,
-      deniedBy: "block",
+      deniedBy: { kind: "block" },
       until: at + 38 * 60_000,
       blocks: blocksAt(at)
         .filter(({ limiter }) => limiter === "signup")
@@ -170,7 +171,7 @@ function partnerView(at: number): SubjectView {
   }));
   return {
     at,
-    asked: "partner-7",
+    client: { kind: "text", text: "partner-7" },
     denyList: [],
     skipped: [],
     limiters: [
@@ -189,7 +190,7 @@ function allowedView(at: number): SubjectView {
   const subject = { default: "198.51.100.7" };
   return {
     at,
-    asked: "198.51.100.7",
+    client: { kind: "address", address: "198.51.100.7" },
     denyList: [],
     skipped: SKIPPED,
     limiters: [
@@ -203,14 +204,14 @@ function importerView(at: number): SubjectView {
   const subject = { user: "acme-batch-import" };
   return {
     at,
-    asked: "acme-batch-import",
+    client: { kind: "text", text: "acme-batch-import" },
     denyList: [],
     skipped: [],
     limiters: [
       {
         ...unusedStatus("export", subject, "2-at-a-time", "2 at a time", 2),
         allowed: false,
-        deniedBy: "block",
+        deniedBy: { kind: "block" },
         until: at + 23 * 3_600_000,
         blocks: blocksAt(at).filter(({ limiter }) => limiter === "export"),
         history: logAt(at).filter(({ limiter }) => limiter === "export"),
@@ -222,7 +223,7 @@ function importerView(at: number): SubjectView {
 function denyListedView(at: number): SubjectView {
   return {
     at,
-    asked: "192.0.2.114",
+    client: { kind: "address", address: "192.0.2.114" },
     denyList: deniedAt(at).slice(0, 1),
     skipped: SKIPPED,
     limiters: [
@@ -235,7 +236,7 @@ function denyListedView(at: number): SubjectView {
           30,
         ),
         allowed: false,
-        deniedBy: "deny list",
+        deniedBy: { kind: "denyList" },
         until: at + 15 * 3_600_000,
       },
     ],

@@ -87,10 +87,10 @@ function Logo(): JSX.Element {
       </svg>
       <span>
         <strong>
-          <Name of={session.title || "Headgate"} plain />
+          <Name value={session.title || "Headgate"} plain />
         </strong>
         <small title="The prefix of the keys in Redis">
-          <Name of={session.prefix} plain />
+          <Name value={session.prefix} plain />
         </small>
       </span>
     </a>
@@ -158,7 +158,7 @@ function Visitor(): JSX.Element {
       class="visitor"
       title={canAct ? "Actions are logged under this name" : "You may view, but not act"}
     >
-      {session.by === null ? null : <Name of={session.by} plain />}
+      {session.by === null ? null : <Name value={session.by} plain />}
       {!canAct && <span class="badge plain">read only</span>}
     </span>
   );

@@ -22,7 +22,7 @@ export class ReadBudget {
     });
   }
 
-  /** Rejects with an `HttpError` if the visitor has read too much. More lookups than the whole budget take all of it. */
+  /** Rejects with an `HttpError` if the visitor exceeds the budget. More lookups than its capacity cost the whole budget. */
   async spend({ by }: Visitor, lookups: number): Promise<void> {
     const subject = by === null ? "readers" : `by ${by}`;
     const cost = Math.min(lookups, CAPACITY);

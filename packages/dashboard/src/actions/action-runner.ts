@@ -98,8 +98,8 @@ function statesOf({ before, after, inForceAt }: ActionOutcome) {
 }
 
 /**
- * Throws an `HttpError` unless the visitor may take this kind of action. Does not check the limiter: a hidden one is not in the
- * visitor's reading, and is answered like one that does not exist. Returns the visitor's name.
+ * Returns the visitor's name; throws an `HttpError` if the visitor may not take this kind of action. Does not check the limiter: the
+ * visitor's reader leaves out hidden limiters, so that they get the same response as unknown ones.
  */
 function requirePermission({ by, actions }: Visitor, action: Action): string {
   if (by !== null && actions.includes(action.kind)) return by;

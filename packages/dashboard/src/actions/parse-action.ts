@@ -10,7 +10,7 @@ const ORDERS = ["open", "close", "reset"] as const;
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** Reads an action, which must have only the fields of its kind. Throws an `HttpError`; the operator checks the numbers of limits. */
+/** Parses an action, which may have only the fields of its kind. Throws an `HttpError`. The numbers of limits are checked later. */
 export function parseAction(fields: unknown): Action {
   if (!isPlainObject(fields)) throw badRequest("action must be an object");
   const { kind } = fields;

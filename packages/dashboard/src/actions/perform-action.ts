@@ -24,7 +24,7 @@ export interface ActionContext {
   readonly createBreaker: ((options: never) => BreakerLike) | undefined;
 }
 
-/** Performs an action or, with `dryRun`, determines what it would change. Rejects with an `HttpError`, and like `Admin`. */
+/** Performs an action or, with `dryRun`, determines its effect. Rejects with an `HttpError` or an error of the store. */
 export function performAction(
   context: ActionContext,
   action: Action,

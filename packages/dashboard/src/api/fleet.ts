@@ -23,7 +23,7 @@ export interface ProcessSummary {
 export interface LimiterSummary {
   readonly name: string;
   readonly totals: Counts;
-  /** In longer steps than the overview's own; empty beyond the first 100 limiters. */
+  /** The sparkline's steps, which are longer than the overview's; empty after the first 100 limiters. */
   readonly series: readonly Point[];
   /** The limits of the first version of the policy, one text each. */
   readonly limits: readonly string[];

@@ -18,6 +18,15 @@ export interface PolicyView {
   readonly uses: readonly string[];
 }
 
+/** The denials by one limit, by blocks, or by all limits whose names are not stored. */
+export interface DenialCount {
+  readonly cause:
+    | { readonly kind: "limit"; readonly limit: string }
+    | { readonly kind: "block" }
+    | { readonly kind: "otherLimits" };
+  readonly denied: number;
+}
+
 /** A subject with many requests or denials: at least `count` and at most `count + maxError`. */
 export interface TopSubjectRow {
   readonly dimension: string;
@@ -40,11 +49,11 @@ export interface LimiterView {
   readonly stepMs: number;
   readonly series: readonly Point[];
   readonly lastMinute: Counts;
-  /** Denials by the name of a limit, most first. */
-  readonly byLimit: readonly { readonly limit: string; readonly denied: number }[];
+  /** The denials by cause, most first. */
+  readonly denials: readonly DenialCount[];
   readonly used: readonly TopSubjectRow[];
   readonly denied: readonly TopSubjectRow[];
-  /** The start of the ten minutes from which `used` and `denied` count; at most 24 hours ago. */
+  /** The start of the ten minutes from which `used` and `denied` are counted; at most 24 hours ago. */
   readonly topSubjectsFrom: number;
   readonly overrides: readonly OverrideRow[];
   readonly processes: readonly ProcessSummary[];

@@ -12,8 +12,8 @@ export interface BlockRow {
   readonly until: number | null;
   readonly by?: string | undefined;
   readonly reason?: string | undefined;
-  /** `"hand"`, or the name of the limit that set it. */
-  readonly setAs: string;
+  /** The name of the limit that set the block; missing if an operator set it. */
+  readonly limit?: string | undefined;
   /** In the list of all blocks: whether the limiter is in shadow mode, so that the block denies no request. */
   readonly shadow?: boolean | undefined;
 }

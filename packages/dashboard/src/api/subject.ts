@@ -5,12 +5,24 @@ import type { BlockRow, DenyListRow, LogRow, OverrideRow } from "./rows.ts";
 export interface SubjectLookup {
   /** The text of the subject, an IP address, or the value of a header. */
   readonly subject: string;
-  readonly as: "text" | "address" | "header";
-  /** The header's name; only with `as: "header"`. */
+  readonly kind: "text" | "address" | "header";
+  /** The header's name; only with `kind: "header"`. */
   readonly header?: string | undefined;
   /** Only in this limiter. */
   readonly limiter?: string | undefined;
 }
+
+/** The client of a lookup, without the value of a header. */
+export type LookupClient =
+  | { readonly kind: "text"; readonly text: string }
+  | { readonly kind: "address"; readonly address: string }
+  | { readonly kind: "header"; readonly header: string };
+
+/** The cause of a denial: a limit (without a name if unknown), a block, or the deny list. */
+export type DenialCause =
+  | { readonly kind: "limit"; readonly limit?: string | undefined }
+  | { readonly kind: "block" }
+  | { readonly kind: "denyList" };
 
 /** A limit, with a subject's usage. */
 export interface LimitRow {
@@ -18,7 +30,7 @@ export interface LimitRow {
   readonly per: string;
   /** The limit as text. */
   readonly description: string;
-  /** The most it grants at once, under the overrides in force. */
+  /** The maximum it allows at once, with the overrides in force. */
   readonly capacity: number;
   readonly used: number;
   readonly remaining: number;
@@ -43,9 +55,9 @@ export interface SubjectStatus {
   readonly allowed: boolean;
   /** Whether it would be denied if not for shadow mode. */
   readonly wouldDeny: boolean;
-  /** The name of the limit that denies, `"block"`, or `"deny list"`. */
-  readonly deniedBy?: string | undefined;
-  /** Until when; missing if unknown. */
+  /** The cause of the denial; missing if the next request is allowed. */
+  readonly deniedBy?: DenialCause | undefined;
+  /** When the denial ends; missing if unknown. */
   readonly until?: number | undefined;
   /** Operators' actions on it, newest first. */
   readonly history: readonly LogRow[];
@@ -53,8 +65,7 @@ export interface SubjectStatus {
 
 export interface SubjectView {
   readonly at: number;
-  /** The question in words, without the value of a header. */
-  readonly asked: string;
+  readonly client: LookupClient;
   readonly limiters: readonly SubjectStatus[];
   /** Limiters that count by other dimensions. */
   readonly skipped: readonly { readonly name: string; readonly countsBy: string }[];

@@ -1,12 +1,12 @@
 import { isIP } from "node:net";
 import type { SubjectQuery } from "@headgate/core/admin";
+import type { LookupClient } from "../api.ts";
 import { badRequest } from "../serve/http-error.ts";
 
 /** A valid request to look up a subject. */
 export interface ParsedLookup {
-  readonly client: SubjectQuery;
-  /** The lookup as text, without the value of a header. */
-  readonly asked: string;
+  readonly query: SubjectQuery;
+  readonly client: LookupClient;
   readonly limiter: string | undefined;
 }
 
@@ -14,7 +14,7 @@ const HEADER_NAME = /^[!#$%&'*+.^`|~\w-]{1,64}$/;
 
 /** Validates a lookup. Throws an `HttpError`, which does not contain the value of a header. */
 export function parseLookup(
-  { subject, as, header, limiter }: Record<string, unknown>,
+  { subject, kind, header, limiter }: Record<string, unknown>,
   hashSecret: string | undefined,
 ): ParsedLookup {
   if (typeof subject !== "string" || subject === "") {
@@ -23,24 +23,26 @@ export function parseLookup(
   if (limiter !== undefined && typeof limiter !== "string") {
     throw badRequest("limiter must be the name of a limiter");
   }
-  if (as === "text") return { client: { text: subject }, asked: subject, limiter };
-  if (as === "address") {
+  if (kind === "text") {
+    return { query: { text: subject }, client: { kind, text: subject }, limiter };
+  }
+  if (kind === "address") {
     const address = subject.trim();
     if (isIP(address.replace(/%.*$/s, "")) === 0) {
       throw badRequest("subject must be an IP address, such as 203.0.113.7 or 2001:db8::7");
     }
-    return { client: { ip: address }, asked: `address ${address}`, limiter };
+    return { query: { ip: address }, client: { kind, address }, limiter };
   }
-  if (as !== "header") throw badRequest('as must be "text", "address" or "header"');
+  if (kind !== "header") throw badRequest('kind must be "text", "address" or "header"');
   // The message leaves out the name, which may contain the value.
   if (typeof header !== "string" || !HEADER_NAME.test(header)) {
     throw badRequest("header must be the name of a header");
   }
   const name = header.toLowerCase();
-  const client: SubjectQuery = {
+  const query: SubjectQuery = {
     header: { name, value: subject },
     hasHashSecret: hashSecret !== undefined,
     hashSecret: () => hashSecret,
   };
-  return { client, asked: `header ${name}`, limiter };
+  return { query, client: { kind, header: name }, limiter };
 }

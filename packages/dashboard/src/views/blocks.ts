@@ -29,7 +29,7 @@ function toRow(block: ActiveBlock): BlockRow {
     until,
     by: block.by,
     reason: block.reason,
-    setAs: limit ?? "hand",
+    limit,
     shadow,
   };
 }

@@ -2,7 +2,7 @@ import type { LimiterUsage, RegistryLimiter, TopSubject } from "@headgate/core/a
 import { formatPolicy } from "@headgate/core/admin";
 import { groupBy, isInShadow } from "@headgate/core/internal";
 import { NO_DECISIONS } from "../api/usage.ts";
-import type { LimiterView, PolicyView, Span, TopSubjectRow } from "../api.ts";
+import type { DenialCount, LimiterView, PolicyView, Span, TopSubjectRow } from "../api.ts";
 import type { FleetReader } from "../fleet-reader.ts";
 import { formatHttpUse } from "../format/http-use.ts";
 import { describeLimit, overridableNumbers } from "../format/policy.ts";
@@ -12,7 +12,7 @@ import { toOverrideRows } from "./override-rows.ts";
 import { toProcessSummaries } from "./processes.ts";
 import { coverageOf, lastMinuteOf, pointsOf, STEP_MS } from "./usage-series.ts";
 
-/** One limiter: its policies, its decisions, and their subjects. Rejects with an `HttpError` if the reading does not have it. */
+/** One limiter: its policies, its decisions, and their subjects. Rejects with an `HttpError` for an unknown limiter. */
 export async function buildLimiterView(
   reader: FleetReader,
   name: string,
@@ -42,7 +42,7 @@ export async function buildLimiterView(
     stepMs: STEP_MS[span],
     series: own === undefined ? [] : pointsOf(own, span),
     lastMinute: own === undefined ? NO_DECISIONS : lastMinuteOf(own, usage.at),
-    byLimit: denialsByLimit(own),
+    denials: denialsByCause(own),
     used: own?.subjects.used.top.map(toTopSubjectRow) ?? [],
     denied: own?.subjects.denied.top.map(toTopSubjectRow) ?? [],
     topSubjectsFrom: own?.subjects.from ?? usage.at,
@@ -63,13 +63,15 @@ async function isKnown(reader: FleetReader, name: string, span: Span): Promise<b
 }
 
 /** Denials by limit, by blocks, and by the limits whose names are not stored. */
-function denialsByLimit(usage: LimiterUsage | undefined): LimiterView["byLimit"] {
+function denialsByCause(usage: LimiterUsage | undefined): readonly DenialCount[] {
   if (usage === undefined) return [];
   const { byLimit, byBlock, more } = usage.limits;
-  const rows = [
-    ...byLimit.map(({ limit, denied }) => ({ limit, denied })),
-    { limit: "a block", denied: byBlock },
-    { limit: "other limits", denied: more },
+  const rows: readonly DenialCount[] = [
+    ...byLimit.map(
+      ({ limit, denied }): DenialCount => ({ cause: { kind: "limit", limit }, denied }),
+    ),
+    { cause: { kind: "block" }, denied: byBlock },
+    { cause: { kind: "otherLimits" }, denied: more },
   ];
   return rows.filter(({ denied }) => denied > 0).sort((one, other) => other.denied - one.denied);
 }

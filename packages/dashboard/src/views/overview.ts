@@ -102,7 +102,7 @@ function decisionsOf(
   return { ...sumTotals(effective), series, shadow: sumTotals(inShadow) };
 }
 
-/** Limiters with usage, and those that are only listed: the most denied first, those in shadow mode last. */
+/** The limiters with usage or in the registry: the most denied first, those in shadow mode last. */
 function summarise(
   usages: readonly LimiterUsageSummary[],
   registry: Registry,

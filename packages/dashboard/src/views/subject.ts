@@ -16,15 +16,15 @@ import { historyOf, manualBlockAuthor, overrideFor } from "./subject-context.ts"
 /** The maximum number of limiters that are looked up at the same time. */
 const MAX_CONCURRENT_LOOKUPS = 16;
 
-type LookupTask = readonly [known: LimiterVersion, subject: SubjectByDimension];
+type LookupTask = readonly [version: LimiterVersion, subject: SubjectByDimension];
 
 /**
- * The answer of each limiter in the reading about a subject; `spend` receives the number of lookups before they are made.
- * Rejects with an `HttpError` if the question names another limiter.
+ * The state of a subject in each visible limiter; `spend` is called with the number of lookups before they are made. Rejects with
+ * an `HttpError` if the lookup names an unknown limiter.
  */
 export async function buildSubjectView(
   reader: FleetReader,
-  { client, asked, limiter }: ParsedLookup,
+  { query, client, limiter }: ParsedLookup,
   spend: (lookups: number) => Promise<void>,
 ): Promise<SubjectView> {
   const [registry, { record }, log, at] = await Promise.all([
@@ -36,13 +36,13 @@ export async function buildSubjectView(
   const known = limiterVersionsOf(registry.limiters, limiter);
   if (limiter !== undefined && known.length === 0) throw unknownLimiter();
   const derived = await Promise.all(
-    known.map(async (one) => ({ one, ...(await deriveSubjects(one, client)) })),
+    known.map(async (one) => ({ one, ...(await deriveSubjects(one, query)) })),
   );
   const tasks = distinctTasks(
     derived.flatMap(({ one, subjects }) => subjects.map((subject): LookupTask => [one, subject])),
   );
   await spend(tasks.length + 1);
-  const denied = await findDenyListEntries(reader, client);
+  const denied = await denyListEntriesOf(reader, query);
   const context: SubjectContext = { at, record, directory: registry, log: log.entries };
   const limiters: SubjectStatus[] = [];
   for (let i = 0; i < tasks.length; i += MAX_CONCURRENT_LOOKUPS) {
@@ -53,7 +53,7 @@ export async function buildSubjectView(
   }
   return {
     at,
-    asked,
+    client,
     limiters,
     skipped: derived
       .filter(({ subjects }) => subjects.length === 0)
@@ -74,7 +74,7 @@ function distinctTasks(tasks: readonly LookupTask[]): readonly LookupTask[] {
 }
 
 /** The entries of the deny list that contain an address, or the first address of a subject's network. */
-async function findDenyListEntries(
+async function denyListEntriesOf(
   { findDenyListEntries }: FleetReader,
   { ip, text = "" }: SubjectQuery,
 ): Promise<readonly DeniedNetwork[]> {
@@ -97,7 +97,7 @@ async function lookUpSubject(
     admin.peek(limiter, fullSubject),
     admin.inspect(limiter, fullSubject),
   ]);
-  const words = new Map(
+  const descriptions = new Map(
     limits
       .filter(({ per = "default" }) => Object.hasOwn(fullSubject, per))
       .map((limit, i) => [used.limits[i]?.name, describeLimit(limit)] as const),
@@ -109,7 +109,7 @@ async function lookUpSubject(
     subject,
     limits: [
       ...used.limits.map((state, i) =>
-        toLimitRow(state, decision.limits[i] ?? state, words.get(state.name), context.at),
+        toLimitRow(state, decision.limits[i] ?? state, descriptions.get(state.name), context.at),
       ),
       // The limits of other shapes follow the limiter's own limits.
       ...inspection.limits
@@ -135,8 +135,8 @@ async function lookUpSubject(
 /** A limit of another shape as text; undefined if shapes have different limits of this name. */
 function otherShapeDescription(others: LimiterVersion["others"], name: string): string | undefined {
   const named = others.flatMap(namedLimitsOf).filter(([own]) => own === name);
-  const [words, ...more] = new Set(named.map(([, limit]) => describeLimit(limit)));
-  return more.length === 0 ? words : undefined;
+  const [description, ...more] = new Set(named.map(([, limit]) => describeLimit(limit)));
+  return more.length === 0 ? description : undefined;
 }
 
 type NextUnitDecision = Pick<LimitState, "allowed" | "retryAfterMs">;
@@ -145,8 +145,8 @@ type NextUnitDecision = Pick<LimitState, "allowed" | "retryAfterMs">;
 function decisionForOneUnit(state: LimitState): NextUnitDecision {
   const { allowed, remaining, retryAfterMs, refillAfterMs, windowMs } = state;
   if (remaining > 0) return { allowed, retryAfterMs };
-  const grows = windowMs === 0 ? Number.POSITIVE_INFINITY : refillAfterMs;
-  return { allowed: false, retryAfterMs: Math.max(retryAfterMs, grows) };
+  const refillMs = windowMs === 0 ? Number.POSITIVE_INFINITY : refillAfterMs;
+  return { allowed: false, retryAfterMs: Math.max(retryAfterMs, refillMs) };
 }
 
 function toLimitRow(
@@ -182,7 +182,7 @@ function toBlockRows(
       limiter,
       subject: { [per]: subject[per] ?? "" },
       until: context.at + endsInMs,
-      setAs: limit ?? "hand",
+      limit,
       ...(limit === undefined ? manualBlockAuthor(context, limiter, subject) : {}),
     }),
   );
@@ -197,15 +197,15 @@ function denialOf(
 ): Pick<SubjectStatus, "deniedBy" | "until"> {
   if (denied.length > 0) {
     const ends = denied.map(({ until }) => until ?? Number.POSITIVE_INFINITY);
-    return { deniedBy: "deny list", ...untilOf(Math.max(...ends) / 1_000) };
+    return { deniedBy: { kind: "denyList" }, ...untilOf(Math.max(...ends) / 1_000) };
   }
   if (wouldAllow) return {};
   const until = untilOf(at + retryAfterMs);
-  if (blocks.length > 0) return { deniedBy: "block", ...until };
+  if (blocks.length > 0) return { deniedBy: { kind: "block" }, ...until };
   const denying = limits
     .filter(({ allowed }) => !allowed)
     .sort((one, other) => other.retryAfterMs - one.retryAfterMs);
-  return { deniedBy: denying[0]?.name ?? "a limit", ...until };
+  return { deniedBy: { kind: "limit", limit: denying[0]?.name }, ...until };
 }
 
 function untilOf(until: number): { readonly until?: number } {

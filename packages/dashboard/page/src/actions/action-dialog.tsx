@@ -55,7 +55,7 @@ export function ActionDialog({
             <Reason value={reason} onInput={setReason} />
             <Preview state={state} isComplete={action !== undefined} retry={acting.retry} />
             <p class="quiet">
-              Logged as <Name of={session.by ?? ""} plain />.
+              Logged as <Name value={session.by ?? ""} plain />.
             </p>
           </>
         )}
@@ -110,29 +110,30 @@ function isDangerous(action: Action | undefined): boolean {
 }
 
 function ActionTarget({ draft }: { draft: ActionDraft }): JSX.Element | null {
-  const of = draft.form === "fixed" ? draft.action : draft;
-  if ("breaker" in of) {
+  const target = draft.form === "fixed" ? draft.action : draft;
+  if ("breaker" in target) {
     return (
       <p class="whom">
-        <Name of={of.target} /> <span class="quiet">of the breaker</span> <Name of={of.breaker} />
+        <Name value={target.target} /> <span class="quiet">of the breaker</span>{" "}
+        <Name value={target.breaker} />
       </p>
     );
   }
-  if ("limiter" in of) {
+  if ("limiter" in target) {
     return (
       <p class="whom">
-        {"subject" in of && of.subject ? (
-          <Subject of={of.subject} />
+        {"subject" in target && target.subject ? (
+          <Subject subject={target.subject} />
         ) : (
-          <ServerText of="All subjects" />
+          <ServerText text="All subjects" />
         )}{" "}
-        <span class="quiet">in</span> <Name of={of.limiter} />
+        <span class="quiet">in</span> <Name value={target.limiter} />
       </p>
     );
   }
-  return of.network === undefined ? null : (
+  return target.network === undefined ? null : (
     <p class="whom">
-      <Name of={of.network} />
+      <Name value={target.network} />
     </p>
   );
 }

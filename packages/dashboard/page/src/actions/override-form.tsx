@@ -36,8 +36,8 @@ export function OverrideForm({
   const first = useFirstFieldFocus(numbers !== undefined);
   useEffect(() => {
     const isComplete = limits !== undefined && forMs !== undefined;
-    const of = subject ? { limiter, subject } : { limiter };
-    onChange(isComplete ? { kind: "setOverride", ...of, limits, forMs } : undefined);
+    const owner = subject ? { limiter, subject } : { limiter };
+    onChange(isComplete ? { kind: "setOverride", ...owner, limits, forMs } : undefined);
   }, [JSON.stringify(limits), forMs]);
   if (!isKnown) return <p class="quiet">Loading its limits…</p>;
   if (numbers === undefined || Object.keys(numbers).length === 0) {
@@ -48,7 +48,7 @@ export function OverrideForm({
       {Object.entries(numbers).map(([limit, fields], i) => (
         <fieldset key={limit} ref={i === 0 ? first : null}>
           <legend>
-            <Name of={limit} />
+            <Name value={limit} />
           </legend>
           <div class="together">
             {Object.entries(fields).map(([field, own]) => (

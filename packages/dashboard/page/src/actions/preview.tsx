@@ -19,8 +19,8 @@ export function Preview({
       {(!isComplete || state.step === "incomplete") && (
         <p class="quiet">Complete the form to preview the change.</p>
       )}
-      {isComplete && state.step === "asking" && <p class="quiet">Loading the preview…</p>}
-      {isComplete && state.step === "refused" && (
+      {isComplete && state.step === "loading" && <p class="quiet">Loading the preview…</p>}
+      {isComplete && state.step === "failed" && (
         <div class="notice bad">
           <strong>{formatFailure(state.failure)}</strong> {formatConsequence(state.failure.status)}{" "}
           <button type="button" onClick={retry}>
@@ -47,8 +47,8 @@ export function Preview({
 }
 
 /** Whether a failed action may have been performed, as text. */
-function formatConsequence(status: number): string {
-  if (status === 0 || status >= 500) {
+function formatConsequence(status: number | undefined): string {
+  if (status === undefined || status >= 500) {
     return "It is not known whether it was done. Check the state before you repeat it.";
   }
   return "Nothing was done.";
@@ -74,13 +74,13 @@ export function BeforeAfter({
       <div>
         <dt>Before</dt>
         <dd>
-          <ServerLines of={before} />
+          <ServerLines text={before} />
         </dd>
       </div>
       <div class="new">
         <dt>{isDone ? "Now" : "After"}</dt>
         <dd>
-          <ServerLines of={after} />
+          <ServerLines text={after} />
         </dd>
       </div>
     </dl>

@@ -13,8 +13,8 @@ export interface ShownPreview extends ActionPreview {
 /** The progress of an action. */
 export type ActionState =
   | { readonly step: "incomplete" }
-  | { readonly step: "asking" }
-  | { readonly step: "refused"; readonly failure: Failure }
+  | { readonly step: "loading" }
+  | { readonly step: "failed"; readonly failure: Failure }
   /** `failure` is the reason why the last attempt did nothing. */
   | {
       readonly step: "shown";
@@ -43,7 +43,7 @@ export function useAction(action: Action | undefined): ActionControl {
   const text = JSON.stringify(action);
   const wasPreviewed = useRef(false);
   useEffect(() => {
-    setState({ step: action ? "asking" : "incomplete" });
+    setState({ step: action ? "loading" : "incomplete" });
     if (action === undefined) return undefined;
     const controller = new AbortController();
     const loadPreview = async (): Promise<void> => {
@@ -52,7 +52,7 @@ export function useAction(action: Action | undefined): ActionControl {
         const preview = withDelay(await source.preview(action, controller.signal));
         if (!controller.signal.aborted) setState({ step: "shown", preview });
       } catch (error) {
-        if (!controller.signal.aborted) setState({ step: "refused", failure: asFailure(error) });
+        if (!controller.signal.aborted) setState({ step: "failed", failure: asFailure(error) });
       }
     };
     const timer = setTimeout(loadPreview, wasPreviewed.current ? TYPING_PAUSE_MS : 0);
@@ -83,9 +83,7 @@ function withDelay(preview: ActionPreview): ShownPreview {
 /** The state after an action failed: each attempt that reached the server uses up a token. */
 function afterFailure(failure: Failure, preview: ShownPreview): ActionState {
   if (failure.preview) return { step: "shown", preview: withDelay(failure.preview), failure };
-  return failure.status === 429
-    ? { step: "shown", preview, failure }
-    : { step: "refused", failure };
+  return failure.status === 429 ? { step: "shown", preview, failure } : { step: "failed", failure };
 }
 
 function useUnmountSignal(): AbortSignal {

@@ -2,15 +2,15 @@ import type { ActionPreview, ApiError } from "../../../src/api.ts";
 
 /** A request that failed: a response with an error status, or no response. */
 export class Failure extends Error {
-  /** 0 if the server did not answer. */
-  readonly status: number;
+  /** Undefined if the server did not respond. */
+  readonly status: number | undefined;
   /** The milliseconds to wait before the next request, according to the server. */
   readonly retryAfterMs: number | undefined;
   /** The action's current preview, after 409. */
   readonly preview: ActionPreview | undefined;
 
   constructor(
-    status: number,
+    status: number | undefined,
     message: string,
     rest: { retryAfterMs?: number | undefined; preview?: ActionPreview | undefined } = {},
   ) {
@@ -34,11 +34,10 @@ export function parseFailure(status: number, body: unknown, retryAfter: string |
 
 /** Any error as a `Failure`. */
 export function asFailure(error: unknown): Failure {
-  return error instanceof Failure ? error : new Failure(0, "");
+  return error instanceof Failure ? error : new Failure(undefined, "");
 }
 
 const MESSAGES: Readonly<Record<number, string>> = {
-  0: "The dashboard's server does not answer.",
   400: "The server did not understand the request.",
   401: "You are not signed in. Sign in, then load this page again.",
   403: "You may not do this.",
@@ -51,7 +50,10 @@ const MESSAGES: Readonly<Record<number, string>> = {
 
 /** A failure as text: the server's message, or else a text for the status. */
 export function formatFailure({ status, message, retryAfterMs }: Failure): string {
-  const known = MESSAGES[status] ?? `The server answered with ${status}.`;
+  const known =
+    status === undefined
+      ? "The dashboard's server does not answer."
+      : (MESSAGES[status] ?? `The server answered with ${status}.`);
   const words = message === "" ? known : `${message.slice(0, 1).toUpperCase()}${message.slice(1)}.`;
   const wait =
     retryAfterMs === undefined ? "" : ` Try again in ${Math.ceil(retryAfterMs / 1_000)} s.`;
@@ -63,5 +65,5 @@ export function formatFailure({ status, message, retryAfterMs }: Failure): strin
  * after it has started, and again after Redis has lost its data.
  */
 export function isPermanent({ status }: Failure): boolean {
-  return [400, 401, 403, 413].includes(status);
+  return status !== undefined && [400, 401, 403, 413].includes(status);
 }

@@ -47,10 +47,10 @@ async function fetchJson<T>(
     if (!response.ok)
       throw parseFailure(response.status, body, response.headers.get("retry-after"));
     // A proxy may have responded with its sign-in page.
-    if (body === undefined) throw new Failure(response.redirected ? 401 : 0, "");
+    if (body === undefined) throw new Failure(response.redirected ? 401 : undefined, "");
     return body as T;
   } catch (error) {
     if (error instanceof Failure || options.signal.aborted) throw error;
-    throw new Failure(0, "");
+    throw new Failure(undefined, "");
   }
 }

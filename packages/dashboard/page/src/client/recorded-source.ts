@@ -55,8 +55,8 @@ export async function recordedSource(url: string): Promise<DataSource> {
   };
 }
 
-function emptySubjectView({ at }: Recording, asked: string): SubjectView {
-  return { at, asked, limiters: [], skipped: [], denyList: [] };
+function emptySubjectView({ at }: Recording, text: string): SubjectView {
+  return { at, client: { kind: "text", text }, limiters: [], skipped: [], denyList: [] };
 }
 
 /**

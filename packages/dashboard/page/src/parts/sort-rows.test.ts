@@ -2,8 +2,8 @@ import { expect, test } from "vitest";
 import { sortRows } from "./sort-rows.ts";
 
 const columns = [
-  { title: "Name", by: (row: { name: string; count: number }) => row.name },
-  { title: "Count", by: (row: { name: string; count: number }) => row.count },
+  { title: "Name", sortKey: (row: { name: string; count: number }) => row.name },
+  { title: "Count", sortKey: (row: { name: string; count: number }) => row.count },
 ];
 
 const rows = [

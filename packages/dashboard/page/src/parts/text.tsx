@@ -20,10 +20,10 @@ const MAX_NAME_LENGTH = 240;
 /**
  * A name from an untrusted source, on one line: hidden characters are made visible, and text that does not fit is in the title.
  */
-export function Name({ of, plain }: { of: string; plain?: boolean }): JSX.Element {
-  const text = of === "" ? "(empty)" : truncateVisible(of, MAX_NAME_LENGTH);
+export function Name({ value, plain }: { value: string; plain?: boolean }): JSX.Element {
+  const text = value === "" ? "(empty)" : truncateVisible(value, MAX_NAME_LENGTH);
   return (
-    <bdi class={plain ? "name plain" : "name"} title={truncateVisible(of, MAX_TITLE_LENGTH)}>
+    <bdi class={plain ? "name plain" : "name"} title={truncateVisible(value, MAX_TITLE_LENGTH)}>
       {text}
     </bdi>
   );
@@ -33,31 +33,31 @@ export function Name({ of, plain }: { of: string; plain?: boolean }): JSX.Elemen
 const MAX_TEXT_LENGTH = 400;
 
 /** A text from the server, which may contain names that clients have chosen. */
-export function ServerText({ of }: { of: string }): JSX.Element {
-  const title = of.length > MAX_TEXT_LENGTH ? truncateVisible(of, MAX_TITLE_LENGTH) : undefined;
+export function ServerText({ text }: { text: string }): JSX.Element {
+  const title = text.length > MAX_TEXT_LENGTH ? truncateVisible(text, MAX_TITLE_LENGTH) : undefined;
   return (
     <bdi class="words" title={title}>
-      {truncateVisible(of, MAX_TEXT_LENGTH)}
+      {truncateVisible(text, MAX_TEXT_LENGTH)}
     </bdi>
   );
 }
 
 /** A text from the server, with its line breaks. */
-export function ServerLines({ of }: { of: string }): JSX.Element {
+export function ServerLines({ text }: { text: string }): JSX.Element {
   return (
     <>
-      {of.split("\n").map((line, i) => (
+      {text.split("\n").map((line, i) => (
         <div key={i} class="words">
-          {line === "" ? "\u00a0" : <ServerText of={line} />}
+          {line === "" ? "\u00a0" : <ServerText text={line} />}
         </div>
       ))}
     </>
   );
 }
 
-export function Subject({ of }: { of: SubjectByDimension | undefined }): JSX.Element {
-  if (of === undefined) return <>all subjects</>;
-  return <Name of={formatSubject(of)} />;
+export function Subject({ subject }: { subject: SubjectByDimension | undefined }): JSX.Element {
+  if (subject === undefined) return <>all subjects</>;
+  return <Name value={formatSubject(subject)} />;
 }
 
 /** A time, as brief as is unambiguous, with its date and zone in the title. */

@@ -77,8 +77,8 @@ function BreakersHeadline({ view: { breakers } }: { view: BreakersView }): JSX.E
           )
         ) : open.length === 1 ? (
           <>
-            <Name of={first.target} plain /> of <Name of={first.name} plain /> {STATES[first.state]}
-            .
+            <Name value={first.target} plain /> of <Name value={first.name} plain />{" "}
+            {STATES[first.state]}.
           </>
         ) : (
           `${open.length} of ${targets.length} targets are not called normally.`
@@ -89,7 +89,7 @@ function BreakersHeadline({ view: { breakers } }: { view: BreakersView }): JSX.E
           {open.slice(0, 5).map(({ name, target }, i) => (
             <span key={`${name} ${target}`}>
               {i > 0 && ", "}
-              <Name of={target} />
+              <Name value={target} />
             </span>
           ))}
           {open.length > 5 && ` and ${open.length - 5} more`}
@@ -113,10 +113,10 @@ function Policy({ breaker: { policy, processes } }: { breaker: Breaker }): JSX.E
       {policy.map((sentence, i) => (
         <span key={sentence}>
           {i === 0 ? ": " : "; or "}
-          <ServerText of={sentence} />
+          <ServerText text={sentence} />
         </span>
       ))}
-      . {policy.length > 1 && <Badge tone="warn">{policy.length} policies</Badge>}
+      . {policy.length > 1 && <Badge tone="warn">{policy.length} versions</Badge>}
     </>
   );
 }
@@ -159,7 +159,7 @@ const COLUMNS: readonly Column<TargetRow>[] = [
     title: "Target",
     kind: "wide",
     sortKey: ({ target }) => target,
-    cell: ({ target }) => <Name of={target} />,
+    cell: ({ target }) => <Name value={target} />,
   },
   {
     title: "State",
@@ -201,7 +201,7 @@ const COLUMNS: readonly Column<TargetRow>[] = [
           {lastOrder.by !== "" && (
             <span class="quiet">
               {" "}
-              by <Name of={lastOrder.by} plain />
+              by <Name value={lastOrder.by} plain />
             </span>
           )}
         </>

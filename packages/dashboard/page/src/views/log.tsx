@@ -87,20 +87,20 @@ export function Actions({
           <div class="did">
             <p>
               <strong>
-                <Name of={row.by} plain />
+                <Name value={row.by} plain />
               </strong>{" "}
               {PAST_TENSE[row.kind]?.[0] ?? row.kind}
               {!isOfOne && <EntryTarget row={row} />}
               {row.reason && (
                 <>
-                  : “<ServerText of={row.reason} />”
+                  : “<ServerText text={row.reason} />”
                 </>
               )}
             </p>
             {(row.before ?? row.after) !== undefined && (
               <div class="change">
-                <State title="before" of={row.before} />
-                <State title="after" of={row.after} />
+                <State title="before" text={row.before} />
+                <State title="after" text={row.after} />
               </div>
             )}
           </div>
@@ -110,11 +110,11 @@ export function Actions({
   );
 }
 
-function State({ title, of }: { title: string; of: string | undefined }): JSX.Element {
+function State({ title, text }: { title: string; text: string | undefined }): JSX.Element {
   return (
     <div>
       <span class="quiet">{title}</span>
-      <div>{of ? <ServerLines of={of} /> : "nothing"}</div>
+      <div>{text ? <ServerLines text={text} /> : "nothing"}</div>
     </div>
   );
 }
@@ -125,7 +125,7 @@ function EntryTarget({ row: { kind, limiter, subject, network } }: { row: LogRow
       {" "}
       {subject ? "in " : ""}
       <a href={kind === "breaker" ? hrefOf("breakers") : hrefOf("limiter", { name: limiter })}>
-        <Name of={limiter} />
+        <Name value={limiter} />
       </a>
     </>
   );
@@ -136,13 +136,13 @@ function EntryTarget({ row: { kind, limiter, subject, network } }: { row: LogRow
       {network && (
         <>
           {" "}
-          <Name of={network} />
+          <Name value={network} />
         </>
       )}
       {subject && (
         <>
           {" "}
-          <Subject of={subject} />
+          <Subject subject={subject} />
         </>
       )}
       {limiterLink}

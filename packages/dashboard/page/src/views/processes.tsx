@@ -43,7 +43,7 @@ const COLUMNS: readonly Column<ProcessSummary>[] = [
     sortKey: ({ host, pid }) => `${host} ${pid}`,
     cell: ({ host, pid, unlistedCount }) => (
       <>
-        <Name of={host} /> <span class="quiet">pid {pid}</span>
+        <Name value={host} /> <span class="quiet">pid {pid}</span>
         {unlistedCount > 0 && <Badge>{unlistedCount} more not listed</Badge>}
       </>
     ),
@@ -51,7 +51,7 @@ const COLUMNS: readonly Column<ProcessSummary>[] = [
   {
     title: "Headgate",
     sortKey: ({ version }) => version,
-    cell: ({ version }) => <Name of={version} plain />,
+    cell: ({ version }) => <Name value={version} plain />,
   },
   {
     title: "Started",

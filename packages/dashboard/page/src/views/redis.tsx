@@ -36,7 +36,7 @@ const FACTS: Readonly<Record<string, readonly [title: string, unit?: "bytes" | "
 };
 
 function formatFact(value: string | number, unit: "bytes" | "seconds" | undefined): JSX.Element {
-  if (typeof value === "string") return <Name of={value} plain />;
+  if (typeof value === "string") return <Name value={value} plain />;
   if (unit === "seconds") return <>{formatDuration(value * 1_000)}</>;
   if (unit === "bytes") return <>{value === 0 ? "no limit" : formatBytes(value)}</>;
   return <>{formatCount(value)}</>;
@@ -105,11 +105,11 @@ function Findings({
             <Badge tone={TONES[level]}>{level}</Badge>
             <div>
               <p class={level === "ok" ? "found is-ok" : "found"}>
-                <ServerText of={found} />
+                <ServerText text={found} />
               </p>
               {impact && (
                 <p>
-                  <ServerText of={impact} />
+                  <ServerText text={impact} />
                 </p>
               )}
               {fix && (
@@ -117,7 +117,7 @@ function Findings({
                   <strong>To fix it: </strong>
                   {fix.split("\n").map((line, i) =>
                     i === 0 ? (
-                      <ServerText key={i} of={line} />
+                      <ServerText key={i} text={line} />
                     ) : (
                       <code class="command" key={i}>
                         {truncateVisible(line, 500)}
@@ -128,7 +128,7 @@ function Findings({
               )}
               {docs && (
                 <p class="quiet">
-                  <ServerText of={docs} />
+                  <ServerText text={docs} />
                 </p>
               )}
             </div>

@@ -60,16 +60,16 @@ const COLUMNS: readonly Column<BlockRow>[] = [
       if (hash !== undefined) {
         return (
           <>
-            <Name of={hash} /> <Badge>hash</Badge>
+            <Name value={hash} /> <Badge>hash</Badge>
           </>
         );
       }
       const only = Object.values(subject).length === 1 ? Object.values(subject)[0] : undefined;
       return only === undefined ? (
-        <Subject of={subject} />
+        <Subject subject={subject} />
       ) : (
         <a href={hrefOf("subject", { subject: only, limiter })}>
-          <Subject of={subject} />
+          <Subject subject={subject} />
         </a>
       );
     },
@@ -85,17 +85,17 @@ const COLUMNS: readonly Column<BlockRow>[] = [
   },
   {
     title: "Set by",
-    sortKey: ({ setAs, by }) => by ?? setAs,
-    cell: ({ setAs, by }) =>
-      setAs === "hand" ? (
+    sortKey: ({ limit, by }) => by ?? limit ?? "",
+    cell: ({ limit, by }) =>
+      limit === undefined ? (
         by === undefined ? (
           "an operator"
         ) : (
-          <Name of={by} plain />
+          <Name value={by} plain />
         )
       ) : (
         <>
-          limit <Name of={setAs} />
+          limit <Name value={limit} />
         </>
       ),
   },

@@ -15,7 +15,7 @@ export const LIMITER_COLUMN: Column<{ readonly limiter: string }> = {
   sortKey: ({ limiter }) => limiter,
   cell: ({ limiter }) => (
     <a href={hrefOf("limiter", { name: limiter })}>
-      <Name of={limiter} />
+      <Name value={limiter} />
     </a>
   ),
 };
@@ -25,7 +25,7 @@ export const SET_BY_COLUMN: Column<Pick<DenyListRow, "by" | "from">> = {
   sortKey: ({ by }) => by ?? "",
   cell: ({ by, from }) => (
     <>
-      {by === undefined ? <Unknown /> : <Name of={by} plain />}
+      {by === undefined ? <Unknown /> : <Name value={by} plain />}
       <div class="quiet">
         <ShortTime at={from} />
       </div>
@@ -36,7 +36,7 @@ export const SET_BY_COLUMN: Column<Pick<DenyListRow, "by" | "from">> = {
 export const REASON_COLUMN: Column<Pick<DenyListRow, "reason">> = {
   title: "Why",
   kind: "wide",
-  cell: ({ reason }) => (reason ? <ServerText of={reason} /> : <span class="quiet">–</span>),
+  cell: ({ reason }) => (reason ? <ServerText text={reason} /> : <span class="quiet">–</span>),
 };
 
 export const END_COLUMN: Column<Pick<DenyListRow, "until">> = {

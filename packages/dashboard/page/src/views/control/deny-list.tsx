@@ -35,7 +35,7 @@ const COLUMNS: readonly Column<DenyListRow>[] = [
   {
     title: "Network",
     sortKey: ({ network }) => network,
-    cell: ({ network }) => <Name of={network} />,
+    cell: ({ network }) => <Name value={network} />,
   },
   SET_BY_COLUMN,
   REASON_COLUMN,

@@ -61,7 +61,7 @@ const COLUMNS: readonly Column<OverrideRow>[] = [
   {
     title: "For",
     sortKey: ({ subject }) => formatSubject(subject),
-    cell: ({ subject }) => <Subject of={subject} />,
+    cell: ({ subject }) => <Subject subject={subject} />,
   },
   { title: "Change", kind: "wide", cell: (row) => <Change row={row} /> },
   SET_BY_COLUMN,
@@ -76,7 +76,7 @@ function Change({
 }): JSX.Element {
   return (
     <>
-      <ServerText of={change} />
+      <ServerText text={change} />
       <div>
         {coverage === "ignored" && <Badge tone="bad">no process applies it</Badge>}
         {coverage === "partly" && (
@@ -91,7 +91,7 @@ function Change({
       </div>
       {ignoredReasons.map((why) => (
         <div key={why} class="quiet">
-          <ServerText of={why} />
+          <ServerText text={why} />
         </div>
       ))}
     </>

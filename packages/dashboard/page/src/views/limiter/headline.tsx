@@ -8,6 +8,7 @@ import { PageContext } from "../../page-context.ts";
 import { Badge } from "../../parts/badge.tsx";
 import { Name } from "../../parts/text.tsx";
 import { hrefOf } from "../../route.ts";
+import { DenialSource } from "./denial-source.tsx";
 
 /** The limiter's current rate of denials, with the actions on the whole limiter. */
 export function LimiterHeadline({ view }: { view: LimiterView }): JSX.Element {
@@ -17,18 +18,18 @@ export function LimiterHeadline({ view }: { view: LimiterView }): JSX.Element {
     <div class="answer">
       <div class="with-tools">
         <h1>
-          <Name of={name} />
+          <Name value={name} />
           {shadow && <Badge tone="info">shadow: denies nothing</Badge>}
-          {policies.length > 1 && <Badge tone="warn">{policies.length} policies</Badge>}
+          {policies.length > 1 && <Badge tone="warn">{policies.length} versions</Badge>}
         </h1>
         <Tools view={view} />
       </div>
       <p>
-        {shadow ? "It would deny " : "It denies "}
+        {shadow ? "It would now deny " : "It now denies "}
         <strong class={now.denied > 0 ? "is-denied" : ""}>
-          {formatRate(now.denied)} requests a second
-        </strong>{" "}
-        now, of {formatRate(now.allowed + now.denied)}. <OverSpan view={view} />
+          {formatRate(now.denied)} of {formatRate(now.allowed + now.denied)} requests per second
+        </strong>
+        . <OverSpan view={view} />
         {totals.degraded > 0 && (
           <> {pluralize(totals.degraded, "decision was", "decisions were")} made without Redis.</>
         )}
@@ -37,35 +38,25 @@ export function LimiterHeadline({ view }: { view: LimiterView }): JSX.Element {
   );
 }
 
-/** The rows of `byLimit` that do not name a limit. */
-const NOT_LIMITS: readonly string[] = ["a block", "other limits"];
-
-function OverSpan({ view: { totals, span, byLimit, denied } }: { view: LimiterView }): JSX.Element {
+function OverSpan({ view: { totals, span, denials, denied } }: { view: LimiterView }): JSX.Element {
   const all = totals.allowed + totals.denied;
-  const [limit] = byLimit;
+  const [most] = denials;
   const [top] = denied;
   if (all === 0) return <>It decided nothing {SPAN_PHRASES[span]}.</>;
   return (
     <>
       {formatCount(totals.denied)} of {formatCount(all)} were denied {SPAN_PHRASES[span]} (
       {formatShare(totals.denied, all)})
-      {limit && limit.denied > 0 && (
+      {most && most.denied > 0 && (
         <>
-          , most by{" "}
-          {NOT_LIMITS.includes(limit.limit) ? (
-            limit.limit
-          ) : (
-            <>
-              the limit <Name of={limit.limit} />
-            </>
-          )}
+          , most by <DenialSource cause={most.cause} />
         </>
       )}
       {top && top.subject !== null && (
         <>
           , most of all{" "}
           <a href={hrefOf("subject", { subject: top.subject })}>
-            <Name of={top.subject} />
+            <Name value={top.subject} />
           </a>
         </>
       )}

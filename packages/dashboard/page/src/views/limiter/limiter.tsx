@@ -25,7 +25,7 @@ export function Limiter({ route, name }: { route: Route; name: string }): JSX.El
     return (
       <>
         <h1>
-          <Name of={name} />
+          <Name value={name} />
         </h1>
         {failure?.status === 404 ? (
           <Empty>
@@ -64,7 +64,7 @@ function Found({ view, route }: { view: LimiterView; route: Route }): JSX.Elemen
       </Panel>
       <div class="columns">
         <Policies policies={policies} processes={view.processes} />
-        <ByLimit byLimit={view.byLimit} totals={view.totals} span={span} />
+        <ByLimit denials={view.denials} totals={view.totals} span={span} />
       </div>
       <div class="columns">
         <TopSubjects view={view} kind="denied" />

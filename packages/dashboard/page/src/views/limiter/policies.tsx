@@ -22,15 +22,17 @@ export function Policies({
           {policies.length > 1 && (
             <>
               <h3>
-                Policy {String.fromCharCode(65 + i)}{" "}
+                Version {String.fromCharCode(65 + i)}{" "}
                 <span class="quiet">
                   in {pluralize(policy.processes.length, "process", "processes")}
                 </span>
               </h3>
-              <PolicyProcesses of={processes.filter(({ id }) => policy.processes.includes(id))} />
+              <PolicyProcesses
+                processes={processes.filter(({ id }) => policy.processes.includes(id))}
+              />
             </>
           )}
-          <Policy policy={policy} label={`Policy ${String.fromCharCode(65 + i)} as code`} />
+          <Policy policy={policy} label={`Version ${String.fromCharCode(65 + i)} as code`} />
         </div>
       ))}
     </Panel>
@@ -41,16 +43,16 @@ export function Policies({
 const MAX_NAMED = 3;
 
 /** The processes with a version of the policy and their start times: the older ones may still wait for a deploy. */
-function PolicyProcesses({ of }: { of: LimiterView["processes"] }): JSX.Element {
+function PolicyProcesses({ processes }: { processes: LimiterView["processes"] }): JSX.Element {
   return (
     <p class="note">
-      {of.slice(0, MAX_NAMED).map(({ id, host, pid, startedAt }, i) => (
+      {processes.slice(0, MAX_NAMED).map(({ id, host, pid, startedAt }, i) => (
         <span key={id}>
           {i > 0 && "; "}
-          <Name of={host} /> pid {pid}, started <ShortTime at={startedAt} />
+          <Name value={host} /> pid {pid}, started <ShortTime at={startedAt} />
         </span>
       ))}
-      {of.length > MAX_NAMED && `; and ${of.length - MAX_NAMED} more`}
+      {processes.length > MAX_NAMED && `; and ${processes.length - MAX_NAMED} more`}
     </p>
   );
 }
@@ -61,7 +63,7 @@ function Policy({ policy, label }: { policy: PolicyView; label: string }): JSX.E
       <ul class="sentences">
         {policy.limits.map((sentence) => (
           <li key={sentence}>
-            <ServerText of={sentence} />
+            <ServerText text={sentence} />
           </li>
         ))}
       </ul>
@@ -71,7 +73,7 @@ function Policy({ policy, label }: { policy: PolicyView; label: string }): JSX.E
           <>
             It extends{" "}
             <a href={hrefOf("limiter", { name: policy.extends })}>
-              <Name of={policy.extends} />
+              <Name value={policy.extends} />
             </a>
             .{" "}
           </>
@@ -79,20 +81,20 @@ function Policy({ policy, label }: { policy: PolicyView; label: string }): JSX.E
       </p>
       {policy.uses.map((use) => (
         <p class="note" key={use}>
-          Used by <ServerText of={use} />
+          Used by <ServerText text={use} />
         </p>
       ))}
-      {policy.code !== "" && <Code of={policy.code} label={label} />}
+      {policy.code !== "" && <Code code={policy.code} label={label} />}
     </>
   );
 }
 
-function Code({ of, label }: { of: string; label: string }): JSX.Element {
+function Code({ code, label }: { code: string; label: string }): JSX.Element {
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling region must have keyboard focus
     <section class="code" tabIndex={0} aria-label={label}>
       <pre>
-        <code>{of.split("\n").map(escapeHidden).join("\n")}</code>
+        <code>{code.split("\n").map(escapeHidden).join("\n")}</code>
       </pre>
     </section>
   );

@@ -93,17 +93,17 @@ function TopName({
     <>
       {subject === null ? (
         <>
-          <Name of={hash ?? ""} /> <Badge>hash</Badge>
+          <Name value={hash ?? ""} /> <Badge>hash</Badge>
         </>
       ) : (
         <a href={hrefOf("subject", { subject, limiter })}>
-          <Name of={subject} />
+          <Name value={subject} />
         </a>
       )}
       {!isUnnamedDimension(dimension) && (
         <span class="quiet">
           {" "}
-          <Name of={dimension} plain />
+          <Name value={dimension} plain />
         </span>
       )}
     </>

@@ -67,11 +67,11 @@ function itemsOf(overview: Overview): readonly JSX.Element[] {
 function mixedItem(name: string, versions: number): JSX.Element {
   return (
     <>
-      Processes disagree about{" "}
+      Processes have different policies of{" "}
       <a href={hrefOf("limiter", { name })}>
-        <Name of={name} />
+        <Name value={name} />
       </a>
-      : it has {versions} different policies.
+      : {versions} versions.
     </>
   );
 }
@@ -81,15 +81,15 @@ function ignoredItem({ limiter, subject, why }: Overview["ignoredOverrides"][num
     <>
       An override of{" "}
       <a href={hrefOf("limiter", { name: limiter })}>
-        <Name of={limiter} />
+        <Name value={limiter} />
       </a>
       {subject && (
         <>
           {" "}
-          for <Subject of={subject} />
+          for <Subject subject={subject} />
         </>
       )}{" "}
-      is ignored: <ServerText of={why} />
+      is ignored: <ServerText text={why} />
     </>
   );
 }

@@ -26,7 +26,7 @@ export function OverviewHeadline({ overview }: { overview: Overview }): JSX.Elem
           <>
             , {formatShare(first.totals.denied, totals.denied)} of them by{" "}
             <a href={hrefOf("limiter", { name: first.name, span })}>
-              <Name of={first.name} />
+              <Name value={first.name} />
             </a>
           </>
         )}

@@ -59,7 +59,7 @@ function NoLimiters({ find }: { find: string }): JSX.Element {
   if (find !== "") {
     return (
       <Empty>
-        No limiter has “<Name of={find} plain />” in its name.
+        No limiter has “<Name value={find} plain />” in its name.
       </Empty>
     );
   }
@@ -114,7 +114,11 @@ function columnsOf(
       cell: ({ series }) =>
         series.length === 0 ? null : (
           <Sparkline
-            parts={sparklineBuckets({ stepMs: sparklineStepMs, points: series }, SPAN_MS[span], at)}
+            buckets={sparklineBuckets(
+              { stepMs: sparklineStepMs, points: series },
+              SPAN_MS[span],
+              at,
+            )}
           />
         ),
     },
@@ -126,10 +130,10 @@ function Limiter({ row, span }: { row: LimiterSummary; span: string | undefined 
   return (
     <>
       <a href={hrefOf("limiter", { name: row.name, span })}>
-        <Name of={row.name} />
+        <Name value={row.name} />
       </a>
       {row.shadow && <Badge tone="info">shadow</Badge>}
-      {row.versions > 1 && <Badge tone="warn">{row.versions} policies</Badge>}
+      {row.versions > 1 && <Badge tone="warn">{row.versions} versions</Badge>}
       {row.overrides > 0 && <Badge>{pluralize(row.overrides, "override")}</Badge>}
       {row.processes === 0 && <Badge>in no process</Badge>}
     </>
@@ -142,7 +146,7 @@ function Limits({ words }: { words: readonly string[] }): JSX.Element {
     <ul class="plain">
       {words.slice(0, 3).map((sentence) => (
         <li key={sentence}>
-          <ServerText of={shortenLimit(sentence, "")} />
+          <ServerText text={shortenLimit(sentence, "")} />
         </li>
       ))}
       {words.length > 3 && <li class="quiet">and {words.length - 3} more</li>}

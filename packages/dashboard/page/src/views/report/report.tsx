@@ -35,13 +35,13 @@ export function ReportView(): JSX.Element {
         </label>
         {opened && (
           <span class="quiet">
-            <Name of={opened.name} />
+            <Name value={opened.name} />
           </span>
         )}
       </div>
       {opened && typeof opened.drawing === "string" && (
         <Notice tone="bad" title="Not opened.">
-          <ServerText of={opened.drawing} />
+          <ServerText text={opened.drawing} />
         </Notice>
       )}
       {opened && typeof opened.drawing !== "string" && <ReportFrame drawn={opened.drawing} />}

@@ -3,39 +3,46 @@ import type { SubjectStatus } from "../../../../src/api.ts";
 import { shortenLimit } from "../../format/subject.ts";
 import { Name, ServerText, ShortTime } from "../../parts/text.tsx";
 
-/** "`burst` of `login` (20 per 10 seconds) until 14:03:12."; without the limiter if it is clear from the context. */
+/**
+ * `until 14:03:12 by the limit burst of login: 20 per 10 seconds for each client.` With `isLimiterKnown`, it does not repeat the
+ * name of the limiter.
+ */
 export function DenialCause({
-  one: status,
-  isInPlace,
+  status: { deniedBy, name, limits, blocks, until },
+  isLimiterKnown,
 }: {
-  one: SubjectStatus;
-  isInPlace?: boolean;
+  status: SubjectStatus;
+  isLimiterKnown?: boolean;
 }): JSX.Element {
-  const { deniedBy, name, limits, blocks, until } = status;
-  const limit = limits.find((row) => row.limit === deniedBy);
-  const isByHand = blocks.some(({ setAs }) => setAs === "hand");
-  const isOnList = deniedBy === "deny list";
+  const limit =
+    deniedBy?.kind === "limit" ? limits.find((row) => row.limit === deniedBy.limit) : undefined;
+  const isManual = blocks.some((block) => block.limit === undefined);
   return (
     <>
-      {deniedBy === "block" && `a block ${isByHand ? "set by hand" : "that a limit set"}`}
-      {isOnList && "the deny list"}
-      {deniedBy !== "block" && !isOnList && <Name of={deniedBy ?? "a limit"} />}
-      {!isInPlace && !isOnList && (
+      {until !== undefined && (
         <>
-          {deniedBy === "block" ? " in " : " of "}
-          <Name of={name} />
+          until <ShortTime at={until} />{" "}
+        </>
+      )}
+      by {deniedBy?.kind === "block" && `a block that ${isManual ? "an operator" : "a limit"} set`}
+      {deniedBy?.kind === "denyList" && "the deny list"}
+      {deniedBy?.kind === "limit" &&
+        (deniedBy.limit === undefined ? (
+          "a limit"
+        ) : (
+          <>
+            the limit <Name value={deniedBy.limit} />
+          </>
+        ))}
+      {!isLimiterKnown && deniedBy?.kind !== "denyList" && (
+        <>
+          {deniedBy?.kind === "block" ? " in " : " of "}
+          <Name value={name} />
         </>
       )}
       {limit && (
         <>
-          {" "}
-          (<ServerText of={shortenLimit(limit.description, limit.limit)} />)
-        </>
-      )}
-      {until !== undefined && (
-        <>
-          {" "}
-          until <ShortTime at={until} />
+          : <ServerText text={shortenLimit(limit.description, limit.limit)} />
         </>
       )}
       .

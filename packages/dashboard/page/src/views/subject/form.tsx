@@ -3,45 +3,48 @@ import { useState } from "preact/hooks";
 import type { SubjectLookup } from "../../../../src/api.ts";
 import { kindOf } from "./lookup.ts";
 
-type Kind = SubjectLookup["as"];
+type Kind = SubjectLookup["kind"];
 
 /** The form for a lookup. */
 export function SubjectForm({
   params,
-  onAsk,
+  onSearch,
 }: {
   params: Readonly<Record<string, string>>;
-  onAsk: (lookup: SubjectLookup) => void;
+  onSearch: (lookup: SubjectLookup) => void;
 }): JSX.Element {
   const [chosen, setChosen] = useState<Kind | undefined>(
-    (["text", "address", "header"] as const).find((one) => one === params["as"]),
+    (["text", "address", "header"] as const).find((one) => one === params["kind"]),
   );
   const [subject, setSubject] = useState(params["subject"] ?? "");
   const [header, setHeader] = useState(params["header"] ?? "x-api-key");
-  const as = chosen ?? kindOf(subject);
+  const kind = chosen ?? kindOf(subject);
   const submit = (event: SubmitEvent): void => {
     event.preventDefault();
     const form = new FormData(event.currentTarget as HTMLFormElement);
     const limiter = String(form.get("limiter") ?? "").trim();
     const only = limiter === "" ? {} : { limiter };
-    onAsk({
+    onSearch({
       subject: subject.trim(),
-      as,
-      ...(as === "header" ? { header: header.trim() } : {}),
+      kind,
+      ...(kind === "header" ? { header: header.trim() } : {}),
       ...only,
     });
   };
   return (
-    <form class="question" onSubmit={submit} autocomplete="off">
+    <form class="lookup" onSubmit={submit} autocomplete="off">
       <label>
         <span>Client identified by</span>
-        <select value={as} onChange={({ currentTarget }) => setChosen(currentTarget.value as Kind)}>
+        <select
+          value={kind}
+          onChange={({ currentTarget }) => setChosen(currentTarget.value as Kind)}
+        >
           <option value="address">Address</option>
           <option value="text">Key, as text</option>
           <option value="header">Header</option>
         </select>
       </label>
-      {as === "header" && (
+      {kind === "header" && (
         <label>
           <span>Header</span>
           <input
@@ -52,7 +55,7 @@ export function SubjectForm({
           />
         </label>
       )}
-      <SubjectField as={as} value={subject} onInput={setSubject} />
+      <SubjectField kind={kind} value={subject} onInput={setSubject} />
       <label>
         <span>Only in limiter</span>
         <input
@@ -82,24 +85,24 @@ const EXAMPLES: Readonly<Record<Kind, string>> = {
 };
 
 function SubjectField({
-  as,
+  kind,
   value,
   onInput,
 }: {
-  as: Kind;
+  kind: Kind;
   value: string;
   onInput: (value: string) => void;
 }): JSX.Element {
   return (
     <label class="grow">
-      <span>{LABELS[as]}</span>
+      <span>{LABELS[kind]}</span>
       <input
         required
-        type={(as === "header" ? "password" : "text") as "text"}
+        type={(kind === "header" ? "password" : "text") as "text"}
         value={value}
         spellcheck={false}
         autocomplete="off"
-        placeholder={EXAMPLES[as]}
+        placeholder={EXAMPLES[kind]}
         onInput={({ currentTarget }) => onInput(currentTarget.value)}
       />
     </label>

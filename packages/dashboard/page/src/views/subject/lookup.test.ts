@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { askedInWords, kindOf, lookupFromParams, paramsOfLookup } from "./lookup.ts";
+import { formatClient, kindOf, lookupFromParams, paramsOfLookup } from "./lookup.ts";
 
 test.each([
   ["203.0.113.250", "address"],
@@ -14,27 +14,29 @@ test.each([
 
 describe("the URL of a subject lookup", () => {
   test("has the address or text, and its kind only where the kind is ambiguous", () => {
-    expect(paramsOfLookup({ subject: "10.0.0.1", as: "address" })).toEqual({
+    expect(paramsOfLookup({ subject: "10.0.0.1", kind: "address" })).toEqual({
       subject: "10.0.0.1",
-      as: undefined,
+      kind: undefined,
       limiter: undefined,
     });
-    expect(lookupFromParams({ subject: "10.0.0.1", as: "text" })).toEqual({
+    expect(lookupFromParams({ subject: "10.0.0.1", kind: "text" })).toEqual({
       subject: "10.0.0.1",
-      as: "text",
+      kind: "text",
     });
   });
 
   test("never has the value of a header, written or read", () => {
-    const params = paramsOfLookup({ subject: "secret", as: "header", header: "x-api-key" });
+    const params = paramsOfLookup({ subject: "secret", kind: "header", header: "x-api-key" });
     expect(JSON.stringify(params)).not.toContain("secret");
     expect(
-      lookupFromParams({ subject: "secret", as: "header", header: "x-api-key" }),
+      lookupFromParams({ subject: "secret", kind: "header", header: "x-api-key" }),
     ).toBeUndefined();
   });
 });
 
 test("a lookup result names the address, or the sender of a header", () => {
-  expect(askedInWords("address 10.0.0.1")).toBe("10.0.0.1");
-  expect(askedInWords("header x-api-key")).toBe("The sender of this x-api-key");
+  expect(formatClient({ kind: "address", address: "10.0.0.1" })).toBe("10.0.0.1");
+  expect(formatClient({ kind: "header", header: "x-api-key" })).toBe(
+    "The sender of this x-api-key",
+  );
 });

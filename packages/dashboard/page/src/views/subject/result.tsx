@@ -5,12 +5,12 @@ import { Empty, Notice } from "../../parts/panel.tsx";
 import { EndTime, Name, ServerText, ShortTime } from "../../parts/text.tsx";
 import { hrefOf } from "../../route.ts";
 import { DenialCause } from "./denial-cause.tsx";
-import { askedInWords } from "./lookup.ts";
+import { formatClient } from "./lookup.ts";
 import { StatusPanel } from "./status-panel.tsx";
 
 /** Whether the client is denied, the cause and its end; then the client's state in each limiter. */
 export function SubjectResult({ view }: { view: SubjectView }): JSX.Element {
-  const { limiters, skipped, denyList, asked } = view;
+  const { limiters, skipped, denyList, client } = view;
   const sorted = [...limiters].sort((a, b) => rank(a) - rank(b));
   return (
     <>
@@ -22,7 +22,7 @@ export function SubjectResult({ view }: { view: SubjectView }): JSX.Element {
       ))}
       {limiters.length === 0 && (
         <Empty>
-          No limiter counts “<Name of={askedInWords(asked)} plain />
+          No limiter counts “<Name value={formatClient(client)} plain />
           ”. Check the spelling; for an API key in a header, choose “Header”. The
           <a href={hrefOf("limiter")}> policy of a limiter</a> shows its dimensions.
         </Empty>
@@ -30,8 +30,8 @@ export function SubjectResult({ view }: { view: SubjectView }): JSX.Element {
       {sorted.map((status) => (
         <StatusPanel
           key={`${status.name} ${status.dimension} ${sorted.indexOf(status)}`}
-          one={status}
-          policies={sorted.filter((other) => isSame(status, other)).length}
+          status={status}
+          versions={sorted.filter((other) => isSame(status, other)).length}
         />
       ))}
       {skipped.length > 0 && <Skipped skipped={skipped} />}
@@ -57,9 +57,9 @@ function Verdict({
   view: SubjectView;
   denied: readonly SubjectStatus[];
 }): JSX.Element {
-  const { asked, limiters, denyList } = view;
+  const { client, limiters, denyList } = view;
   const [first, ...others] = denied;
-  const subject = <Name of={askedInWords(asked)} plain />;
+  const subject = <Name value={formatClient(client)} plain />;
   if (denyList.length > 0) {
     return (
       <h1 class="is-denied">{subject} is denied by every HTTP limiter: it is on the deny list.</h1>
@@ -84,7 +84,7 @@ function Verdict({
   return (
     <>
       <h1 class="is-denied">
-        {subject} is denied by <DenialCause one={first} />
+        {subject} is denied <DenialCause status={first} />
       </h1>
       {others.length > 0 && (
         <p>
@@ -92,7 +92,7 @@ function Verdict({
           {others.map(({ name, until }, i) => (
             <span key={i}>
               {i > 0 && ", "}
-              <Name of={name} />
+              <Name value={name} />
               {until !== undefined && (
                 <>
                   {" "}
@@ -112,17 +112,17 @@ function OnDenyList({ row }: { row: DenyListRow }): JSX.Element {
   return (
     <Notice tone="bad">
       <strong>
-        <Name of={row.network} /> is on the deny list
+        <Name value={row.network} /> is on the deny list
       </strong>{" "}
       <EndTime at={row.until} />
       {row.by && (
         <>
-          , added by <Name of={row.by} plain />
+          , added by <Name value={row.by} plain />
         </>
       )}
       {row.reason && (
         <>
-          : <ServerText of={row.reason} />
+          : <ServerText text={row.reason} />
         </>
       )}
       . All HTTP limiters respond with 403. <a href={hrefOf("control")}>Deny list</a>
@@ -140,9 +140,9 @@ function Skipped({ skipped }: { skipped: SubjectView["skipped"] }): JSX.Element 
         {skipped.map(({ name, countsBy }) => (
           <li key={name}>
             <a href={hrefOf("limiter", { name })}>
-              <Name of={name} />
+              <Name value={name} />
             </a>
-            : <ServerText of={countsBy} />
+            : <ServerText text={countsBy} />
           </li>
         ))}
       </ul>

@@ -16,11 +16,11 @@ import { DenialCause } from "./denial-cause.tsx";
 
 /** The client's state in one limiter, under one of the versions of its policy. */
 export function StatusPanel({
-  one: status,
-  policies,
+  status,
+  versions,
 }: {
-  one: SubjectStatus;
-  policies: number;
+  status: SubjectStatus;
+  versions: number;
 }): JSX.Element {
   const { name, dimension, allowed, wouldDeny, limits, blocks, override, history } = status;
   return (
@@ -31,23 +31,23 @@ export function StatusPanel({
       <header>
         <h2>
           <a href={hrefOf("limiter", { name })}>
-            <Name of={name} />
+            <Name value={name} />
           </a>
           {!isUnnamedDimension(dimension) && (
             <Badge>
-              by <Name of={dimension} plain />
+              by <Name value={dimension} plain />
             </Badge>
           )}
-          {policies > 1 && <Badge tone="warn">one of {policies} policies</Badge>}
+          {versions > 1 && <Badge tone="warn">one of {versions} versions</Badge>}
           {!allowed && <Badge tone="bad">denied</Badge>}
           {allowed && wouldDeny && <Badge tone="info">in shadow mode: would be denied</Badge>}
           {allowed && !wouldDeny && <Badge tone="good">allowed</Badge>}
         </h2>
-        <Tools one={status} />
+        <Tools status={status} />
       </header>
       {!allowed && (
         <p class="cause">
-          Denied by <DenialCause one={status} isInPlace />
+          Denied <DenialCause status={status} isLimiterKnown />
         </p>
       )}
       <ul class="limits">
@@ -58,11 +58,11 @@ export function StatusPanel({
       {blocks.map((block) => (
         <p key={block.id}>
           <Badge tone="bad">blocked</Badge>{" "}
-          {block.setAs === "hand" ? (
-            "by hand"
+          {block.limit === undefined ? (
+            "by an operator"
           ) : (
             <>
-              by the limit <Name of={block.setAs} />
+              by the limit <Name value={block.limit} />
             </>
           )}
           , <EndTime at={block.until} />
@@ -71,7 +71,7 @@ export function StatusPanel({
       ))}
       {override && (
         <p>
-          <Badge tone="info">override</Badge> <ServerText of={override.change} />,{" "}
+          <Badge tone="info">override</Badge> <ServerText text={override.change} />,{" "}
           <EndTime at={override.until} />
           <Author by={override.by} reason={override.reason} />
         </p>
@@ -97,12 +97,12 @@ function Author({
     <>
       {by && (
         <>
-          , set by <Name of={by} plain />
+          , set by <Name value={by} plain />
         </>
       )}
       {reason && (
         <>
-          : “<ServerText of={reason} />”
+          : “<ServerText text={reason} />”
         </>
       )}
     </>
@@ -110,14 +110,13 @@ function Author({
 }
 
 function Limit({ row }: { row: LimitRow }): JSX.Element {
-  const { limit, description, used, capacity, remaining, allowed, nextAllowedAt, recoversFullyAt } =
-    row;
+  const { limit, description, used, capacity, allowed, nextAllowedAt, recoversFullyAt } = row;
   return (
     <li>
       <span class="what">
-        <Name of={limit} />{" "}
+        <Name value={limit} />{" "}
         <span class="quiet">
-          <ServerText of={shortenLimit(description, limit)} />
+          <ServerText text={shortenLimit(description, limit)} />
         </span>
       </span>
       <Gauge used={used} most={capacity} isFull={!allowed} />
@@ -125,15 +124,15 @@ function Limit({ row }: { row: LimitRow }): JSX.Element {
         <strong>
           {formatCount(used)} of {formatCount(capacity)}
         </strong>{" "}
-        used, {formatCount(remaining)} left
+        used
         {!allowed && nextAllowedAt !== null && (
           <>
-            ; allows again at <ShortTime at={nextAllowedAt} />
+            ; allows the next request at <ShortTime at={nextAllowedAt} />
           </>
         )}
         {recoversFullyAt !== null && used > 0 && (
           <span class="quiet">
-            ; unused again at <ShortTime at={recoversFullyAt} />
+            ; fully recovers at <ShortTime at={recoversFullyAt} />
           </span>
         )}
       </span>
@@ -142,9 +141,9 @@ function Limit({ row }: { row: LimitRow }): JSX.Element {
 }
 
 function Tools({
-  one: { name: limiter, subject, blocks, override },
+  status: { name: limiter, subject, blocks, override },
 }: {
-  one: SubjectStatus;
+  status: SubjectStatus;
 }): JSX.Element {
   const { isPermitted, openDialog } = useContext(PageContext);
   const tool = (title: string, draft: ActionDraft): JSX.Element => (
