@@ -108,7 +108,7 @@ function compiled(name: string) {
 function isUsed(script: ScriptName, shapes: readonly CounterShape[]): boolean {
   const ofSlots = shapes.filter(({ limits }) => limits.some(({ slotTtl }) => slotTtl));
   if (script === "slots") return shapes.length === 1 && ofSlots.length === 1;
-  if (script === "confirm") return shapes.every(({ keeps }) => keeps);
+  if (script === "confirm") return shapes.every(({ blocksOnSettle }) => blocksOnSettle);
   return ofSlots.length === 0 || !["charge", "refund"].includes(script);
 }
 

@@ -36,11 +36,11 @@ export interface LimitShape {
   /** For a concurrency limit: how long a slot is held unless it is renewed, in microseconds. */
   readonly slotTtl?: number;
   /** Whether its denials set blocks. */
-  readonly blocks?: boolean;
+  readonly blocksOnDenial?: boolean;
   /** Whether it takes several denials to set a block, so that they are counted. */
   readonly countsDenials?: boolean;
   /** Whether confirmed charges set blocks. */
-  readonly keeps?: boolean;
+  readonly blocksOnSettle?: boolean;
   /** Whether charges report thresholds. Then it has other scripts, and the same keys. */
   readonly notifies?: boolean;
 }

@@ -29,7 +29,7 @@ export function withBlock(limit: Limit, compiled: CompiledLimit, blockOn: BlockO
   const blocking: CompiledLimit = {
     ...compiled,
     block,
-    shape: { ...shape, id: `${shape.id}!`, blocks: true },
+    shape: { ...shape, id: `${shape.id}!`, blocksOnDenial: true },
     canonical: `${canonical}!(${block.durations})`,
   };
   if (block.after !== undefined) return withCountedDenials(blocking, block.after);
@@ -162,8 +162,8 @@ function withConfirmedUnits(compiled: CompiledLimit): CompiledLimit {
       ...shape,
       id: `${shape.id}kept`,
       state: [...shape.state, ["kept", 4]],
-      blocks: false,
-      keeps: true,
+      blocksOnDenial: false,
+      blocksOnSettle: true,
     },
     canonical: `${canonical}kept`,
   };

@@ -34,7 +34,7 @@ export function compileLimit(limit: Limit, blockOn: BlockOn = "denial"): Compile
 
 /** Compiles a limit with other numbers that blocks in the same way. Throws like `compileLimit`. */
 export function recompileLimit({ shape }: CompiledLimit, limit: Limit): CompiledLimit {
-  return compileLimit(limit, shape.keeps ? "settle" : "denial");
+  return compileLimit(limit, shape.blocksOnSettle ? "settle" : "denial");
 }
 
 /** Throws `HEADGATE_INVALID_LIMIT` for a value that is not a limit. */

@@ -100,7 +100,9 @@ test("is part of the shape, where the limit blocks", () => {
     "fixedWindow(60000000,first)!kept",
   ]);
   expect(new Set(ids.map(({ canonical }) => canonical)).size).toBe(3);
-  expect(ids.map(({ shape }) => [shape.blocks === true, shape.keeps === true])).toEqual([
+  expect(
+    ids.map(({ shape }) => [shape.blocksOnDenial === true, shape.blocksOnSettle === true]),
+  ).toEqual([
     [false, false],
     [false, false],
     [true, false],
@@ -122,9 +124,11 @@ test.each([
     }),
   );
   const { block: _, ...plain } = named;
-  expect(compileLimit(plain as Limit, "settle").shape.keeps).toBeUndefined();
+  expect(compileLimit(plain as Limit, "settle").shape.blocksOnSettle).toBeUndefined();
 });
 
 test("means nothing to places", () => {
-  expect(compileLimit(concurrency({ limit: 5, ttl: "1m" }), "settle").shape.keeps).toBe(undefined);
+  expect(compileLimit(concurrency({ limit: 5, ttl: "1m" }), "settle").shape.blocksOnSettle).toBe(
+    undefined,
+  );
 });

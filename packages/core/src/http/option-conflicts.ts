@@ -91,7 +91,7 @@ export function rejectBlockConflicts(
   };
   if (!countsAll(count)) {
     reject(
-      limits.find(({ shape }) => shape.blocks && !shape.countsDenials),
+      limits.find(({ shape }) => shape.blocksOnDenial && !shape.countsDenials),
       (name) =>
         `count cannot be used with limits whose denials block, because requests in progress would set blocks; the limit ${name} has a block, and its limiter was created without count. Give count together with limits, or create the limiter with blockOn: "settle"`,
     );

@@ -29,7 +29,7 @@ export function confirmationsOf(
 ): readonly Confirmation[] {
   if (units === 0) return [];
   return receipts.flatMap((receipt) => {
-    const counters = receipt.counters.filter(({ shape }) => shape.keeps);
+    const counters = receipt.counters.filter(({ shape }) => shape.blocksOnSettle);
     return counters.length === 0 ? [] : [{ ...receiptFor(receipt, counters), units, mayBlock }];
   });
 }
@@ -42,7 +42,7 @@ export const confirm: Operation<Confirmation> = defineMutation("confirm", {
   encode(call) {
     const { cost, units, counters, mayBlock } = call;
     const rules = counters
-      .map(({ limits }) => encodeBlockRules(limits, "keeps", mayBlock))
+      .map(({ limits }) => encodeBlockRules(limits, "blocksOnSettle", mayBlock))
       .join("");
     const before = counters.map(
       (counter): Counter => ({ ...counter, costs: counter.alreadyCharged }),

@@ -120,7 +120,8 @@ function encodeRules(counters: readonly Counter[], mode: DecideMode): string {
   let thresholds = "";
   for (let u = 0; u < counters.length; u += 1) {
     const { shape, limits } = counters[u] as Counter;
-    if (shape.blocks) rules += encodeBlockRules(limits, "blocks", mode === "enforce");
+    if (shape.blocksOnDenial)
+      rules += encodeBlockRules(limits, "blocksOnDenial", mode === "enforce");
     if (shape.notifies) thresholds += encodeThresholds(limits);
   }
   return rules + thresholds;
@@ -170,7 +171,7 @@ function decideInMemory(
     const state = opened[u] as CounterState;
     const { limits, shape } = counter;
     const blocks =
-      shape.blocks &&
+      shape.blocksOnDenial &&
       !allowed &&
       mode === "enforce" &&
       blockOnDenial(reply, at, counter, state, cost, context);
@@ -205,7 +206,7 @@ function blockOnDenial(
   let isCounted = false;
   const isExceeded = ({ limit, shape, algorithm, block }: CompiledLimit, i: number) => {
     const isDenied = reply[at + 4 * i] !== 0 && costAt(counter, i, cost) <= limit;
-    if (!isDenied || !shape.blocks) return false;
+    if (!isDenied || !shape.blocksOnDenial) return false;
     if (algorithm.countDenial === undefined) return true;
     isCounted = true;
     return algorithm.countDenial(state.limitStates[i], block as BlockRule);

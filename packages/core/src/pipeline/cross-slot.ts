@@ -130,7 +130,7 @@ export class CrossSlotDecision {
 
   async #setBlock(check: HashSlotReply): Promise<HashSlotReply> {
     const { allowed, blocked, counters } = check;
-    if (allowed || blocked || !counters.some(({ shape }) => shape.blocks)) return check;
+    if (allowed || blocked || !counters.some(({ shape }) => shape.blocksOnDenial)) return check;
     const [decided] = await Promise.allSettled([this.#send(counters, "enforce")]);
     if (decided.status === "rejected") return check;
     if (!decided.value.allowed) return decided.value;

@@ -24,7 +24,7 @@ export function createDenyCacheStage(
     const { counters, cost, mode, sentAt } = request;
     const denial = cache.find(counters, cost, sentAt);
     if (denial === undefined) return undefined;
-    const maySetBlock = mode === "enforce" && counters.some(({ shape }) => shape.blocks);
+    const maySetBlock = mode === "enforce" && counters.some(({ shape }) => shape.blocksOnDenial);
     if (maySetBlock && !denial.blocked) return undefined;
     return toDecision(request, denial, "deny-cache");
   }

@@ -112,7 +112,7 @@ export function compileLimiterPolicy(
     canonical: canonical.sort().join(";"),
     keyspace: [store.prefix, ...groups.map(({ keySuffix }) => keySuffix).sort()].join(";"),
     hasSlots: limits.some(({ shape }) => shape.slotTtl !== undefined),
-    blocksOnSettle: limits.some(({ shape }) => shape.keeps),
+    blocksOnSettle: limits.some(({ shape }) => shape.blocksOnSettle),
     shadow,
     labels: { limiter: name, plugin },
   };

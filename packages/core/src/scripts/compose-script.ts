@@ -89,7 +89,7 @@ class Composition {
     };
     // A judgement need not remember until the end of a call that a block was set.
     const named =
-      script === "confirm" ? shapes.map((shape) => ({ ...shape, blocks: false })) : shapes;
+      script === "confirm" ? shapes.map((shape) => ({ ...shape, blocksOnDenial: false })) : shapes;
     this.#counters = nameCounters(named, isByName, nextKey);
     this.#argument = new ScriptArgument(script, this.#counters);
     this.#names = this.#namesOfScript(keys);

@@ -36,9 +36,9 @@ export interface CounterShape {
   /** Where the numbers of a block are, in a value that has one. */
   readonly block: readonly FieldOffset[];
   /** Whether the denials of one of its limits block. */
-  readonly blocks: boolean;
+  readonly blocksOnDenial: boolean;
   /** Whether confirmed charges of one of its limits block. */
-  readonly keeps: boolean;
+  readonly blocksOnSettle: boolean;
   /** Whether one of its limits notifies. */
   readonly notifies: boolean;
 }
@@ -83,8 +83,8 @@ function computeLayout(limits: readonly LimitShape[]): CounterShape {
     tailOffsets: tails.map(({ at }) => at),
     width: end,
     block: BLOCK_FIELDS.map(([, bytes]) => take(bytes)),
-    blocks: limits.some(({ blocks }) => blocks),
-    keeps: limits.some(({ keeps }) => keeps),
+    blocksOnDenial: limits.some(({ blocksOnDenial }) => blocksOnDenial),
+    blocksOnSettle: limits.some(({ blocksOnSettle }) => blocksOnSettle),
     notifies: limits.some(({ notifies }) => notifies),
   };
 }

@@ -20,7 +20,7 @@ const NO_RULE_AFTER: string = "\0".repeat(RULE_DIGITS + AFTER_DIGITS);
 const encodedRules = new WeakMap<BlockRule | NotifyRule, string>();
 
 /** What makes limits block: a denial, or confirmed charges. */
-type BlocksBy = "blocks" | "keeps";
+type BlocksBy = "blocksOnDenial" | "blocksOnSettle";
 
 /** How many digits the rule of a limit has. */
 export function ruleDigitsOf({ countsDenials }: LimitShape): number {

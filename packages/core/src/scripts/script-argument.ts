@@ -84,8 +84,8 @@ export class ScriptArgument {
   }
 
   /** Whether a limit may block in this script, so that its rule is passed. */
-  mayBlock({ shape: { blocks, keeps } }: NamedLimit): boolean {
-    return (this.#script === "confirm" ? keeps : blocks) === true;
+  mayBlock({ shape: { blocksOnDenial, blocksOnSettle } }: NamedLimit): boolean {
+    return (this.#script === "confirm" ? blocksOnSettle : blocksOnDenial) === true;
   }
 
   /** How many digits are before a field. */

@@ -30,8 +30,8 @@ const COUNTER_NAMES: readonly string[] = [
   ...HEADER_FIELDS.map(([name]) => name),
 ];
 
-function counterNames({ blocks }: CounterShape): readonly string[] {
-  return blocks ? [...COUNTER_NAMES, "isSet"] : COUNTER_NAMES;
+function counterNames({ blocksOnDenial }: CounterShape): readonly string[] {
+  return blocksOnDenial ? [...COUNTER_NAMES, "isSet"] : COUNTER_NAMES;
 }
 
 /** The names that a limit has for itself in a call. */
@@ -92,7 +92,7 @@ export function nameCounters(
     if (shape.notifies) names.set("MARK", nextKey());
     names.set("PLACE", String(position));
     names.set("GRANTED", getName(names, shape.parameters[0] as string));
-    if (shape.blocks || shape.keeps) names.set("rules", `rules${suffix}`);
+    if (shape.blocksOnDenial || shape.blocksOnSettle) names.set("rules", `rules${suffix}`);
     if (shape.notifies) names.set("thresholds", `thresholds${suffix}`);
     // A log reads an entry into a local of its own, which the name of a field could not declare.
     if (shape.hasLog && callPrefix !== "") names.set("bytes", "entryBytes");

@@ -5,10 +5,16 @@ import { parts } from "./lua.generated.ts";
 
 /** The sections that a limit has because it blocks or notifies. */
 export function extensionSectionsOf(
-  { keeps, countsDenials, blocks, notifies }: LimitShape,
+  { blocksOnSettle, countsDenials, blocksOnDenial, notifies }: LimitShape,
   section: string,
 ): readonly string[] {
-  const kind = keeps ? "kept" : countsDenials ? "denials" : blocks ? "denial" : undefined;
+  const kind = blocksOnSettle
+    ? "kept"
+    : countsDenials
+      ? "denials"
+      : blocksOnDenial
+        ? "denial"
+        : undefined;
   const ofBlocking =
     kind && (findSection("blocks", `${kind}-${section}`) || findSection("blocks", section));
   return [ofBlocking ?? "", notifies ? findSection("thresholds", section) : ""];
