@@ -89,7 +89,7 @@ describe("the cost of thresholds in Redis", () => {
     expect(others).toEqual([]);
 
     const reaches = await commandsOf(redis, () => limiter.consume("u"));
-    const mark = `${key}:told0`;
+    const mark = `${key}:notified0`;
     expect(reaches.commands.map(([name, of]) => [name, of]).slice(2)).toEqual([
       ["GET", key],
       ["GET", mark],
@@ -119,7 +119,7 @@ describe("the cost of thresholds in Redis", () => {
     const limiter = open("damaged");
     await limiter.consume("u", { cost: 7 });
     const [key = ""] = await keysOf("damaged");
-    const mark = `${key}:told0`;
+    const mark = `${key}:notified0`;
     for (const damage of [
       () => redis.lpush(mark, "x"),
       () => redis.set(mark, "short"),

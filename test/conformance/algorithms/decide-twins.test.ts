@@ -17,7 +17,7 @@ import { claim } from "../support/claim.ts";
 import { MicroClock } from "../support/micro-clock.ts";
 
 /*
- * A decision over several slots of a cluster asks each of them before it charges any. "ask" is that question: Lua and
+ * A decision over several slots of a cluster asks each of them before it charges any. "inspect" is that question: Lua and
  * TypeScript give the same numbers, they are those that the limits have now, and nothing changes.
  */
 
@@ -58,13 +58,13 @@ test("peek creates no Redis key and modifies none", async () => {
   const counted = compileLimiterPolicy("untouched", limits, store);
   const counters = countersOf(counted, "u");
   const keys = () => redis.keys("asked:*");
-  await store.run(peek, { cost: 1, mode: "ask", counters });
+  await store.run(peek, { cost: 1, mode: "inspect", counters });
   expect(await keys()).toEqual([]);
   await store.run(decide, { cost: 1, mode: "charge", counters });
   const dumps = async () => Promise.all((await keys()).toSorted().map((key) => redis.dump(key)));
   const before = await dumps();
   time.advance(1_000_000n);
-  await store.run(peek, { cost: 1, mode: "ask", counters });
+  await store.run(peek, { cost: 1, mode: "inspect", counters });
   expect(before).toHaveLength(2);
   expect(await dumps()).toEqual(before);
 });
@@ -83,13 +83,13 @@ async function compare(random: Random, name: string, limits: readonly Limit[]): 
     const most = Math.min(...counted.limits.map(({ limit }) => limit));
     const cost = random.magnitude(1, most + 1);
     const context = () => `step ${step}, cost ${cost}, of ${JSON.stringify(limits)}`;
-    const [inMemory, onRedis] = await run("ask", counters, cost);
+    const [inMemory, onRedis] = await run("inspect", counters, cost);
     claim(
       sameNumbers(counters, inMemory, onRedis),
       () => `${inMemory} is not ${onRedis}, ${context()}`,
     );
     // Asked again it is the same: nothing was charged, and no key was made.
-    const [again, againOnRedis] = await run("ask", counters, cost);
+    const [again, againOnRedis] = await run("inspect", counters, cost);
     claim(sameNumbers(counters, inMemory, again), () => `then ${again} in memory, ${context()}`);
     claim(sameNumbers(counters, onRedis, againOnRedis), () => `then ${againOnRedis}, ${context()}`);
     // Charging is allowed exactly when asking was, and what it leaves is what was reported less the cost.

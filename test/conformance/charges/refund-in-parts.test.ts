@@ -85,7 +85,7 @@ async function compare(
       charge.left -= part;
       if (charge.left === 0) open.splice(open.indexOf(charge), 1);
     }
-    await ask("ask", cost);
+    await ask("inspect", cost);
     if (random.chance(0.5)) time.advance(BigInt(random.magnitude(1, 2_000_000)));
   }
 }

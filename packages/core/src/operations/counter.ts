@@ -56,7 +56,7 @@ export function prepareLimits(limits: readonly CompiledLimit[]): CounterLimits {
     notifyingLimits,
     extraKeys: limits.flatMap(({ shape }, i) => [
       ...(shape.hasLog ? [`:log${i}`] : []),
-      ...(shape.notifies ? [`:told${i}`] : []),
+      ...(shape.notifies ? [`:notified${i}`] : []),
     ]),
     encodedParameters: parameters.map((number) => encodeDigits(number, NUMBER_DIGITS)).join(""),
     boundariesAt: createBoundaryEncoder(limits),

@@ -8,7 +8,7 @@ import type { Counter, CounterState } from "./counter.ts";
 import { costAt, reportLimits } from "./counter.ts";
 import { readInteger } from "./list-script.ts";
 
-export type DecideMode = "enforce" | "charge" | "peek" | "ask";
+export type DecideMode = "enforce" | "charge" | "peek" | "inspect";
 
 /** One request to decide. */
 export interface DecideCall {
@@ -16,7 +16,7 @@ export interface DecideCall {
   readonly cost: number;
   /**
    * The effect of an allowed request. With `"enforce"` and `"charge"` it is charged, and with `"enforce"` a denial may block.
-   * With `"peek"` it is reported as if it had been charged, and with `"ask"` the limits are reported unchanged; neither
+   * With `"peek"` it is reported as if it had been charged, and with `"inspect"` the limits are reported unchanged; neither
    * charges.
    */
   readonly mode: DecideMode;

@@ -163,7 +163,7 @@ function decideInMemory(
   const mayCharge = isCharging(mode);
   const charges = allowed && mayCharge;
   // Spending 0 would append an entry to a log.
-  const spends = allowed && mode !== "ask" && cost > 0;
+  const spends = allowed && mode !== "inspect" && cost > 0;
   let thresholds: number[] | undefined;
   let at = 3;
   for (let u = 0; u < counters.length; u += 1) {

@@ -101,7 +101,7 @@ export class CrossSlotDecision {
 
   async #decide(): Promise<StoreDecision> {
     const { cost, mode } = this.#request;
-    const checks = await Promise.all(this.#hashSlots.map((some) => this.#send(some, "ask")));
+    const checks = await Promise.all(this.#hashSlots.map((some) => this.#send(some, "inspect")));
     if (checks.some(({ allowed }) => !allowed)) {
       return mode === "enforce" ? this.#setBlocks(checks) : combineDenied(checks, checks);
     }

@@ -21,7 +21,7 @@ export function createDecisionRequest(
     counters: hasCostByName ? includedCounters(counters) : counters,
     allCounters: hasCostByName ? counters : undefined,
     cost,
-    mode: cost === 0 && mode !== "peek" ? "ask" : mode,
+    mode: cost === 0 && mode !== "peek" ? "inspect" : mode,
     waitedMs,
     slots: undefined,
     holder: undefined,
