@@ -1,13 +1,13 @@
 --[[
-What a limit that blocks has beside its algorithm, by what makes it block: a `denial`, the last of several `denials`, or `kept` units.
-Twin of blocks.ts.
+The sections of a limit that blocks, in addition to those of its algorithm. Their prefix is what makes it block: a `denial`, the last
+of several `denials`, or `confirmed` units. Twin of blocks.ts.
 
-Its rule begins behind byte RULE_AT of the argument: numbers of 5 digits, which are the milliseconds without a block after which
-the level is forgotten, then those of LEVELS blocks. For several denials 3 digits follow behind byte AFTER_AT: how many set a block;
-0 if none do.
+The block rule begins after byte RULE_AT of the argument, in numbers of 5 digits: the milliseconds without a block after which the
+level is forgotten, then the length of the block at each of MAX_LEVELS levels. For several denials 3 digits follow after byte
+AFTER_AT: the number of denials that set a block, or 0 if none do.
 
-State  denials: how many since the first one that is not forgotten. forgetsIn: microseconds until all of them are forgotten; 0 if
-       there are none. kept: units of the window that were settled, and are not given back any more.
+State  denials: denials counted since the first one that is not forgotten. forgetsIn: microseconds until they are forgotten; 0 if
+       there are none. confirmed: units of the window that were settled and can no longer be refunded.
 ]]
 
 --- @section denial-exceeds
@@ -16,7 +16,7 @@ not (ALLOWS) and cost <= GRANTED
 --- @section denial-outlives
 isSet
 
---- @section denials-sound
+--- @section denials-valid
 forgetsIn <= YEAR
 
 --- @section denials-advance
@@ -52,37 +52,37 @@ if longest < forgetsIn then
   longest = forgetsIn
 end
 
---- @section kept-advance
+--- @section confirmed-advance
 if used == 0 then
-  kept = 0 -- a new window
+  confirmed = 0 -- a new window
 end
 
---- @section kept-confirm
+--- @section confirmed-confirm
 -- Counts in the window in which it is reported: a client gains nothing by delaying responses until the next window.
-if not (isHere and since <= AGE) then
-  used = math.min(MOST, used + math.min(given, cost))
+if not (isSameGeneration and sinceCharge <= WINDOW_AGE) then
+  used = math.min(MAX_UNITS, used + math.min(chargedUnits, cost))
 end
-kept = math.min(MOST, kept + cost)
+confirmed = math.min(MAX_UNITS, confirmed + cost)
 
---- @section kept-exceeds
-kept >= GRANTED
+--- @section confirmed-exceeds
+confirmed >= GRANTED
 
 --- @section exceeded
 -- If the limit is exceeded, sets its block if that is longer than those of other limits.
 if EXCEEDS then
-  local place = RULE_AT + 5 * math.min(level + 1, LEVELS)
-  local d1, d2, d3, d4, d5 = string.byte(DIGITS, place + 1, place + 5)
+  local lengthAt = RULE_AT + 5 * math.min(level + 1, MAX_LEVELS)
+  local d1, d2, d3, d4, d5 = string.byte(DIGITS, lengthAt + 1, lengthAt + 5)
   local span = (((((d1) * 128 + d2) * 128 + d3) * 128 + d4) * 128 + d5) * 1000
   if span > longestBlock then
     d1, d2, d3, d4, d5 = string.byte(DIGITS, RULE_AT + 1, RULE_AT + 5)
     quiet = (((((d1) * 128 + d2) * 128 + d3) * 128 + d4) * 128 + d5) * 1000
-    longestBlock, setBy = span, PLACE
+    longestBlock, setBy = span, POSITION
   end
 end
 
 --- @section restart
 -- The limit that set the block starts as unused.
-if setBy == PLACE then
+if setBy == POSITION then
   --- @code zero
-  --- @include fresh
+  --- @include create
 end

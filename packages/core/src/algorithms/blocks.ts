@@ -161,7 +161,7 @@ function withConfirmedUnits(compiled: CompiledLimit): CompiledLimit {
     shape: {
       ...shape,
       id: `${shape.id}kept`,
-      state: [...shape.state, ["kept", 4]],
+      state: [...shape.state, ["confirmed", 4]],
       blocksOnDenial: false,
       blocksOnSettle: true,
     },

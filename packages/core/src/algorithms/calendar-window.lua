@@ -2,15 +2,15 @@
 Calendar window: a counter that starts from zero with each day, week, month or year of a time zone. Twin of calendar-window.ts,
 which describes the state.
 
-Lua has no time zones, so a call passes the boundaries of three windows, `earliest`, `opening`, `closing` and `latest`; the
-middle window is the current one by the caller's clock. The clock of this server decides which of the three it is. A stored
-window lasts until its own end, even if another caller, with other zone data, would end it at another time.
+Lua has no time zones, so a call passes the boundaries of three windows: `earliest`, `opening`, `closing` and `latest`. The middle
+window is the current one by the caller's clock; the server's clock decides which of the three applies. A stored window lasts until
+its own end, even if another caller, with other time zone data, would end it at another time.
 
 LONGEST_WINDOW: the longest possible window, in microseconds.
 ]]
 
---- @section present
--- If the clock is outside all three windows, change nothing: the caller learns the clock and asks again.
+--- @section current-window
+-- If the clock is outside all three windows, change nothing: the caller reads the clock from the reply and calls again.
 if now < earliest or now >= latest then
   return now
 end
@@ -21,10 +21,10 @@ elseif now >= closing then
   opens, closes = closing, latest
 end
 
---- @section sound
+--- @section valid
 starts <= stamp and stamp < ends and ends - starts <= LONGEST_WINDOW
 
---- @section fresh
+--- @section create
 starts, ends = opens, closes
 
 --- @section advance
@@ -35,10 +35,10 @@ elseif now < starts then
   starts, ends = opens, closes -- the clock stepped back past the start of the window
 end
 
---- @section age
+--- @section window-age
 now - starts
 
---- @section left
+--- @section window-left
 ends - now
 
 --- @section lasts

@@ -133,7 +133,7 @@ export function compileConcurrency(
         ["clock", 7],
       ],
       parameters: ["limit"],
-      locals: ["length", "places", "from", "leave", "hold"],
+      locals: ["length", "slots", "from", "release", "acquire"],
       reported: ["taken"],
       constants: { PERIOD: String(ttl) },
       hasLog: true,

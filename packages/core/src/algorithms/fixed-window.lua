@@ -5,10 +5,10 @@ PERIOD: microseconds of a window. ALIGNED: 1 when windows are multiples since th
 request after the last one ended.
 ]]
 
---- @section sound
+--- @section valid
 age < PERIOD
 
---- @section fresh
+--- @section create
 if ALIGNED == 1 then
   age = now % PERIOD
 end
@@ -19,10 +19,10 @@ if used == 0 or age >= PERIOD then
   used, age = 0, ALIGNED == 1 and now % PERIOD or 0
 end
 
---- @section age
+--- @section window-age
 age
 
---- @section left
+--- @section window-left
 PERIOD - age
 
 --- @section lasts

@@ -1,6 +1,6 @@
 --[[
-Default sections, for algorithms that have none of their own under that name. With a cost by name, they also wrap the
-algorithm's own sections: a limit that is left out allows everything, and is neither charged nor refunded.
+Default sections, for algorithms without a section of that name. With a cost by name, the sections that end in `-by-name` also wrap
+the algorithm's own: a limit that the cost leaves out allows everything, and is neither charged nor refunded.
 ]]
 
 --- @section allows
@@ -10,22 +10,22 @@ used + cost <= limit
 used = used + cost
 
 --- @section used
--- The units used after a charge: in algorithms whose `used` is of before it, those of both.
+-- The units used after a charge. An algorithm whose `used` is from before the charge adds the cost.
 used
 
---- @section left
--- Where a limit has no windows of its own, all of one.
+--- @section window-left
+-- A limit without windows of its own has a whole window left.
 window
 
 --- @section overcharge
 local units, held = cost, used
---- @include hold
+--- @include clamp
 used = used + units
 
 --- @section refund
 -- Refunds only into the window that was charged.
-if since <= AGE and used > 0 then
-  isGiven, used = true, math.max(0, used - given)
+if sinceCharge <= WINDOW_AGE and used > 0 then
+  isRefunded, used = true, math.max(0, used - chargedUnits)
 end
 
 --- @section allows-by-name
@@ -45,21 +45,21 @@ if cost > 0 then
 end
 
 --- @section refund-by-name
-if given > 0 then
+if chargedUnits > 0 then
   OWN
 end
 
---- @section hold
--- Reduces `units` to what the limit can still hold beside the `held` ones.
-if units > MOST - held then
-  units = math.max(0, MOST - held)
+--- @section clamp
+-- Reduces `units` to what the limit can still hold in addition to the `held` units.
+if units > MAX_UNITS - held then
+  units = math.max(0, MAX_UNITS - held)
 end
 if counted > units then
   counted = units
 end
 
 --- @section length
--- The length in bytes of a string beside the counter, where its limit stores entries.
+-- The length in bytes of the string in which the limit stores its entries.
 length = redis.pcall("STRLEN", LOG)
 if type(length) == "table" then
   if not string.find(length.err, "^WRONGTYPE") then
@@ -69,8 +69,7 @@ if type(length) == "table" then
 end
 
 --- @section division
--- span * factor / PERIOD as whole `units` and a `rest` in PERIOD-ths, where the product may exceed
--- 2^53; factor, PERIOD < 2^45. Takes 7 bits of the factor at a time: rest * 128 + odd * digit <
+-- span * factor / PERIOD as whole `units` and a `rest` in PERIOD-ths. The product may exceed 2^53; factor, PERIOD < 2^45. Takes 7 bits of the factor at a time: rest * 128 + odd * digit <
 -- 2^45 * 255 < 2^53.
 local odd, left, scale = span % PERIOD, factor, 4398046511104 -- 2^42
 units, rest = 0, 0

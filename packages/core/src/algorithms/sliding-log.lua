@@ -1,38 +1,38 @@
 --[[
 Sliding log: every admitted request in (now - PERIOD, now]. Twin of sliding-log.ts, which describes base, total and clock.
 
-first, count, size: the slot of the oldest entry, how many entries there are, and how many slots.
+first: the index of the oldest entry in the ring, from 0. count: the number of entries. size: the number of entries that fit.
 
-The entries are in a string of their own, LOG, which is used as a ring of slots of 13 bytes: 7 of time, 6 of the running total
-through the entry. Single entries are read and written in place. The ring is rewritten as a whole only to change its size: when
-it is full it grows by a quarter, so that this costs each entry a constant share, and it shrinks when 7/8 of it are free.
+The entries are in a string of their own, LOG, which is a ring of entries of ENTRY_BYTES bytes: 7 of time, 6 of the running total
+through the entry. Single entries are read and written in place. The ring is rewritten as a whole only to change its size: a full ring
+grows by a quarter, so the cost for each entry stays constant, and a ring shrinks when 7/8 of it are free.
 
-Reported are the units used, and the ages of three entries: `grows`, the first without which more would remain; the newest; and
-`frees`, the first without which a cost that is denied would fit.
+The script reports the units used, and the ages of three entries: `grows`, the first entry whose expiry increases what remains; the
+newest; and `frees`, the first entry whose expiry makes room for a denied cost.
 ]]
-local SLOT, NEWER = 13, 1000 -- a refund reads and rewrites at most this many entries
+local ENTRY_BYTES, MAX_REFUND_ENTRIES = 13, 1000 -- a refund reads and rewrites at most this many entries
 
---- @section reach
+--- @section load-entries
 --- @include length
 
---- @section sound
-first <= size and count <= size and count <= total - base and length >= size * SLOT
+--- @section valid
+first <= size and count <= size and count <= total - base and length >= size * ENTRY_BYTES
 
 --- @section advance
 times, totals, ends = {}, {}, clock
--- The time or the total of an entry; `column` is one of the two lists, indexed by slot.
+-- The time or the total of an entry; `column` is one of the two lists, indexed by position in the ring.
 function entry(column, i)
-  local slot = (first + i - 1) % size
-  if not column[slot] then
-    local bytes = call("GETRANGE", LOG, slot * SLOT .. "", slot * SLOT + SLOT - 1 .. "")
+  local index = (first + i - 1) % size
+  if not column[index] then
+    local bytes = call("GETRANGE", LOG, index * ENTRY_BYTES .. "", index * ENTRY_BYTES + ENTRY_BYTES - 1 .. "")
     local time, sum = struct.unpack(">I7I6", bytes)
-    -- Clamp what is found in a slot: no entry is newer than the log, and no total is out of range.
-    times[slot] = time < ends and time or ends
-    totals[slot] = sum < base and base or sum > total and total or sum
+    -- Clamp the values of an entry: no entry is newer than the log, and no total is out of range.
+    times[index] = time < ends and time or ends
+    totals[index] = sum < base and base or sum > total and total or sum
   end
-  return column[slot]
+  return column[index]
 end
--- How many leading entries, up to `most`, have a time (or total) of at most `bound`; both only grow. O(log answer).
+-- Counts the leading entries, up to `most`, with a time (or total) of at most `bound`; both only grow. O(log result).
 function leading(column, most, bound)
   local low, high = 0, 1
   while high <= most and entry(column, high) <= bound do
@@ -68,8 +68,8 @@ used = total - base
 at, tail = count, struct.pack(">I7I6", clock, total)
 
 --- @section overcharge
-local units, held = cost, count < ENTRIES and total - base or MOST
---- @include hold
+local units, held = cost, count < MAX_ENTRIES and total - base or MAX_UNITS
+--- @include clamp
 if units > 0 then
   total, count = total + units, count + 1
   at, tail = count, struct.pack(">I7I6", clock, total)
@@ -100,53 +100,53 @@ if count == 0 then
   call("DEL", LOG)
   first, size = 0, 0
 elseif isResized then
-  local kept, last = "", (first + at - 2) % size
+  local content, last = "", (first + at - 2) % size
   if at > 1 and first <= last then
-    kept = call("GETRANGE", LOG, first * SLOT .. "", last * SLOT + SLOT - 1 .. "")
+    content = call("GETRANGE", LOG, first * ENTRY_BYTES .. "", last * ENTRY_BYTES + ENTRY_BYTES - 1 .. "")
   elseif at > 1 then
-    kept = call("GETRANGE", LOG, first * SLOT .. "", size * SLOT - 1 .. "")
-      .. call("GETRANGE", LOG, "0", last * SLOT + SLOT - 1 .. "")
+    content = call("GETRANGE", LOG, first * ENTRY_BYTES .. "", size * ENTRY_BYTES - 1 .. "")
+      .. call("GETRANGE", LOG, "0", last * ENTRY_BYTES + ENTRY_BYTES - 1 .. "")
   end
-  kept, first, size = kept .. tail, 0, count + math.max(2, math.ceil(count / 4))
-  call("SET", LOG, kept .. string.rep("\0", size * SLOT - #kept), "PX", life)
+  content, first, size = content .. tail, 0, count + math.max(2, math.ceil(count / 4))
+  call("SET", LOG, content .. string.rep("\0", size * ENTRY_BYTES - #content), "PX", ttl)
 else
   if tail and tail ~= "" then
     -- Up to the end of the ring, then the rest from its beginning.
-    local slot = (first + at - 1) % size
-    local room = (size - slot) * SLOT
-    call("SETRANGE", LOG, slot * SLOT .. "", string.sub(tail, 1, room))
+    local index = (first + at - 1) % size
+    local room = (size - index) * ENTRY_BYTES
+    call("SETRANGE", LOG, index * ENTRY_BYTES .. "", string.sub(tail, 1, room))
     if #tail > room then
       call("SETRANGE", LOG, "0", string.sub(tail, room + 1))
     end
   end
-  if life then
-    call("PEXPIRE", LOG, life)
+  if ttl then
+    call("PEXPIRE", LOG, ttl)
   end
 end
 
 --- @section refund
 -- Units charged at the same time are interchangeable, so the newest ones of that time are removed, whichever decision charged
 -- them.
-local time, last, least = clock - since, count, math.max(1, count - NEWER)
+local time, last, least = clock - sinceCharge, count, math.max(1, count - MAX_REFUND_ENTRIES)
 while last >= least and entry(times, last) > time do
   last = last - 1
 end
 if last >= least and entry(times, last) == time then
   -- The running total through that time without the units, and the last entry that will still count towards it.
-  local newer, left, isThere = last + 1, entry(totals, last) - given, true
+  local newer, left, isThere = last + 1, entry(totals, last) - chargedUnits, true
   while isThere and left < (last > 1 and entry(totals, last - 1) or base) do
     last = last - 1
     isThere = last >= least and entry(times, last) == time
   end
   if isThere then
-    isGiven, at = true, last
+    isRefunded, at = true, last
     local packed, gone = {}, newer - last
     if left > (last > 1 and entry(totals, last - 1) or base) then
       packed[1], gone = struct.pack(">I7I6", time, left), gone - 1
     end
     for i = newer, count do
-      packed[#packed + 1] = struct.pack(">I7I6", entry(times, i), entry(totals, i) - given)
+      packed[#packed + 1] = struct.pack(">I7I6", entry(times, i), entry(totals, i) - chargedUnits)
     end
-    count, total, tail = count - gone, total - given, table.concat(packed)
+    count, total, tail = count - gone, total - chargedUnits, table.concat(packed)
   end
 end

@@ -2,20 +2,20 @@
 Sliding window over sub-window counters, of which the oldest is partly covered but counts in full. Twin of sub-windows.ts, which
 describes the state.
 
-PERIOD: microseconds of a sub-window. LAST: how many sub-windows are stored. COUNTS: the format of their counts. ZEROS: as many
-zeros.
+PERIOD: microseconds of a sub-window. LAST: the number of stored sub-windows. COUNTS: the format of their counts. ZEROS: one zero for
+each of them.
 ]]
 
---- @section open
+--- @section unpack-tail
 counts = { struct.unpack(COUNTS, bytes, TAIL_AT) }
 
---- @section fresh
+--- @section create
 age, used, counts = now % PERIOD, 0, { ZEROS }
 
---- @section pack
+--- @section pack-tail
 struct.pack(COUNTS, unpack(counts))
 
---- @section sound
+--- @section valid
 age < PERIOD
 
 --- @section advance
@@ -43,7 +43,7 @@ counts[1] = counts[1] + cost
 
 --- @section overcharge
 local units, held = cost, used
---- @include hold
+--- @include clamp
 counts[1] = counts[1] + units
 
 --- @section lasts
@@ -53,7 +53,7 @@ end
 
 --- @section refund
 -- Refunds only into the sub-window that was charged, while it still counts.
-local index = since > age and 1 + math.ceil((since - age) / PERIOD) or 1
+local index = sinceCharge > age and 1 + math.ceil((sinceCharge - age) / PERIOD) or 1
 if index <= LAST and counts[index] > 0 then
-  isGiven, counts[index] = true, math.max(0, counts[index] - given)
+  isRefunded, counts[index] = true, math.max(0, counts[index] - chargedUnits)
 end

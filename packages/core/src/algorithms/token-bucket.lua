@@ -3,10 +3,10 @@ Token bucket, counted as debt: units spent that have not drained yet. Twin of to
 uses the same arithmetic. PERIOD: microseconds in which `refill` units drain.
 ]]
 
---- @section sound
+--- @section valid
 part < PERIOD
 
---- @section fresh
+--- @section create
 fastest = refill
 
 --- @section advance
@@ -39,7 +39,7 @@ whole = whole + cost
 
 --- @section overcharge
 local units, held = cost, part > 0 and whole + 1 or whole
---- @include hold
+--- @include clamp
 whole = whole + units
 
 --- @section used
@@ -52,17 +52,17 @@ if longest < reset then
 end
 
 --- @section outlives
-lives < LAST_SECOND and (whole * PERIOD + part) / refill > lives * 1000000 - now
+keyExpires < LAST_SECOND and (whole * PERIOD + part) / refill > keyExpires * 1000000 - now
 
 --- @section refund
 -- The remainder of a charge is at least its cost minus all that can have drained since. Refunding that much never leaves more
 -- room than if the request had not been made.
-local span, factor, units, rest = since, fastest, given, 0
-if span * factor < (given + 1) * PERIOD then
+local span, factor, units, rest = sinceCharge, fastest, chargedUnits, 0
+if span * factor < (chargedUnits + 1) * PERIOD then
   --- @include division
 end
-if units < given then
-  isGiven, whole, part = true, whole - given + units, part + rest
+if units < chargedUnits then
+  isRefunded, whole, part = true, whole - chargedUnits + units, part + rest
   if part >= PERIOD then
     whole, part = whole + 1, part - PERIOD
   end

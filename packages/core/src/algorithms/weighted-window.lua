@@ -3,10 +3,10 @@ Sliding window over two counters: the previous window counts by the share of it 
 weighted-window.ts, which describes the state. PERIOD: microseconds of a window.
 ]]
 
---- @section sound
+--- @section valid
 age < PERIOD
 
---- @section fresh
+--- @section create
 age, used = now % PERIOD, 0
 
 --- @section advance
@@ -42,7 +42,7 @@ current = current + cost
 
 --- @section overcharge
 local units, held = cost, used
---- @include hold
+--- @include clamp
 current = current + units
 
 --- @section lasts
@@ -52,8 +52,8 @@ end
 
 --- @section refund
 -- Refunds only into the window that was charged, while it still counts.
-if since <= age then
-  isGiven, current = isGiven or current > 0, math.max(0, current - given)
-elseif since <= age + PERIOD then
-  isGiven, previous = isGiven or previous > 0, math.max(0, previous - given)
+if sinceCharge <= age then
+  isRefunded, current = isRefunded or current > 0, math.max(0, current - chargedUnits)
+elseif sinceCharge <= age + PERIOD then
+  isRefunded, previous = isRefunded or previous > 0, math.max(0, previous - chargedUnits)
 end

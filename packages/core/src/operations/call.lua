@@ -1,18 +1,17 @@
 --[[
-What the scripts that are written as a whole share: each includes the sections that it needs.
+The sections shared by the scripts that are not composed. Each script includes the sections that it needs.
 
-ARGV  [1] the clock in microseconds, empty for the server's own (a seam for tests and replays)
-      [2] a random number below 2^48: the generation of what is created now
-      then, of those with the section `calls`, for each run of calls that follow each other with equal arguments: how many they are,
-      and the arguments of one. These return one array of integers: the clock, then those of each call, in order
+ARGV  [1] the clock in microseconds, empty for the server's own (passed by tests and replays)
+      [2] a random number below 2^48: the generation of what the script creates
+      then, for scripts with the section `calls`, for each run of consecutive calls with equal arguments: the number of calls, and the
+      arguments of one. These scripts return one array of integers: the clock, then the integers of each call, in order
 ]]
 
 --- @section moment
--- The moment of a call. Not a function, since Redis runs the whole script at each call, and making functions takes most of the
--- time.
+-- The clock of a call. Not a function: Redis runs the whole script at each call, and creating functions takes most of that time.
 local KEYS, ARGV = KEYS, ARGV
 local generation = ARGV[2] -- text until it is needed: most calls create nothing
-local argumentAt, keyAt, now = 2, 0 -- what was read last, and the clock in microseconds
+local argumentAt, keyAt, now = 2, 0 -- the last argument read, and the clock in microseconds
 
 if ARGV[1] == "" then
   local time = redis.call("TIME")
@@ -45,7 +44,7 @@ local function add(integer)
   reply[length] = integer
 end
 
--- Adds the integers of a call that was not done because one of its keys holds a value of a wrong type.
+-- Adds the integers of a call that does nothing because one of its keys holds a value of the wrong type.
 local function addWrongType(count)
   add(-1)
   for _ = 2, count do
@@ -67,7 +66,7 @@ end
 
 --- @include "call" typed
 
--- The PX of a key that will be equivalent to an absent one in some microseconds. Expiry is garbage collection only; on a
+-- The PX of a key whose value becomes equivalent to an absent one after some microseconds. Expiry is garbage collection only. With a
 -- supplied clock, which may stand still, a key lives for at least a day.
 local function expiryAfter(microseconds)
   local milliseconds = math.ceil(microseconds / 1000) + 1
@@ -78,7 +77,7 @@ local function expiryAfter(microseconds)
 end
 
 --- @section lines
--- The lines last seen since a second, in order.
+-- The lines that were seen at or after a second since the epoch, in order.
 local function linesSince(index, oldest)
   local lines = {}
   for line, seen in string.gmatch(index, "(\n[^\n]+ (%d+))") do

@@ -59,7 +59,7 @@ end)`,
 };
 
 export const resetLua: LuaSource = {
-  sha1: "4f12eed99bc622900433e5b44bfbdb5f0db055b0",
+  sha1: "28c49b5802dbda73a962c690748319fb8a39239c",
   source: `local KEYS, ARGV = KEYS, ARGV
 local generation = ARGV[2]
 local argumentAt, keyAt, now = 2, 0
@@ -107,7 +107,7 @@ milliseconds = math.max(milliseconds, 86400000)
 end
 return string.format("%d", milliseconds)
 end
-local function blockByHand(bytes, digits)
+local function manualBlock(bytes, digits)
 local width = 15 + #digits
 if not bytes or #bytes ~= width + 16 then
 return nil
@@ -133,12 +133,12 @@ local deleted, counters = 0, tonumber(ARGV[argumentAt + 1])
 argumentAt = argumentAt + 1
 for _ = 1, counters do
 local key, keys, digits = KEYS[keyAt + 1], tonumber(ARGV[argumentAt + 1]), ARGV[argumentAt + 2]
-local kept = blockByHand(runTyped("GET", key), digits)
-if kept then
-redis.call("SETRANGE", key, "0", kept)
+local remainder = manualBlock(runTyped("GET", key), digits)
+if remainder then
+redis.call("SETRANGE", key, "0", remainder)
 deleted = 1
 end
-for i = kept and 2 or 1, keys do
+for i = remainder and 2 or 1, keys do
 deleted = math.max(deleted, redis.call("DEL", KEYS[keyAt + i]))
 end
 keyAt, argumentAt = keyAt + keys, argumentAt + 2

@@ -1,8 +1,8 @@
 --[[
-Finds out whether a server can take decisions: it runs scripts, reads its clock and writes. Nothing of it stays, so that a count of
-keys is right also while an application starts.
+Checks whether a server can take decisions: it runs a script, reads the clock and writes. The key is deleted at once, so that the
+number of keys stays right while an application starts.
 
-KEYS  for each probe, a key that nobody else uses
+KEYS  for each probe, a key that nothing else uses
 ARGV  as in call.lua; a probe has no arguments
 Returns as in call.lua; for each probe the integer 1
 ]]

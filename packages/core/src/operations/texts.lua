@@ -1,9 +1,9 @@
 --[[
 Reads strings.
 
-KEYS  where they are
-ARGV  [1] the bytes of the longest one that is read
-Returns for each key its string, or an integer: 0 when there is none, -1 when it holds something else, -2 when it is too long
+KEYS  the keys of the strings
+ARGV  [1] the longest string to read, in bytes
+Returns for each key its string, or an integer: 0 if it is absent, -1 if it holds a value of another type, -2 if it is too long
 ]]
 --- @include "call" typed
 local texts, longest = {}, tonumber(ARGV[1])

@@ -1,8 +1,8 @@
 --[[
-Blocks counters by hand, or ends their blocks.
+Blocks counters on an operator's order, or ends their blocks.
 
-KEYS, ARGV  as in counter.lua; behind the number of blocks: the microseconds of each, 0 to end it, a random number
-Returns for each block 1 when a counter was blocked, or was until now, 0 when none was
+KEYS, ARGV  as in counter.lua; after the number of calls: the microseconds of the block, 0 to end the existing one; a random number
+Returns for each call 1 if a counter was blocked by it or before, otherwise 0
 ]]
 
 --- @section answer
@@ -21,8 +21,8 @@ if span > 0 or wasBlocked then
   blockEnds, answer = span > 0 and math.max(blockEnds, now + span) or now, 1
   block = struct.pack(">I7I7I1I1", blockEnds, levelEnds, level, 0)
   if blockEnds <= now and levelEnds <= now then
-    block, lives = nil, 0
+    block, keyExpires = nil, 0
   end
-  --- @include renew
-  --- @include keep
+  --- @include renew-generation
+  --- @include save
 end

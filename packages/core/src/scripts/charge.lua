@@ -1,9 +1,9 @@
 --[[
-Charges counters, whatever is left of their limits.
+Charges counters regardless of how much of their limits is left.
 
-KEYS, ARGV  as in counter.lua; behind the number of charges: the units, a random number
-Returns for each charge the units that all limits could hold, by name those of each; then, of each counter that notifies, its value
-        and, for each limit that does, how many thresholds are told, and the units used
+KEYS, ARGV  as in counter.lua; after the number of charges: the units, a random number
+Returns for each charge the units that every limit could hold, or with a cost by name the units of each limit; then, for each counter
+        with limits that notify, its value and, for each of those limits, how many thresholds were reached and the units used
 ]]
 
 --- @section answer
@@ -18,5 +18,5 @@ answer = { COUNTED }
 --- @section charge
 --- @include advance
 --- @limits overcharge
---- @include renew
---- @include keep
+--- @include renew-generation
+--- @include save

@@ -32,12 +32,12 @@ import { extensionSection, extensionSectionsOf, findSection } from "./sections.t
 /** Names that stand for a section of a limit as an expression; the expressions of several limits are joined by this. */
 const EXPRESSIONS: Readonly<Record<string, string>> = {
   ALLOWS: " and ",
-  SOUND: " and ",
+  VALID: " and ",
   OUTLIVES: " or ",
   EXCEEDS: "",
-  AGE: "",
+  WINDOW_AGE: "",
   USED: "",
-  LEFT: "",
+  WINDOW_LEFT: "",
 };
 
 /** Names that stand for the place of a limit's field in the argument. */
@@ -209,7 +209,7 @@ class Composition {
   #expression(name: string, counter?: NamedCounter, limit?: NamedLimit): string | undefined {
     const operator = EXPRESSIONS[name];
     if (operator !== undefined) {
-      const texts = this.#limitSections(name.toLowerCase(), counter, limit);
+      const texts = this.#limitSections(name.toLowerCase().replace("_", "-"), counter, limit);
       return texts.map((text) => text.trim()).join(operator) || "false";
     }
     if (name === "PACKED" && counter !== undefined) return this.#pack(counter);
@@ -248,7 +248,7 @@ class Composition {
   /** The expression that builds a counter's current value. */
   #pack(counter: NamedCounter): string {
     const [[, bytes], ...fields] = valueFields(counter) as [Field, ...Field[]];
-    const tails = this.#limitSections("pack", counter).map((text) => text.trim());
+    const tails = this.#limitSections("pack-tail", counter).map((text) => text.trim());
     return [...packFields([["now", bytes], ...fields]), ...tails].join(" .. ");
   }
 }

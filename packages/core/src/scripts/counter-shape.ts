@@ -7,7 +7,7 @@ export const GENERATION_BYTES = 4;
 export const HEADER_FIELDS: ReadonlyArray<readonly [name: string, bytes: number]> = [
   ["stamp", STAMP_BYTES],
   ["generation", GENERATION_BYTES],
-  ["lives", 4],
+  ["keyExpires", 4],
 ];
 
 export const HEADER_BYTES: number = sizeOf(HEADER_FIELDS);

@@ -1,32 +1,32 @@
 --[[
-What the scripts on counters share. A counter is one subject of one limiter in one dimension. Its key holds
+The sections shared by the scripts on counters. A counter is one subject of one limiter in one dimension. Its key holds
   7 bytes  stamp: microseconds since the epoch at which the state was true
-  4 bytes  generation: tells this life of the counter from others, so that a refund cannot reach into another one
-  4 bytes  lives: the second since the epoch until which the key lives at least
-  then each limit's state, in canonical order; then, while the counter is blocked or the level of its blocks is kept, BLOCK bytes:
+  4 bytes  generation: distinguishes this counter from earlier ones under the same key, so that a refund cannot affect another one
+  4 bytes  keyExpires: the second since the epoch before which the key does not expire
+  then each limit's state, in canonical order; then, while the counter is blocked or its level is remembered, BLOCK_BYTES bytes:
   7 bytes  blockEnds: microseconds since the epoch until which every decision is denied
   7 bytes  levelEnds: when the level is forgotten
-  1 byte   level: blocks that its limits have set since the level was last forgotten, LEVELS at most
-  1 byte   setBy: the limit that set the block, from 1 in canonical order; 0 when it was set by hand
+  1 byte   level: blocks that its limits have set since the level was last forgotten, at most MAX_LEVELS
+  1 byte   setBy: the limit that set the block, from 1 in canonical order; 0 for a manual block
 A value of another length, or with impossible numbers, counts as absent.
 
-KEYS  for each call, of each counter: its own, then for each limit that of its sliding log, or of its slots, and that of its mark
-ARGV  [1] the clock, or nothing; then for each run of calls that are alike, as digits: the numbers of the limits, how many calls
-      they are, and what the operation says
-Returns for each call an answer: what the operation says; -1, and nothing is done, when a key holds something else
+KEYS  for each call and each of its counters: the counter's key, then for each limit the keys of its log or slots, and of its mark
+ARGV  [1] the clock, or an empty text; then one argument of digits for each run of equal calls: the parameters of the limits, the
+      number of calls, and the fields of the operation
+Returns for each call an answer, which the operation describes; -1, and nothing is done, if a key holds a value of another type
 ]]
 
--- The scripts contain these numbers in place of their names.
+-- The generator puts these numbers into the scripts in place of the names.
 local SAFE = 9007199254740991 -- 2^53 - 1: integers up to here are exact
-local LONGEST = 9007199254740000 -- microseconds, 285 years: the longest time that is kept or reported
-local MOST = 2000000000 -- units that a limit can hold
-local ENTRIES = 1048576 -- entries that a log can hold
+local MAX_MICROS = 9007199254740000 -- microseconds, 285 years: the longest time that is stored or reported
+local MAX_UNITS = 2000000000 -- units that a limit can hold
+local MAX_ENTRIES = 1048576 -- entries that a log can hold
 local DAY = 86400000 -- milliseconds
 local YEAR = 31622400000000 -- microseconds of 366 days, the longest duration
 local LAST_SECOND = 4294967295 -- 2^32 - 1
-local BLOCK = 16 -- bytes behind a counter that has a block
-local LEVELS = 16 -- blocks in a list that escalates
-local HOLDER_BYTES = 8 -- of the holder of a place
+local BLOCK_BYTES = 16 -- bytes after the states of a counter with a block
+local MAX_LEVELS = 16 -- blocks in a list that escalates
+local HOLDER_BYTES = 8 -- of the holder of a slot
 
 --- @section batch
 local call = redis.call
@@ -35,7 +35,7 @@ local call = redis.call
 return reply
 
 --- @section moment
--- The clock in microseconds, read once: the server's own, unless one is given (a seam for tests and replays).
+-- The clock in microseconds, read once: the server's, unless the call passes one (for tests and replays).
 local givenClock, now = CLOCK, nil
 if givenClock then
   now = givenClock + 0
@@ -45,7 +45,7 @@ else
 end
 
 --- @section calls
--- Takes calls one after the other, run by run. `reply` has the answer to each.
+-- Runs the calls one after the other. `reply` has the answer to each.
 local reply, done, keyAt = {}, 0, 0
 for run = 2, #ARGV do
   --- @code numbers
@@ -60,7 +60,7 @@ end
 local isWrongType, isBlocked
 --- @code names
 --- @counters key
---- @limits present
+--- @limits current-window
 --- @counters load
 local answer = -1
 if not isWrongType then
@@ -72,21 +72,21 @@ key = KEY
 
 --- @section load
 -- `bytes` is false for a counter that is absent.
---- @limits reach
+--- @limits load-entries
 --- @include read
 if bytes and #bytes == WIDTH then
   --- @code unpack
-  --- @limits open
-  if not (SOUND) then
+  --- @limits unpack-tail
+  if not (VALID) then
     bytes = false
   end
 elseif bytes then
-  if #bytes == WIDTH + BLOCK then
+  if #bytes == WIDTH + BLOCK_BYTES then
     --- @code unpack
-    --- @limits open
+    --- @limits unpack-tail
     block = string.sub(bytes, WIDTH + 1)
     local blockEnds, levelEnds, level, setBy = struct.unpack(">I7I7I1I1", block)
-    if (SOUND) and blockEnds <= stamp + YEAR and levelEnds <= stamp + 2 * YEAR and level <= LEVELS and setBy <= LIMITS then
+    if (VALID) and blockEnds <= stamp + YEAR and levelEnds <= stamp + 2 * YEAR and level <= MAX_LEVELS and setBy <= LIMITS then
       if stamp > now then
         -- The clock stepped back: no wait gets longer.
         blockEnds, levelEnds = math.max(0, blockEnds - stamp + now), math.max(0, levelEnds - stamp + now)
@@ -95,7 +95,7 @@ elseif bytes then
       if blockEnds > now then
         isBlocked = true
       elseif levelEnds <= now then
-        block, lives = nil, 0 -- it is over: the key is written as a whole, and is as short as before
+        block, keyExpires = nil, 0 -- it has ended: the key is written as a whole, without a block
       end
     else
       bytes, block = false, nil
@@ -122,12 +122,12 @@ if bytes then
   end
   --- @limits advance
 else
-  lives = 0
+  keyExpires = 0
   --- @code zero
-  --- @limits fresh
+  --- @limits create
 end
 
---- @section renew
+--- @section renew-generation
 if not bytes or isAhead then
   --- @code generation
 end
@@ -145,7 +145,7 @@ end
 if blockEnds <= now then
   --- @limits exceeded
   if longestBlock > 0 then
-    blockEnds, level = now + longestBlock, math.min(level + 1, LEVELS)
+    blockEnds, level = now + longestBlock, math.min(level + 1, MAX_LEVELS)
     levelEnds = math.max(levelEnds, blockEnds + math.max(longestBlock, quiet))
     block, isSet = struct.pack(">I7I7I1I1", blockEnds, levelEnds, level, setBy), true
     generation = (generation + 1) % 4294967296
@@ -153,27 +153,27 @@ if blockEnds <= now then
   end
 end
 
---- @section keep
+--- @section save
 --[[
-Writes a counter that changed. A key outlives the time in which it differs from an absent one. Expiry is garbage collection
-only, so the time is rounded up to a power of two; and while the key lives long enough, its bytes are replaced in place, which
-costs the server less. It never lives for more than 2 * longest + 2 seconds.
+Writes a counter that changed. The key expires after its value has become equivalent to an absent one. Expiry is garbage collection only,
+so the time is rounded up to a power of two. While the key lives long enough, its bytes are replaced in place, which costs the server
+less. Its TTL never exceeds 2 * longest + 2 seconds.
 ]]
-local longest, mustSet, life = 0, givenClock, nil
+local longest, mustSet, ttl = 0, givenClock, nil
 --- @limits lasts
 if block then
   local blockEnds, levelEnds = struct.unpack(">I7I7", block)
   longest = math.max(longest, blockEnds - now, levelEnds - now)
 end
-local spare = lives * 1000000 - now
+local spare = keyExpires * 1000000 - now
 if mustSet or spare < longest or spare > 2 * longest + 2000000 then
-  local _, magnitude = math.frexp(math.min(longest, LONGEST))
-  life = 2 ^ magnitude / 1000 + 1000
-  if givenClock and life < DAY then
-    life = DAY -- a clock that is given may stand still
+  local _, magnitude = math.frexp(math.min(longest, MAX_MICROS))
+  ttl = 2 ^ magnitude / 1000 + 1000
+  if givenClock and ttl < DAY then
+    ttl = DAY -- a supplied clock may stand still
   end
-  lives = math.min((now / 1000 + life) / 1000, LAST_SECOND)
-  lives, life = lives - lives % 1, string.format("%d", life)
+  keyExpires = math.min((now / 1000 + ttl) / 1000, LAST_SECOND)
+  keyExpires, ttl = keyExpires - keyExpires % 1, string.format("%d", ttl)
 end
 --- @limits store
 value = PACKED
@@ -186,8 +186,8 @@ end
 --- @include put
 
 --- @section put
-if life then
-  call("SET", key, value, "PX", life)
+if ttl then
+  call("SET", key, value, "PX", ttl)
 else
   call("SETRANGE", key, "0", value)
 end

@@ -1,11 +1,11 @@
 --[[
-Decides requests: all limits of a request allow, or nothing of it is charged.
+Decides requests: a request is charged only if every limit allows it.
 
-KEYS, ARGV  as in counter.lua; behind the number of requests: the cost, the rules of the limits that block, a random number.
-            A lone request has as [1] the digits: the numbers of the limits, the rules, a random number, the cost if it is not 1;
-            as [2] the clock, if one is given
-Returns for each request the value of each counter or, when it is denied, the clock, then each value, false for an absent counter;
-        a charge also how many thresholds are told, for each limit that notifies
+KEYS, ARGV  as in counter.lua; after the number of requests: the cost, the rules of the limits that block, a random number.
+            A single request has as [1] the digits: the parameters of the limits, the rules, a random number, the cost if it is not 1;
+            and as [2] the clock, if the caller passes one
+Returns for each request the value of each counter or, if it is denied, the clock, then each value, false for an absent counter; a
+        charge also returns how many thresholds it reached, for each limit that notifies
 ]]
 
 --- @section single
@@ -23,10 +23,10 @@ return answer
 -- Each request sees the effect of the earlier ones. A key is written once, at the end.
 local call = redis.call
 --- @include moment
-local values, lifetimes = {}, {}
+local values, ttls = {}, {}
 --- @include calls
 for key, value in pairs(values) do
-  local life = lifetimes[key]
+  local ttl = ttls[key]
   --- @include put
 end
 return reply
@@ -40,16 +40,16 @@ else
   --- @limits report
   --- @counters block
 end
---- @counters settle
+--- @counters save-decision
 answer = isAllowed and CHARGED or { now, REPORTED }
 
---- @section settle
+--- @section save-decision
 value = bytes
--- A debt may take longer to drain than the key lives, if the refill was larger when it was spent: then a denial extends the
--- key's life, too.
+-- A debt may take longer to drain than the key lives, if the refill was larger when it was spent. Then a denial extends the key's
+-- TTL, too.
 if isAllowed or isAhead or bytes and (OUTLIVES) then
-  --- @include renew
-  --- @include keep
+  --- @include renew-generation
+  --- @include save
 end
 
 --- @section read-late
@@ -60,6 +60,6 @@ end
 
 --- @section write-late
 values[key] = value
-if life then
-  lifetimes[key] = life
+if ttl then
+  ttls[key] = ttl
 end

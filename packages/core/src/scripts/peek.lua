@@ -1,8 +1,8 @@
 --[[
-Looks at counters, and changes nothing.
+Reads counters, and changes nothing.
 
-KEYS, ARGV  as in counter.lua; behind the number of looks: the cost
-Returns for each look the clock, then the value of each counter or false
+KEYS, ARGV  as in counter.lua; after the number of calls: the cost
+Returns for each call the clock, then the value of each counter, false for an absent one
 ]]
 
 --- @section answer

@@ -1,8 +1,8 @@
 --[[
-Gives back what is left of charges, each only into the generation of the counter that was charged.
+Refunds the remainders of charges, each only into the generation of the counter that was charged.
 
-KEYS, ARGV  as in counter.lua; behind the number of refunds: the units, the clock of the charge, the generation of each counter then
-Returns for each refund 1 when something was given back, 0 when nothing was left
+KEYS, ARGV  as in counter.lua; after the number of refunds: the units, the clock at the charge, the generation of each counter then
+Returns for each refund 1 if something was refunded, 0 if nothing was left
 ]]
 
 --- @section answer
@@ -10,13 +10,13 @@ answer = 0
 --- @counters refund
 
 --- @section refund
-if bytes and generation == charged and stamp >= moment and stamp <= now then
-  local since, isGiven = now - moment, false
+if bytes and generation == chargedGeneration and stamp >= chargedAt and stamp <= now then
+  local sinceCharge, isRefunded = now - chargedAt, false
   elapsed = now - stamp
   --- @limits advance
   --- @limits refund
-  if isGiven then
+  if isRefunded then
     answer = 1
-    --- @include keep
+    --- @include save
   end
 end

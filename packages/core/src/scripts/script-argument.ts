@@ -18,15 +18,23 @@ export type ScriptName =
 
 /**
  * What the argument of a call brings behind the numbers of its limits: `rules` for each limit that may block in that script,
- * `thresholds` for each that notifies, `charged` for each counter and, where the cost is by name, `cost` and `given` for each limit.
+ * `thresholds` for each that notifies, `chargedGeneration` for each counter and, where the cost is by name, `cost` and `chargedUnits` for each limit.
  */
 const FIELDS: Readonly<Record<ScriptName, readonly string[]>> = {
   "decide-single": ["rules", "thresholds", "generation", "cost"],
   "decide-batch": ["requests", "cost", "rules", "thresholds", "generation"],
   peek: ["requests", "cost"],
   charge: ["requests", "cost", "thresholds", "generation"],
-  refund: ["requests", "given", "moment", "charged"],
-  confirm: ["requests", "cost", "given", "moment", "charged", "rules", "generation"],
+  refund: ["requests", "chargedUnits", "chargedAt", "chargedGeneration"],
+  confirm: [
+    "requests",
+    "cost",
+    "chargedUnits",
+    "chargedAt",
+    "chargedGeneration",
+    "rules",
+    "generation",
+  ],
   block: ["requests", "span", "generation"],
   slots: ["requests", "renews"],
 };
@@ -34,7 +42,7 @@ const FIELDS: Readonly<Record<ScriptName, readonly string[]>> = {
 /** Digits of the fields that are neither times, costs nor rules. */
 const DIGITS: Readonly<Record<string, number>> = {
   requests: COUNT_DIGITS,
-  charged: NUMBER_DIGITS,
+  chargedGeneration: NUMBER_DIGITS,
   generation: NUMBER_DIGITS,
   renews: 1,
 };
@@ -60,7 +68,7 @@ export class ScriptArgument {
       if (name === "thresholds") return thresholds;
       const digits = DIGITS[name] ?? LONG_DIGITS;
       const own =
-        name === "charged"
+        name === "chargedGeneration"
           ? counters.map(({ names }) => getName(names, name))
           : namesInLimits(counters, name);
       return own.length === 0 ? [[name, digits]] : own.map((each) => [each, digits]);

@@ -44,7 +44,7 @@ function limitNames({ state, locals = [], reported = [], notifies }: LimitShape)
 const MAX_LOCALS = 150;
 
 /** The names that each limit has for itself if the cost is by name: for a run of calls, and for one. */
-const COST_NAMES = ["cost", "given"];
+const COST_NAMES = ["cost", "chargedUnits"];
 const COUNTED_NAME = "counted";
 
 /** The names that a limit that notifies has: see thresholds.lua. */
@@ -90,7 +90,7 @@ export function nameCounters(
       names.set(name, `${runPrefix}${same}${suffix}`);
     if (shape.hasLog) names.set("LOG", nextKey());
     if (shape.notifies) names.set("MARK", nextKey());
-    names.set("PLACE", String(position));
+    names.set("POSITION", String(position));
     names.set("GRANTED", getName(names, shape.parameters[0] as string));
     if (shape.blocksOnDenial || shape.blocksOnSettle) names.set("rules", `rules${suffix}`);
     if (shape.notifies) names.set("thresholds", `thresholds${suffix}`);
@@ -101,7 +101,7 @@ export function nameCounters(
       names.set(COUNTED_NAME, `${callPrefix}${COUNTED_NAME}${suffix}`);
     }
     // A request takes one slot, unless its cost is by name.
-    names.set("PLACES", names.get("cost") ?? "1");
+    names.set("SLOTS", names.get("cost") ?? "1");
     return { shape, names };
   }
 
@@ -110,7 +110,7 @@ export function nameCounters(
     const names = new Map(
       counterNames(shape).map((name) => [name, `${callPrefix}${name}${suffix}`]),
     );
-    names.set("charged", `${runPrefix}charged${suffix}`);
+    names.set("chargedGeneration", `${runPrefix}chargedGeneration${suffix}`);
     names.set("KEY", nextKey());
     names.set("WIDTH", String(shape.width));
     names.set("LIMITS", String(shape.limits.length));

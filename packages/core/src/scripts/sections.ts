@@ -9,7 +9,7 @@ export function extensionSectionsOf(
   section: string,
 ): readonly string[] {
   const kind = blocksOnSettle
-    ? "kept"
+    ? "confirmed"
     : countsDenials
       ? "denials"
       : blocksOnDenial

@@ -1,23 +1,23 @@
 --[[
-Renews slots, or gives them back. A slot that is not on record stays off it.
+Renews or releases slots. A slot that is no longer recorded is not recorded again.
 
-KEYS, ARGV  as in counter.lua; behind the number of calls: 1 to renew and 0 to give back, then the holders of the slots
-Returns for each call whether the slot of each holder was there, 1 or 0
+KEYS, ARGV  as in counter.lua; after the number of calls: 1 to renew or 0 to release, then the holders of the slots
+Returns for each call and each holder 1 if it held a slot, otherwise 0
 ]]
 
 --- @section answer
 answer = {}
---- @counters tend
+--- @counters update-slots
 
---- @section tend
+--- @section update-slots
 --- @include advance
 local isChanged = false
 for at = HOLDERS_AT, #DIGITS, HOLDER_BYTES do
-  local holder, isThere = string.sub(DIGITS, at, at + HOLDER_BYTES - 1), 0
-  --- @limits tend
-  isChanged = isChanged or isThere == 1
-  answer[#answer + 1] = isThere
+  local holder, wasHeld = string.sub(DIGITS, at, at + HOLDER_BYTES - 1), 0
+  --- @limits update-slot
+  isChanged = isChanged or wasHeld == 1
+  answer[#answer + 1] = wasHeld
 end
 if isChanged then
-  --- @include keep
+  --- @include save
 end
