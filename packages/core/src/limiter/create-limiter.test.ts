@@ -866,6 +866,6 @@ test("the error for a call without any subject names the dimensions", async () =
   const error = await refusalOf(limiter.consume({ ip: null, user: null }));
   expect([error.code, error.message]).toEqual([
     "HEADGATE_EMPTY_KEY",
-    "no dimension has a subject, so no limit would be asked: give at least one of ip, user a subject other than null",
+    "no dimension has a subject, so no limit would apply: give at least one of ip, user a subject other than null",
   ]);
 });

@@ -8,37 +8,39 @@ import type { CounterLimits } from "../operations/counter.ts";
 import { prepareLimits } from "../operations/counter.ts";
 import type { CountingStore } from "../store/store.ts";
 
-/** The limits of a policy that count by one dimension. */
+/** Limits of one dimension that are counted together: they share a counter for each subject. */
 export interface LimitGroup extends CounterLimits {
   /** The name of the limiter that these limits belong to. */
   readonly limiter: string;
   readonly dimension: string;
   /** How long a slot is held unless it is renewed, in microseconds; undefined for limits on units. */
   readonly slotTtl: number | undefined;
-  /** The position of each limit in the policy as configured. */
+  /** The position of each limit in the configured policy. */
   readonly positions: readonly number[];
   /** The parts of a key before and after the subject. */
   readonly keyPrefix: string;
   readonly keySuffix: string;
   /** The keys of recent subjects, by subject. */
   readonly recentKeys: Map<string, string>;
-  /** Lookups that missed since `recentKeys` was last cleared. */
+  /** The number of lookups that missed since `recentKeys` was last cleared. */
   keyMisses: number;
 }
 
-/** A policy prepared for counting on a store. */
+/** The limits of a limiter, compiled for a store. */
 export interface CompiledPolicy {
   readonly store: CountingStore;
   readonly groups: readonly LimitGroup[];
-  /** Every limit, in the order of the policy. */
+  /** All limits, in the configured order. */
   readonly limits: readonly CompiledLimit[];
-  /** The policy in canonical form: equal if and only if two limiters count the same. */
+  /** The policy in canonical form: equal if and only if two limiters count in the same way. */
   readonly canonical: string;
-  /** Equal if and only if two policies on one store use the same keys. For a policy of another shape, that of its limiter. */
+  /**
+   * Equal if and only if two limiters on one store use the same keys. A policy passed with a call has the keyspace of its limiter.
+   */
   readonly keyspace: string;
   /**
-   * For a policy of a shape other than its limiter's: equal if and only if two such policies use the same keys. Otherwise
-   * undefined.
+   * For a policy passed with a call whose shape differs from its limiter's: equal if and only if two such policies use the same
+   * keys. Otherwise undefined.
    */
   readonly perCallKeyspace?: string | undefined;
   /** Whether any limit is a concurrency limit. */
@@ -46,36 +48,36 @@ export interface CompiledPolicy {
   /** Whether a limit sets blocks when charges are settled. */
   readonly blocksOnSettle: boolean;
   /**
-   * Whether it is in shadow mode and denies no request. Does not affect counting: limiters of the same name share their
-   * counters, in shadow mode or not.
+   * Whether the limiter is in shadow mode, and so denies no request. Does not affect counting: limiters of the same name share
+   * their counters, in shadow mode or not.
    */
   readonly shadow: boolean;
-  /** The limiter that it belongs to. Does not affect counting. */
+  /** The labels of the limiter in published messages. They do not affect counting. */
   readonly labels: LimiterLabels;
 }
 
-/** A limit, and its position in the policy as configured. */
+/** A limit, and its position in the configured policy. */
 interface PositionedLimit {
   readonly limit: CompiledLimit;
   readonly position: number;
 }
 
-/** A limit, and its identity among the limits of its dimension. */
+/** A limit, and its id among the limits of its dimension. */
 interface IdentifiedLimit extends PositionedLimit {
   readonly id: string;
 }
 
-/** Everything about how a policy counts, except its limits. */
+/** How to compile a policy, except its limits. */
 interface CompileOptions {
   readonly shadow?: boolean;
   readonly blockOn?: BlockOn;
   readonly plugin?: string | undefined;
 }
 
-/** Part of every key, so that counters in another format have other keys. */
+/** The format of counters; part of every key, so that counters in another format have other keys. */
 const FORMAT = 2;
 
-/** Validates a policy and prepares its keys. Throws `HEADGATE_INVALID_LIMIT`, `HEADGATE_INVALID_OPTION`. */
+/** Validates a policy and compiles it for a store. Throws `HEADGATE_INVALID_LIMIT`, `HEADGATE_INVALID_OPTION`. */
 export function compileLimiterPolicy(
   name: string,
   policy: Policy,
@@ -89,15 +91,15 @@ export function compileLimiterPolicy(
   const groups = dimensions.flatMap((dimension) => {
     const members = sortLimits(positioned.filter(({ limit }) => limit.per === dimension));
     for (const { id, limit } of members) canonical.push(`${dimension}=${id}=${limit.canonical}`);
-    return groupByCounter(members).map((together): LimitGroup => {
-      const shape = `${FORMAT};${together.map(({ id }) => id).join(";")}`;
+    return groupByCounter(members).map((group): LimitGroup => {
+      const shape = `${FORMAT};${group.map(({ id }) => id).join(";")}`;
       const keySuffix = `}:${escapePart(name)}:${escapePart(dimension)}:${fingerprint(shape)}`;
       return {
-        ...prepareLimits(together.map(({ limit }) => limit)),
+        ...prepareLimits(group.map(({ limit }) => limit)),
         limiter: name,
         dimension,
-        slotTtl: together[0]?.limit.shape.slotTtl,
-        positions: together.map(({ position }) => position),
+        slotTtl: group[0]?.limit.shape.slotTtl,
+        positions: group.map(({ position }) => position),
         keySuffix,
         keyPrefix: `${store.prefix}:{`,
         recentKeys: new Map(),
@@ -119,8 +121,8 @@ export function compileLimiterPolicy(
 }
 
 /**
- * The limits of a dimension in a canonical order, so that the order in the policy does not affect the keys: by shape and, for
- * limits of one shape, by name, which is then part of their identity.
+ * Sorts the limits of a dimension by id, so that the configured order does not affect the keys. The id is the shape and, for limits
+ * of one shape, the name as well.
  */
 function sortLimits(limits: readonly PositionedLimit[]): readonly IdentifiedLimit[] {
   const shapes = limits.map(({ limit }) => limit.shape.id);
@@ -136,14 +138,14 @@ function sortLimits(limits: readonly PositionedLimit[]): readonly IdentifiedLimi
 }
 
 /**
- * Groups the limits of a dimension by counter. All limits on units share one counter. Each concurrency limit has its own, which
- * is unaffected when units are charged, refunded or forgotten.
+ * Groups the limits of a dimension by counter. All limits on units share one counter. Each concurrency limit has its own, so that
+ * charges, refunds and resets of units do not affect its slots.
  */
 function groupByCounter(
   limits: readonly IdentifiedLimit[],
 ): readonly (readonly IdentifiedLimit[])[] {
   const unitLimits = limits.filter(({ limit }) => limit.shape.slotTtl === undefined);
-  const slotLimits = limits.filter((one) => !unitLimits.includes(one)).map((one) => [one]);
+  const slotLimits = limits.filter((limit) => !unitLimits.includes(limit)).map((limit) => [limit]);
   return unitLimits.length > 0 ? [unitLimits, ...slotLimits] : slotLimits;
 }
 
@@ -160,8 +162,8 @@ export function chargeableLimits({ limits }: CompiledPolicy): readonly CompiledL
 }
 
 /**
- * One decision over two limiters: the first one's limits, then the second one's. Throws `HEADGATE_INVALID_OPTION` if they are
- * on different stores, or if one of them is in shadow mode.
+ * Joins the policies of two limiters for one decision: the limits of the first, then those of the second. Throws
+ * `HEADGATE_INVALID_OPTION` if they are on different stores, or if only one of them is in shadow mode.
  */
 export function joinPolicies(first: CompiledPolicy, second: CompiledPolicy): CompiledPolicy {
   const sameStore =

@@ -6,19 +6,20 @@ import { isPlainObject } from "../common/plain-object.ts";
 import type { Counter } from "../operations/counter.ts";
 import { hasCostsByName } from "../operations/counter.ts";
 
+/** A limit, identified by its name. */
 interface NamedLimit {
   readonly name: string;
 }
 
 /**
- * The units given for a limit's name: they apply to all limits of that name, in any dimension and in both limiters if one
- * extends the other.
+ * The units for the limits of a name, undefined if none are given. They apply to all limits of that name, in any dimension, and in
+ * both limiters if one extends the other.
  */
 export function unitsFor(units: CostByName, name: string): number | undefined {
   return Object.hasOwn(units, name) ? units[name] : undefined;
 }
 
-/** A whole number of units, from 0. Throws `HEADGATE_INVALID_COST`. */
+/** Requires a whole number of units, from 0. Throws `HEADGATE_INVALID_COST`. */
 function requireUnits(what: string, units: unknown): number {
   // Turns -0 into 0.
   if (Number.isSafeInteger(units) && (units as number) >= 0) return (units as number) + 0;
@@ -27,7 +28,7 @@ function requireUnits(what: string, units: unknown): number {
   );
 }
 
-/** Units by the names of limits, each a whole number from 0. Throws `HEADGATE_INVALID_COST`. */
+/** Requires units by the names of limits, each a whole number from 0. Throws `HEADGATE_INVALID_COST`. */
 function requireUnitsByName(
   what: string,
   units: object | null,
@@ -45,7 +46,7 @@ function requireUnitsByName(
   return Object.fromEntries(read);
 }
 
-/** A cost as one number, or by the names of limits. Throws `HEADGATE_INVALID_COST`. */
+/** Requires a cost: one number, or numbers by the names of limits. Throws `HEADGATE_INVALID_COST`. */
 export function requireCost(what: string, cost: unknown, limits: readonly NamedLimit[]): Cost {
   return typeof cost === "object" && cost !== null
     ? requireUnitsByName(what, cost, limits)
@@ -61,7 +62,7 @@ export function requireSameForm(decision: { readonly cost: Cost }, units: Cost):
   );
 }
 
-/** The units that a call requests from some counters. */
+/** Counters with their cost. */
 export interface CostedCounters<C extends Counter> {
   readonly counters: readonly C[];
   /** With a cost by name, the largest cost of any limit. */
@@ -69,30 +70,29 @@ export interface CostedCounters<C extends Counter> {
 }
 
 /**
- * Counters with the cost for each. With a cost by name, limits that are not named cost 1. A cost of
- * 0 for every limit becomes one number: such a decision charges nothing, and may be settled in
- * either form.
+ * Assigns a cost to counters. With a cost by name, limits without a number cost 1. A cost of 0 for every limit becomes one number:
+ * such a decision charges nothing, and may be settled in either form.
  */
 export function assignCosts<C extends Counter>(
   counters: readonly C[],
   cost: Cost,
 ): CostedCounters<C> {
   if (typeof cost === "number") return { counters, cost };
-  const named = counters.map((counter) => ({
+  const costed = counters.map((counter) => ({
     ...counter,
     costs: counter.limits.map(({ name }) => unitsFor(cost, name) ?? 1),
   }));
-  return named.some(isIncluded)
-    ? { counters: named, cost: largestCost(named) }
+  return costed.some(isIncluded)
+    ? { counters: costed, cost: largestCost(costed) }
     : { counters, cost: 0 };
 }
 
-/** The counters to ask or charge, without those left out because each of their limits costs 0. */
+/** The counters to decide on or charge: all except those that a cost by name excludes, because each of their limits costs 0. */
 export function includedCounters<C extends Counter>(counters: readonly C[]): readonly C[] {
   return hasCostsByName(counters) ? counters.filter(isIncluded) : counters;
 }
 
-/** The counters that a cost by name leaves out. */
+/** The counters that a cost by name excludes. */
 export function excludedCounters<C extends Counter>(counters: readonly C[]): readonly C[] {
   return counters.filter((counter) => !isIncluded(counter));
 }
@@ -106,12 +106,12 @@ export function largestCost(counters: readonly Counter[]): number {
   return Math.max(...costsByLimit(counters).map(([, units]) => units));
 }
 
-/** The cost for each limit that is asked, by its name. */
+/** The costs above 0, by the names of the limits. */
 export function costByName(counters: readonly Counter[]): CostByName {
   return Object.freeze(Object.fromEntries(costsByLimit(counters).filter(([, units]) => units > 0)));
 }
 
-/** The result of a charge, from the store's reply. */
+/** Reads the result of a charge from the store's reply. */
 export function readChargeResult(
   counters: readonly Counter[],
   cost: number,
@@ -121,7 +121,7 @@ export function readChargeResult(
     const charged = reply[1] as number;
     return { charged, overflow: cost - charged, degraded: false };
   }
-  const charged = costsByLimit(counters).map(([name, units], i) => {
+  const results = costsByLimit(counters).map(([name, units], i) => {
     const charged = reply[i + 1] as number;
     return {
       units,
@@ -130,7 +130,7 @@ export function readChargeResult(
       degraded: false,
     };
   });
-  return joinChargeResults<CostByName>(charged.filter(({ units }) => units > 0));
+  return joinChargeResults<CostByName>(results.filter(({ units }) => units > 0));
 }
 
 /** The name and the cost of each limit. */

@@ -5,8 +5,8 @@ import type { Counter } from "../operations/counter.ts";
 import type { CompiledPolicy, LimitGroup } from "./compiled-policy.ts";
 
 /**
- * The subjects to count: one subject if there is one dimension, otherwise one for each dimension by name. `null` leaves a
- * dimension's limits out of the decision.
+ * The subjects of a request: one subject if there is one dimension, otherwise one for each dimension by name. `null` excludes the
+ * limits of a dimension from the decision.
  */
 export type Subjects<Dimension extends string = string> =
   | string
@@ -15,10 +15,10 @@ export type Subjects<Dimension extends string = string> =
 /** The only subject of `per: "global"`. */
 export const GLOBAL_SUBJECT = "*";
 
-/** The most keys that a group caches. */
+/** The maximum number of keys that a group caches. */
 const MAX_CACHED_KEYS = 2_000;
 
-/** After this many cache misses, the cached keys belong to other subjects, and are dropped. */
+/** After this many cache misses, the cached keys are dropped, because other subjects are in use now. */
 const MAX_KEY_MISSES = 10_000;
 
 /** The effect of overrides on a decision. */
@@ -27,19 +27,19 @@ export interface OverrideEffect {
   readonly shadow: boolean;
 }
 
-/** One group's counter for a subject, with its key. */
+/** The counter of a group for a subject, with its key. */
 export interface SubjectCounter extends Counter {
   readonly group: LimitGroup;
   readonly subject: string;
   /**
-   * The effect of overrides on the decision: the same for all of its counters, and undefined if none is in force for any of
+   * The effect of overrides on the decision: the same for all of its counters, and undefined if no override applies to any of
    * them.
    */
   readonly overrideEffect?: OverrideEffect | undefined;
 }
 
 /**
- * The counters for a request, in some groups or all. Throws `HEADGATE_EMPTY_KEY`, `HEADGATE_INVALID_KEY`,
+ * The counters of a request, in some groups or all. Throws `HEADGATE_EMPTY_KEY`, `HEADGATE_INVALID_KEY`,
  * `HEADGATE_INVALID_OPTION`.
  */
 export function countersOf(
@@ -49,11 +49,11 @@ export function countersOf(
 ): SubjectCounter[] {
   const [group] = policy.groups;
   if (policy.groups.length === 1 && group !== undefined) {
-    // Fast path for the usual case, the subject of a single dimension.
+    // The fast path for the usual case: one subject in a single dimension.
     const { dimension } = group;
-    const isNamed =
+    const isByName =
       typeof subjects === "object" && subjects !== null && Object.keys(subjects).length === 1;
-    const subject = isNamed && Object.hasOwn(subjects, dimension) ? subjects[dimension] : subjects;
+    const subject = isByName && Object.hasOwn(subjects, dimension) ? subjects[dimension] : subjects;
     if (dimension === GLOBAL_DIMENSION) {
       if (typeof subjects === "string") return [counterOf(group, GLOBAL_SUBJECT)];
     } else if (typeof subject === "string" && subject !== "") {
@@ -71,8 +71,8 @@ export function countersOf(
 }
 
 /**
- * The counters of the named dimensions; `global` is included only if it is named. With `ignoreUnknownDimensions`, unknown dimensions are
- * ignored, and the result may be empty. Throws like `countersOf`.
+ * The counters of the dimensions that have a subject; `global` is included only if it is given by name. With
+ * `ignoreUnknownDimensions`, unknown dimensions are ignored, and the result may be empty. Throws the errors of `countersOf`.
  */
 export function countersOfGivenSubjects(
   policy: CompiledPolicy,
@@ -98,13 +98,13 @@ export function countersOfGivenSubjects(
   return counters;
 }
 
-/** Whether a dimension is named that the policy does not count by. */
+/** Whether a subject is given for a dimension that the policy does not count by. */
 function hasUnknownDimension(policy: CompiledPolicy, subjects: Subjects): boolean {
   const dimensions = dimensionsOf(policy);
   return isRecord(subjects) && Object.keys(subjects).some((name) => !dimensions.includes(name));
 }
 
-/** The policy's counters for a subject of a limiter; none if they belong to another limiter or to other dimensions. */
+/** The counters of a limiter for subjects by dimension; empty if the policy counts by none of these dimensions for it. */
 export function countersOfLimiter(
   { groups }: CompiledPolicy,
   limiter: string,
@@ -123,7 +123,7 @@ export function isShadowDecision(
   return first?.overrideEffect?.shadow ?? shadow;
 }
 
-/** The counters of units: concurrency slots are not charged, refunded or forgotten with them. */
+/** The counters of units, which can be charged, refunded and reset; concurrency slots cannot. */
 export function unitCountersOf<C extends SubjectCounter>(counters: readonly C[]): readonly C[] {
   return counters.filter(({ group }) => group.slotTtl === undefined);
 }
@@ -156,7 +156,7 @@ export function counterOf(group: LimitGroup, subject: string): SubjectCounter {
   };
 }
 
-/** Caches the key if there is room: creating, hashing and comparing a new string takes as long as a decision. */
+/** Builds a key and caches it if the cache has room: creating, hashing and comparing a new string takes as long as a decision. */
 function buildKey(group: LimitGroup, subject: string): string {
   const { keyPrefix, keySuffix, recentKeys } = group;
   const escaped = escapeSubject(subject);
@@ -175,7 +175,7 @@ function buildKey(group: LimitGroup, subject: string): string {
   return key;
 }
 
-/** The subject in a dimension; null if its limits are left out. */
+/** The subject in a dimension; null if the dimension's limits are excluded. */
 export function subjectFor(
   policy: CompiledPolicy,
   dimension: string,
@@ -197,11 +197,11 @@ export function subjectFor(
 
 function globalSubject(subjects: Subjects): string | null {
   if (!isRecord(subjects) || !Object.hasOwn(subjects, GLOBAL_DIMENSION)) return GLOBAL_SUBJECT;
-  const named = subjects[GLOBAL_DIMENSION];
-  if (named === GLOBAL_SUBJECT || named === null) return named;
+  const given = subjects[GLOBAL_DIMENSION];
+  if (given === GLOBAL_SUBJECT || given === null) return given;
   throw new HeadgateError(
     "HEADGATE_INVALID_KEY",
-    `the subject of "${GLOBAL_DIMENSION}" is everybody, "${GLOBAL_SUBJECT}", got ${formatKind(named)}`,
+    `the subject of "${GLOBAL_DIMENSION}" must be "${GLOBAL_SUBJECT}", got ${formatKind(given)}`,
   );
 }
 
@@ -230,7 +230,7 @@ function emptyKeyError(dimension: string, subject: unknown): HeadgateError {
 export function noSubjectError(policy: CompiledPolicy): HeadgateError {
   return new HeadgateError(
     "HEADGATE_EMPTY_KEY",
-    `no dimension has a subject, so no limit would be asked: give at least one of ${[...new Set(dimensionsOf(policy))].join(", ")} a subject other than null`,
+    `no dimension has a subject, so no limit would apply: give at least one of ${[...new Set(dimensionsOf(policy))].join(", ")} a subject other than null`,
   );
 }
 

@@ -59,11 +59,11 @@ describe("limits of the same shape with other numbers", () => {
     const guarded = fixedWindow({ limit: 1, window: "1d", block: ["1m", "1h"] });
     const blocking = compileLimiterPolicy("api", guarded, requireStore(memoryStore()));
     const inForce = replaceLimits(blocking, [{ ...guarded, limit: 50 }])?.limits[0];
-    expect(inForce).toMatchObject({ limit: 50, block: { spans: [60_000_000, 3_600_000_000] } });
+    expect(inForce).toMatchObject({ limit: 50, block: { durations: [60_000_000, 3_600_000_000] } });
     const longer = replaceLimits(blocking, [{ ...guarded, block: "2h" }]);
     expect(longer?.limits[0]).toMatchObject({
       name: "1-per-1d",
-      block: { spans: [7_200_000_000] },
+      block: { durations: [7_200_000_000] },
     });
     for (const block of [undefined, { after: 2, for: "1m" }] as const) {
       expect(replaceLimits(blocking, [{ ...guarded, block }])).toBeUndefined();

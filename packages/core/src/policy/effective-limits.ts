@@ -6,10 +6,9 @@ import { prepareLimits } from "../operations/counter.ts";
 import type { CompiledPolicy, LimitGroup } from "./compiled-policy.ts";
 
 /**
- * A policy with other numbers, on the same counters and with the configured names. Limits may come
- * in any order, and without a name if their shape is unique. Block lengths, the number of denials
- * before a block and thresholds count as numbers, too. Undefined if the limits differ in anything
- * else. Throws `HEADGATE_INVALID_LIMIT` for invalid limits.
+ * The policy with other numbers: those of an override or of a call. It keeps its counters and its configured names. The limits may
+ * come in any order, and without a name if their shape is unique. Block lengths, the number of denials before a block and thresholds
+ * count as numbers, too. Returns undefined if the limits differ in anything else. Throws `HEADGATE_INVALID_LIMIT`.
  */
 export function replaceLimits(
   base: CompiledPolicy,
@@ -24,7 +23,7 @@ export function replaceLimits(
   return { ...base, groups, limits };
 }
 
-/** Compiles a limit that blocks like those of the base; one that cannot is not of the base's shape. */
+/** Compiles a limit that blocks as the base's limits do; a limit that cannot do so has another shape. */
 function compileReplacement({ blocksOnSettle }: CompiledPolicy, limit: Limit): CompiledLimit {
   return compileLimit(
     limit,
@@ -36,7 +35,7 @@ function counterLimitsOf({ positions }: LimitGroup, limits: readonly CompiledLim
   return prepareLimits(positions.map((position) => limits[position] as CompiledLimit));
 }
 
-/** A limit of the base with the numbers given for it; undefined if there are none. */
+/** The limit that replaces a limit of the base, under the configured name; undefined if there is none. */
 function replacementFor(
   limit: CompiledLimit,
   base: readonly CompiledLimit[],
@@ -55,9 +54,9 @@ function hasSameShape(one: CompiledLimit, other: CompiledLimit): boolean {
 }
 
 /**
- * Limits in the same number layout as the base or, if one of them has an additional number, all
- * with the most numbers that they can have. So a policy needs scripts for at most two layouts,
- * however many sets of numbers are used. Each notifies if it says so itself.
+ * Gives limits the number layout of the base or, if one of them has an additional number, the layout with the most numbers for all.
+ * So a policy needs scripts for at most two layouts, however many sets of numbers are in use. Whether a limit notifies is up to the
+ * limit itself.
  */
 export function alignLayouts(
   base: readonly CompiledLimit[],
@@ -75,7 +74,7 @@ function alignShape({ shape }: CompiledLimit, { shape: { notifies } }: CompiledL
   return shape.notifies === notifies ? shape : { ...shape, notifies: notifies === true };
 }
 
-/** A limit with a separate number for each name that was an alias. */
+/** Gives a limit a number of its own for each name that was an alias of another. */
 function expandAliases(limit: CompiledLimit): CompiledLimit {
   const { aliases, ...shape } = limit.shape;
   if (aliases === undefined) return limit;
@@ -83,6 +82,6 @@ function expandAliases(limit: CompiledLimit): CompiledLimit {
   return {
     ...limit,
     shape: { ...shape, parameters: [...shape.parameters, ...Object.keys(aliases)] },
-    parameters: [...limit.parameters, ...same.map((place) => limit.parameters[place] as number)],
+    parameters: [...limit.parameters, ...same.map((index) => limit.parameters[index] as number)],
   };
 }

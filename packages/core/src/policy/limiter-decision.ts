@@ -11,46 +11,46 @@ import type { OverrideEffect, SubjectCounter } from "./counters.ts";
 import { unitCountersOf } from "./counters.ts";
 import type { SlotHandle } from "./slot.ts";
 
-/** Lets any copy of Headgate take the receipts out of a decision, which only the decision itself can read. */
+/** The key of the method with which any copy of Headgate takes the receipts out of a decision, which only it can read. */
 const TAKE_RECEIPTS = Symbol.for("@headgate/core.take-receipts");
 
-/** Lets any copy get the slots of a decision. */
-const SLOTS_OF = Symbol.for("@headgate/core.places-of");
+/** The key of the method that returns the slots of a decision. */
+const SLOTS_OF = Symbol.for("@headgate/core.slots-of");
 
-/** Lets any copy return receipts that it took but did not use. */
+/** The key of the method that puts back receipts that were taken but not used. */
 const RETURN_RECEIPTS = Symbol.for("@headgate/core.return-receipts");
 
-/** Lets any copy read the limits that a decision left out. */
+/** The key of the method that returns all limits of a decision's policy, including those that it excludes. */
 const DESCRIBE_LIMITS = Symbol.for("@headgate/core.describe-limits");
 
-/** The result of deciding, from which a decision is made. */
+/** The contents of a decision. */
 export interface DecisionInit {
-  /** Whether the limits allow it; in shadow mode, whether they would have. */
+  /** Whether the limits allow the request; in shadow mode, whether they would. */
   readonly allowed: boolean;
-  /** In the order of the policy; empty if nothing was counted. */
+  /** In the order of the policy; empty if no limit was decided on. */
   readonly limits: readonly LimitState[];
   readonly cost: Cost;
   readonly source: DecisionSource;
-  /** For the charges made where the decision was made, as `source` says. */
+  /** The receipts for the charges, in the store or in this process as `source` says. */
   readonly receipts: readonly Receipt[];
-  /** The concurrency slots that it took. */
+  /** The concurrency slots that the request took. */
   readonly slots?: SlotHandle | undefined;
-  /** Whether a block denied it. Default false. */
+  /** Whether a block denied the request. Default false. */
   readonly blocked?: boolean;
-  /** How long a denial lasts that was made without asking a limit. Default 0. */
+  /** The `retryAfterMs` of a denial without limits. Default 0. */
   readonly retryAfterMs?: number;
-  /** With a cost by name, all counters, including those that were left out. */
+  /** With a cost by name, all counters, including excluded ones. */
   readonly allCounters?: readonly SubjectCounter[];
-  /** The terms of the overrides in force; undefined if there are none. */
+  /** The effect of overrides on the decision; undefined if none applies. */
   readonly overrideEffect?: OverrideEffect | undefined;
 }
 
-/** The numbers of a decision that was made without asking a limit. */
+/** The numbers of a decision without limits. */
 const NOTHING_COUNTED = { limit: 0, remaining: 0, resetAfterMs: 0 };
 
 const NONE: readonly Receipt[] = [];
 
-/** A decision, and the receipts for its charges. */
+/** The decision that callers get, with its receipts and slots in private fields. */
 export class LimiterDecision implements Decision {
   readonly allowed: boolean;
   readonly limit: number;
@@ -65,18 +65,18 @@ export class LimiterDecision implements Decision {
   readonly overridden: boolean;
   readonly shadow: boolean;
   readonly wouldAllow: boolean;
-  /** The policy whose counters were asked. */
+  /** The policy whose counters the decision is about. */
   readonly #policy: CompiledPolicy;
-  /** Private, so that receipts cannot be forged; removed once they are used. */
+  /** Private, so that receipts cannot be forged; empty once they are taken. */
   #receipts: readonly Receipt[];
   #takenReceipts: readonly Receipt[] = NONE;
   readonly #slots: SlotHandle | undefined;
-  /** With a cost by name, all counters, including those that were left out. */
+  /** With a cost by name, all counters, including excluded ones. */
   readonly #allCounters: readonly SubjectCounter[] | undefined;
 
-  constructor(policy: CompiledPolicy, outcome: DecisionInit) {
-    const { allowed, blocked = false, limits, cost, source, receipts, retryAfterMs = 0 } = outcome;
-    const { overrideEffect } = outcome;
+  constructor(policy: CompiledPolicy, init: DecisionInit) {
+    const { allowed, blocked = false, limits, cost, source, receipts, retryAfterMs = 0 } = init;
+    const { overrideEffect } = init;
     const shadow = overrideEffect === undefined ? policy.shadow : overrideEffect.shadow;
     const binding =
       limits.length > 1
@@ -97,8 +97,8 @@ export class LimiterDecision implements Decision {
     this.wouldAllow = allowed;
     this.#policy = policy;
     this.#receipts = receipts;
-    this.#allCounters = outcome.allCounters;
-    this.#slots = outcome.slots;
+    this.#allCounters = init.allCounters;
+    this.#slots = init.slots;
   }
 
   get signal(): AbortSignal | undefined {
@@ -106,9 +106,9 @@ export class LimiterDecision implements Decision {
   }
 
   static {
-    // Only here can they read what a decision keeps to itself.
+    // Methods that are defined here can read the private fields.
     Object.assign(LimiterDecision.prototype, {
-      /** Takes the receipts out: they can be used once. `false` if the decision charged other counters. */
+      /** Takes the receipts out, so that they are used once. Returns `false` if the decision charged other counters. */
       [TAKE_RECEIPTS](this: LimiterDecision, policy: CompiledPolicy): readonly Receipt[] | false {
         // An object that inherits from a decision, or imitates one, has no receipts.
         if (!(#policy in this) || !isPartOf(this.#policy, policy)) return false;
@@ -117,13 +117,13 @@ export class LimiterDecision implements Decision {
         return this.#takenReceipts;
       },
 
-      /** The slots that it took, if any. `false` if they belong to other counters. */
+      /** The slots that the request took, if any. Returns `false` if they belong to other counters. */
       [SLOTS_OF](this: LimiterDecision, policy: CompiledPolicy): SlotHandle | undefined | false {
         if (!(#policy in this) || !isPartOf(this.#policy, policy)) return false;
         return this.#slots;
       },
 
-      /** Every limit of the policy, in its order; undefined if none was left out. */
+      /** All limits of the policy, in its order; undefined if none was excluded. */
       [DESCRIBE_LIMITS](this: LimiterDecision): readonly LimitDescription[] | undefined {
         const described: LimitDescription[] = [];
         for (const { group, limits } of this.#allCounters ?? []) {
@@ -143,7 +143,7 @@ export class LimiterDecision implements Decision {
   }
 }
 
-/** An outcome with all counters of a cost by name, including those that it leaves out. */
+/** The contents of a decision with a cost by name: with all counters, and receipts for the excluded ones. */
 export function withCostByName(
   allCounters: readonly SubjectCounter[],
   init: DecisionInit,
@@ -152,23 +152,23 @@ export function withCostByName(
   return { ...init, cost: costByName(allCounters), receipts, allCounters };
 }
 
-/** Counters that were left out are charged nothing now, but may be charged when the decision is settled. */
+/** The receipt for excluded counters, which are charged nothing, but may be charged when the decision is settled. */
 function receiptsForExcluded(
   { receipts, slots }: DecisionInit,
-  named: readonly SubjectCounter[],
+  allCounters: readonly SubjectCounter[],
 ): readonly Receipt[] {
   const isTaken = receipts.length > 0 || slots !== undefined;
-  const counters = isTaken ? excludedCounters(unitCountersOf(named)) : [];
+  const counters = isTaken ? excludedCounters(unitCountersOf(allCounters)) : [];
   if (counters.length === 0) return NONE;
   return [emptyReceipt(counters)];
 }
 
-/** A receipt for counters that were charged nothing; settling may charge them. */
+/** The receipt for counters that were charged nothing; settling may charge them. */
 export function emptyReceipt(counters: readonly Counter[]): Receipt {
   return { cost: 0, chargedAt: 0, counters, generations: counters.map(() => 0) };
 }
 
-/** Every limit of the decision's policy, including limits left out by a cost by name; undefined if none was left out. */
+/** All limits of a decision's policy, including those that a cost by name excludes; undefined if it excludes none. */
 export function allLimitsOf(decision: Decision): readonly LimitDescription[] | undefined {
   const describe = (decision as unknown as Record<symbol, unknown>)[DESCRIBE_LIMITS];
   return typeof describe === "function"
@@ -176,18 +176,18 @@ export function allLimitsOf(decision: Decision): readonly LimitDescription[] | u
     : undefined;
 }
 
-/** Returns receipts that were taken but not used, so that they can be taken again. */
+/** Puts back receipts that were taken but not used, so that they can be taken again. */
 export function returnReceipts(decision: Decision): void {
   (decision as unknown as Record<symbol, () => void>)[RETURN_RECEIPTS]?.();
 }
 
-/** The receipts of a decision on these counters, made by any copy of Headgate. Throws `HEADGATE_INVALID_DECISION`. */
+/** Takes the receipts out of a decision under this policy, made by any copy of Headgate. Throws `HEADGATE_INVALID_DECISION`. */
 export function takeReceipts(decision: unknown, policy: CompiledPolicy): readonly Receipt[] {
   return callDecisionMethod(decision, TAKE_RECEIPTS, policy);
 }
 
 /**
- * The slots taken by a decision on these counters, made by any copy of Headgate; undefined if it took none. Throws
+ * The slots that a decision under this policy took, made by any copy of Headgate; undefined if it took none. Throws
  * `HEADGATE_INVALID_DECISION`.
  */
 export function slotsOf(decision: unknown, policy: CompiledPolicy): SlotHandle | undefined {
@@ -210,15 +210,18 @@ function callDecisionMethod<T>(decision: unknown, method: symbol, policy: Compil
   );
 }
 
-/** Limiters with the same name on the same store are one limiter, and a limiter that extends another counts for both. */
-function isPartOf(charged: CompiledPolicy, policy: CompiledPolicy): boolean {
-  if (charged === policy) return true;
-  if (charged.store.owner === policy.store.owner && charged.keyspace === policy.keyspace) {
+/**
+ * Whether a decision under one policy belongs to the limiter of another: limiters with the same name on the same store are one
+ * limiter, and a limiter that extends another one counts for both.
+ */
+function isPartOf(decided: CompiledPolicy, policy: CompiledPolicy): boolean {
+  if (decided === policy) return true;
+  if (decided.store.owner === policy.store.owner && decided.keyspace === policy.keyspace) {
     return true;
   }
   const own = policy.keyspace.split("&");
   return (
-    charged.store.owner === policy.store.owner &&
-    charged.keyspace.split("&").every((keyspace) => own.includes(keyspace))
+    decided.store.owner === policy.store.owner &&
+    decided.keyspace.split("&").every((keyspace) => own.includes(keyspace))
   );
 }

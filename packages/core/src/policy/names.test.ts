@@ -24,19 +24,22 @@ function errorOf(make: () => unknown): Error {
 }
 
 describe("the name of a limiter", () => {
-  test.each([undefined, "", null, 5, {}, "x".repeat(513)])("a limiter with a store cannot have the name %s", (name) => {
-    const options = {
-      name,
-      limits: perMinute,
-      store: requireStore(memoryStore()),
-    } as LimiterOptions;
-    expect(() => createLimiter(options)).toThrow(
-      expect.objectContaining({
-        code: "HEADGATE_INVALID_OPTION",
-        message: expect.stringContaining(`got ${formatReceived(name)}`),
-      }),
-    );
-  });
+  test.each([undefined, "", null, 5, {}, "x".repeat(513)])(
+    "a limiter with a store cannot have the name %s",
+    (name) => {
+      const options = {
+        name,
+        limits: perMinute,
+        store: requireStore(memoryStore()),
+      } as LimiterOptions;
+      expect(() => createLimiter(options)).toThrow(
+        expect.objectContaining({
+          code: "HEADGATE_INVALID_OPTION",
+          message: expect.stringContaining(`got ${formatReceived(name)}`),
+        }),
+      );
+    },
+  );
 
   test.each(["", null, 5])("a limiter without a store cannot have the name %s", (name) => {
     expect(() => createLimiter({ name, limits: perMinute } as LimiterOptions)).toThrow(

@@ -2,37 +2,37 @@ import { shareByClient } from "../common/client-state.ts";
 import { formatReceived, HeadgateError, invalidOption } from "../common/errors.ts";
 import type { CountingStore } from "../store/store.ts";
 
-/** A claimed name, identified by owner, prefix and name: limiters that share this object share their counts. */
+/** A claim of a name on a store. Limiters whose claims have the same `identity` share their counters. */
 export interface NameClaim {
   readonly identity: object;
-  /** Releases the name. The last holder frees it and gets true. */
+  /** Releases the claim. Returns true if it was the last one, so that the name is free again. */
   release(): boolean;
-  /** Whether a limiter holds the name now. */
+  /** Whether any limiter claims the name now. */
   isClaimed(): boolean;
 }
 
 /** The policy that a name is claimed for. */
 export interface NamedPolicy {
-  /** Equal if and only if two policies count the same. */
+  /** The policy in canonical form: equal if and only if two policies count in the same way. */
   readonly canonical: string;
   /** The policy as configured, for messages. */
   readonly displayText: string;
 }
 
 interface NameEntry {
-  /** The canonical form. */
+  /** The policy in canonical form. */
   readonly canonical: string;
-  /** Missing if another version of this package claimed the name. */
+  /** The configured policy; missing if another version of the package claimed the name. */
   readonly displayText?: string | undefined;
   claims: number;
 }
 
 const nameEntriesOf = shareByClient("names", () => new Map<string, NameEntry>());
 
-/** How many characters of a policy go into a message. */
+/** The maximum number of characters of a policy in an error message. */
 const MAX_DISPLAY_TEXT = 300;
 
-/** Throws `HEADGATE_INVALID_OPTION` for an invalid name. */
+/** Requires a valid name. Throws `HEADGATE_INVALID_OPTION`. */
 export function requireName(name: unknown): asserts name is string {
   if (typeof name !== "string" || name === "" || name.length > 512) {
     throw invalidOption(
@@ -42,8 +42,8 @@ export function requireName(name: unknown): asserts name is string {
 }
 
 /**
- * Claims a name on a store for a policy. A limiter with the same name and policy is the same limiter; names of breakers are
- * separate. Throws `HEADGATE_DUPLICATE_NAME` if the name is claimed for another policy.
+ * Claims a name on a store for a policy. Limiters with the same name and policy share the name; names of breakers are separate.
+ * Throws `HEADGATE_DUPLICATE_NAME` if the name is claimed for another policy.
  */
 export function claimName(
   store: CountingStore,
@@ -76,8 +76,6 @@ export function claimName(
   };
 }
 
-function shorten(written: string): string {
-  return written.length > MAX_DISPLAY_TEXT
-    ? `${written.slice(0, MAX_DISPLAY_TEXT - 3)}...`
-    : written;
+function shorten(text: string): string {
+  return text.length > MAX_DISPLAY_TEXT ? `${text.slice(0, MAX_DISPLAY_TEXT - 3)}...` : text;
 }

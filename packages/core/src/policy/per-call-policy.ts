@@ -6,8 +6,8 @@ import type { SubjectCounter, Subjects } from "./counters.ts";
 import { counterOf, noSubjectError, rejectUnknownDimensions, subjectFor } from "./counters.ts";
 
 /**
- * A policy whose shape differs from that of the limiter's `own`. It counts in keys of its own, except for limits whose shape
- * the limiter also has, and only by dimensions of the limiter. Throws `HEADGATE_INVALID_LIMIT`.
+ * Compiles a policy passed with a call whose shape differs from the limiter's `own`. It has counters of its own, except for groups
+ * of limits that the limiter also has, and counts only by dimensions of the limiter. Throws `HEADGATE_INVALID_LIMIT`.
  */
 export function compilePerCallPolicy(
   own: CompiledPolicy,
@@ -29,7 +29,7 @@ export function compilePerCallPolicy(
   return { ...compiled, keyspace: own.keyspace, perCallKeyspace: keyspace };
 }
 
-/** If a limit cannot block as this limiter does, the limit is at fault. */
+/** Turns the error of a limit that cannot block as the limiter does into an error of the limit, not of an option. */
 function asLimitError<T>(compile: () => T): T {
   try {
     return compile();
@@ -40,8 +40,8 @@ function asLimitError<T>(compile: () => T): T {
 }
 
 /**
- * The same policy, sharing its key cache with an earlier policy of its shape, so that a shape caches as many keys as a limiter,
- * however many sets of numbers it has.
+ * The policy with the key cache of an earlier policy of its shape, so that a shape caches no more keys than a limiter, however many
+ * sets of numbers are in use.
  */
 export function shareKeyCache(policy: CompiledPolicy, earlier: CompiledPolicy): CompiledPolicy {
   const groups = policy.groups.map((group) => {
@@ -52,8 +52,8 @@ export function shareKeyCache(policy: CompiledPolicy, earlier: CompiledPolicy): 
 }
 
 /**
- * The counters for a policy passed with a call, which may use fewer dimensions than the limiter's own: of the limiter's groups
- * that are asked, those in dimensions that the policy uses. Throws like `countersOf`.
+ * The counters of a policy passed with a call, in the dimensions of the limiter's `requestedGroups` that the policy uses. Throws the
+ * errors of `countersOf`.
  */
 export function countersOfPerCallPolicy(
   policy: CompiledPolicy,

@@ -8,21 +8,21 @@ import type { Receipt } from "../operations/refund.ts";
 import { partialReceipt } from "../operations/refund.ts";
 import { largestCost, unitsFor } from "./costs.ts";
 
-/** The name used when a settle has one number. */
+/** The name that stands for all limits when a decision is settled with one number. */
 const ALL_LIMITS = "";
 
-/** The units that a limit was charged, and the units it should be charged. */
+/** The units that a limit was charged, and the units that it should be charged. */
 interface UnitChange {
   readonly charged: number;
   readonly target: number;
 }
 
-/** The changes that a settle makes. */
+/** The plan to settle a decision: the charges, refunds and confirmations that bring its charges to the settled units. */
 export interface Settlement {
-  /** Whether units are given by the names of limits; otherwise there is one name for all. */
+  /** Whether units are given by the names of limits; otherwise `unitChanges` has one entry for all limits. */
   readonly isByName: boolean;
   readonly unitChanges: ReadonlyMap<string, UnitChange>;
-  /** Additional charges: the counters, with `units` each or their own `costs`, and the units charged before. */
+  /** The counters to charge more: with `units` each, or with their own `costs`. `alreadyCharged` are the units charged before. */
   readonly additionalCharge: {
     readonly counters: readonly Counter[];
     units: number;
@@ -30,11 +30,11 @@ export interface Settlement {
   };
   /** Refunds for limits that were charged too much. */
   readonly refunds: readonly Receipt[];
-  /** Confirmed charges, for counters that block on them. */
+  /** Confirmations of the settled units, for counters that block on confirmed charges. */
   readonly confirmations: readonly Confirmation[];
 }
 
-/** Plans the changes that bring charges to this many units. `mayBlock`: whether confirmed charges may set a block. */
+/** Plans how to settle charges at some units. `mayBlock` is whether confirmed charges may set a block. */
 export function planSettle(
   receipts: readonly Receipt[],
   units: Cost,
@@ -59,104 +59,109 @@ export function planSettle(
   };
 }
 
-/** Whether one number settles a receipt: not if its counters were left out by a cost by name. */
+/** Whether one number settles a receipt: not if a cost by name excluded its counters. */
 function isSettledByNumber({ cost, counters }: Receipt): boolean {
   return cost > 0 || !hasCostsByName(counters);
 }
 
-/** Limits that are not named keep their charge. */
+/** Plans how to settle charges by the names of limits. Limits without a number keep their charge. */
 function planByName(
   receipts: readonly Receipt[],
   units: CostByName,
   mayBlock: boolean,
 ): Settlement {
-  const named = new Map<string, UnitChange>();
-  const more: Counter[] = [];
+  const unitChanges = new Map<string, UnitChange>();
+  const undercharged: Counter[] = [];
   const refunds: Receipt[] = [];
   const confirmations: Confirmation[] = [];
   for (const receipt of receipts) {
     const charged = receipt.counters.map((counter) => {
       const costs = counter.costs ?? counter.limits.map(() => receipt.cost);
-      const wants = counter.limits.map(({ name }, i) => {
-        const was = costs[i] as number;
-        const target = unitsFor(units, name) ?? was;
-        named.set(name, { charged: was, target });
+      const targets = counter.limits.map(({ name }, i) => {
+        const chargedUnits = costs[i] as number;
+        const target = unitsFor(units, name) ?? chargedUnits;
+        unitChanges.set(name, { charged: chargedUnits, target });
         return target;
       });
-      return { counter, costs, wants };
+      return { counter, costs, targets };
     });
-    for (const { counter, costs, wants } of charged) {
-      const missing = wants.map((count, i) => Math.max(0, count - (costs[i] as number)));
+    for (const { counter, costs, targets } of charged) {
+      const missing = targets.map((target, i) => Math.max(0, target - (costs[i] as number)));
       if (Math.max(...missing) > 0)
-        more.push({ ...counter, costs: missing, alreadyCharged: costs });
+        undercharged.push({ ...counter, costs: missing, alreadyCharged: costs });
     }
-    const given = charged.map(({ counter, costs, wants }) => ({
+    const refunded = charged.map(({ counter, costs, targets }) => ({
       ...counter,
-      costs: wants.map((count, i) => Math.max(0, (costs[i] as number) - count)),
-      alreadyCharged: wants,
+      costs: targets.map((target, i) => Math.max(0, (costs[i] as number) - target)),
+      alreadyCharged: targets,
     }));
-    const cost = largestCost(given);
-    if (cost > 0) refunds.push({ ...receipt, cost, counters: given });
-    const counters = charged.map(({ counter, costs, wants }) => ({
+    const cost = largestCost(refunded);
+    if (cost > 0) refunds.push({ ...receipt, cost, counters: refunded });
+    const counters = charged.map(({ counter, costs, targets }) => ({
       ...counter,
-      costs: wants,
+      costs: targets,
       alreadyCharged: costs,
     }));
     confirmations.push(
       ...confirmationsOf([{ ...receipt, counters }], largestCost(counters), mayBlock),
     );
   }
-  const charges = {
-    counters: more,
-    units: more.length === 0 ? 0 : largestCost(more),
+  const additionalCharge = {
+    counters: undercharged,
+    units: undercharged.length === 0 ? 0 : largestCost(undercharged),
     alreadyCharged: 0,
   };
-  return { isByName: true, unitChanges: named, additionalCharge: charges, refunds, confirmations };
+  return { isByName: true, unitChanges, additionalCharge, refunds, confirmations };
 }
 
-/** Whether a settlement changes nothing. */
+/** Whether a settlement has nothing to change in the store. */
 export function hasNoChanges({ additionalCharge, refunds, confirmations }: Settlement): boolean {
   return (
     additionalCharge.counters.length === 0 && refunds.length === 0 && confirmations.length === 0
   );
 }
 
-/** The result of a settlement: `charged` is the result of `more`; the others say whether the store received them. */
+/**
+ * The result of a settlement. `additional` is the result of its additional charge; `isRefunded` and `isConfirmed` are whether the
+ * store received its refunds and confirmations.
+ */
 export function settlementResult(
   { isByName, unitChanges }: Settlement,
-  charged: ChargeResult<Cost> | undefined,
+  additional: ChargeResult<Cost> | undefined,
   isRefunded: boolean,
   isConfirmed: boolean,
 ): ChargeResult<Cost> {
-  const added = toUnitsByName(charged?.charged);
-  const counted = mapUnits(unitChanges, (name, { charged: was, target }) => {
-    if (target > was) return was + (unitsFor(added, name) ?? 0);
-    return isRefunded ? target : was;
+  const added = toUnitsByName(additional?.charged);
+  const total = mapUnits(unitChanges, (name, { charged, target }) => {
+    if (target > charged) return charged + (unitsFor(added, name) ?? 0);
+    return isRefunded ? target : charged;
   });
-  const beyond = toUnitsByName(charged?.overflow);
-  const overflow = mapUnits(unitChanges, (name) => unitsFor(beyond, name) ?? 0);
-  const degraded = charged?.degraded === true || !isRefunded || !isConfirmed;
-  if (isByName) return { charged: counted, overflow, degraded };
+  const overflowByName = toUnitsByName(additional?.overflow);
+  const overflow = mapUnits(unitChanges, (name) => unitsFor(overflowByName, name) ?? 0);
+  const degraded = additional?.degraded === true || !isRefunded || !isConfirmed;
+  if (isByName) return { charged: total, overflow, degraded };
   return {
-    charged: counted[ALL_LIMITS] as number,
+    charged: total[ALL_LIMITS] as number,
     overflow: overflow[ALL_LIMITS] as number,
     degraded,
   };
 }
 
-/** The cost of a decision that could not be settled: its original charge. */
+/** The result for a decision that could not be settled: its original charge stays. */
 export function unsettledResult({ isByName, unitChanges }: Settlement): ChargeResult<Cost> {
-  const charged = mapUnits(unitChanges, (_, { charged: was }) => was);
+  const charged = mapUnits(unitChanges, (_, change) => change.charged);
   const overflow = mapUnits(unitChanges, () => 0);
   if (isByName) return { charged, overflow, degraded: true };
   return { charged: charged[ALL_LIMITS] as number, overflow: 0, degraded: true };
 }
 
 function mapUnits(
-  units: Settlement["unitChanges"],
-  of: (name: string, units: UnitChange) => number,
+  unitChanges: Settlement["unitChanges"],
+  toUnits: (name: string, change: UnitChange) => number,
 ): CostByName {
-  return Object.fromEntries([...units].map(([name, each]) => [name, of(name, each)]));
+  return Object.fromEntries(
+    [...unitChanges].map(([name, change]) => [name, toUnits(name, change)]),
+  );
 }
 
 function toUnitsByName(units: Cost = {}): CostByName {

@@ -1,27 +1,30 @@
 import type { Counter } from "../operations/counter.ts";
 
-/** The slots taken by a decision, in each concurrency limit. */
+/** The slots that a decision took, one or more in each concurrency limit. */
 export interface SlotHandle {
-  /** Aborts when a slot is lost, or its client has disconnected. */
+  /** Aborts when a slot is lost, or when the client has disconnected. */
   readonly signal: AbortSignal;
-  /** Records that the store granted them. */
+  /** Records that the store granted the slots. */
   markGranted(): void;
-  /** Renews the slots from now on, until they are released, lost or left. Skips renewals while `isNeeded` returns false. */
+  /** Renews the slots until they are released, lost or abandoned. Skips a renewal if `isNeeded` returns false. */
   startRenewing(isNeeded?: () => boolean): void;
-  /** Records that the client has disconnected: the slots are no longer renewed, and `signal` aborts. */
+  /** Stops renewing the slots and aborts `signal`, because the client has disconnected. */
   abandon(): void;
   /**
-   * Releases the slots, once; true if one of them was still held. Rejects like the store: then they expire, or can be released
-   * again.
+   * Releases the slots, once. Resolves with true if one of them was still held. Rejects with the store's errors: then the release
+   * can be repeated; otherwise the slots expire.
    */
   release(): Promise<boolean>;
 }
 
-/** The part of a store that keeps slots. */
+/** The part of a store that holds slots. */
 export interface SlotStore {
-  /** The time in microseconds, by a clock of this process. */
+  /** The time in microseconds on the store's clock in this process. */
   now(): number;
-  /** Renews or releases slots of a counter; returns for each holder whether its slot was there. Rejects like the store. */
+  /**
+   * Renews the slots of some holders in a counter, or releases them if `renews` is false. Resolves with whether each holder still
+   * had its slot. Rejects with the store's errors.
+   */
   renewOrRelease(
     counter: Counter,
     holders: readonly string[],

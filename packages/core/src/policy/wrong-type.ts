@@ -1,6 +1,6 @@
 import { HeadgateError } from "../common/errors.ts";
 
-/** Throws `HEADGATE_WRONG_TYPE` if a step found a value in a key that Headgate did not write. */
+/** Throws `HEADGATE_WRONG_TYPE` if a reply reports that a counter's key holds a value that Headgate did not write. */
 export function rejectWrongType(
   reply: readonly number[],
   counters: readonly { key: string }[],

@@ -36,7 +36,7 @@ export function ageDenial(
 }
 
 function ageState(limit: LimitState, elapsedMs: number, isBlocked: boolean): LimitState {
-  // There is no way to know when a slot comes free, now as before. But a block has an end.
+  // When a slot will be released is as unknown as before. But a block has an end.
   if (isConcurrencyLimit(limit) && !isBlocked) return limit;
   return {
     ...limit,
@@ -46,7 +46,7 @@ function ageState(limit: LimitState, elapsedMs: number, isBlocked: boolean): Lim
   };
 }
 
-/** At least 1 ms: even if the time is over, the calls in front have to be asked for first. */
+/** Subtracts elapsed time, but leaves at least 1 ms: even if the wait is over, the calls in front are decided first. */
 function timeLeft(ms: number, elapsedMs: number): number {
   return ms > 0 ? Math.max(1, ms - elapsedMs) : ms;
 }

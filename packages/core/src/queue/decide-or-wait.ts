@@ -2,32 +2,33 @@ import type { Decision } from "../common/decision.ts";
 import { codeOf } from "../common/errors.ts";
 import type {
   Denial,
+  EnterOptions,
   QueuedDecision,
   QueueWaitOptions,
   WaiterGroup,
-  WaitOptions,
   WaitQueue,
 } from "./queue.ts";
 
-/** What a call does while in line. */
+/** A request that may wait, and its callbacks. */
 export interface QueuedCall {
-  /** The line in which it waits. */
+  /** The key of the queue in which it waits. */
   readonly key: string;
-  /** The group that it waits with. */
+  /** The group of waiting calls that it belongs to. */
   readonly group?: WaiterGroup | undefined;
-  /** How many may wait in the line. */
+  /** The maximum number of calls that wait with the same key. */
   readonly maxPerKey: number;
   readonly attempt: () => Promise<Decision>;
-  readonly onRelease: WaitOptions["onRelease"];
-  readonly onLimitsChange: WaitOptions["onLimitsChange"];
+  readonly onRelease: EnterOptions["onRelease"];
+  readonly onLimitsChange: EnterOptions["onLimitsChange"];
+  /** Refunds the charge of a decision and releases its slots. */
   readonly undoDecision: (decision: Decision) => Promise<unknown>;
-  /** The line's denial, adjusted to this call at this time. */
+  /** Adapts the last denial in the queue to the cost of this request and the present time. */
   readonly adaptDenial: (denial: Denial) => Decision;
   /** The store's clock, in microseconds. */
   readonly now: () => number;
 }
 
-/** Errors that end a wait with a denial. */
+/** The codes of errors that end a wait with a denial. */
 const CODES_THAT_DENY: readonly unknown[] = [
   "HEADGATE_WAIT_TIMEOUT",
   "HEADGATE_QUEUE_FULL",
@@ -35,10 +36,10 @@ const CODES_THAT_DENY: readonly unknown[] = [
 ];
 
 /**
- * Asks and, if denied, waits behind the calls that are already waiting; if there are any, it does not ask before its turn. When
- * the time is over, the line is full, or waiting is over for all, the answer is the line's last denial, which costs no call. A
- * degraded decision ends the wait. Undefined if the client has disconnected: then the call costs nothing. Rejects with the
- * attempt's errors.
+ * Decides a request and, if it is denied, waits in the queue until it is allowed. If others wait with the same key, it waits behind
+ * them without a call. When the timeout is over, the queue is full, or the limiter is closed, the result is the queue's last
+ * denial, which costs no call. A degraded decision ends the wait. The result is undefined if the client has disconnected: then the
+ * request is charged nothing. Rejects with the errors of an attempt.
  */
 export async function decideOrWait(
   queue: WaitQueue,
@@ -63,9 +64,9 @@ export async function decideOrWait(
   }
   const disconnect = watchDisconnect();
   const { signal } = disconnect;
-  const began = performance.now();
+  const startedAt = performance.now();
   try {
-    const waiting = {
+    const waitOptions = {
       group,
       timeoutMs,
       signal,
@@ -75,8 +76,8 @@ export async function decideOrWait(
       denial,
       isFinal,
     };
-    const decision = await queue.enter(key, attempt, waiting);
-    if (!disconnect.isDisconnected()) return { decision, waitedMs: performance.now() - began };
+    const decision = await queue.enter(key, attempt, waitOptions);
+    if (!disconnect.isDisconnected()) return { decision, waitedMs: performance.now() - startedAt };
     // The client has disconnected, so an error would reach no one.
     await undoDecision(decision).catch(() => {});
     return undefined;
@@ -85,14 +86,14 @@ export async function decideOrWait(
     const code = codeOf(error);
     if (!signal.aborted && !CODES_THAT_DENY.includes(code)) throw error;
     const hasWaited = code !== "HEADGATE_QUEUE_FULL";
-    const waitedMs = hasWaited ? performance.now() - began : undefined;
+    const waitedMs = hasWaited ? performance.now() - startedAt : undefined;
     return { decision: adaptDenial(queue.lastDenial(key) ?? denial), waitedMs };
   } finally {
     disconnect.stop();
   }
 }
 
-/** A denial is the answer if waiting would not change it, or if the store could not answer. */
+/** Whether a decision ends the wait: it allows, waiting would not change it, or the store is unavailable. */
 function isFinal({ allowed, degraded, retryAfterMs }: Decision): boolean {
   return allowed || degraded || !Number.isFinite(retryAfterMs);
 }

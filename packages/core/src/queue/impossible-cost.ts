@@ -2,6 +2,7 @@ import { formatReceived, HeadgateError } from "../common/errors.ts";
 import { costAt } from "../operations/counter.ts";
 import type { SubjectCounter } from "../policy/counters.ts";
 
+/** A cost above a limit. */
 interface ImpossibleCost {
   readonly units: number;
   /** The limit that can never grant it. */
@@ -23,7 +24,7 @@ export function findImpossibleCost(
   return undefined;
 }
 
-/** Throws `HEADGATE_COST_ABOVE_LIMIT` for a call that would wait for ever. */
+/** Throws `HEADGATE_COST_ABOVE_LIMIT` for a cost that no wait would make possible. */
 export function rejectImpossibleCost(counters: readonly SubjectCounter[], cost: number): void {
   const impossible = findImpossibleCost(counters, cost);
   if (impossible === undefined) return;

@@ -5,18 +5,18 @@ import { HeadgateError } from "../common/errors.ts";
 import type { ListNode } from "../common/linked-list.ts";
 import { LinkedList } from "../common/linked-list.ts";
 import { MAX_TIMER_MS } from "../common/time.ts";
-import type { Denial, WaiterGroup, WaitOptions, WaitQueue } from "./queue.ts";
+import type { Denial, EnterOptions, WaiterGroup, WaitQueue } from "./queue.ts";
 
-/** How often a call that waits for a slot asks again: another process may release one. */
+/** How often a call that waits for a slot tries again: another process may release one. */
 const SLOT_POLL_MS = 250;
 
 interface Waiter extends ListNode {
   readonly group: WaiterGroup | undefined;
   readonly attempt: () => Promise<Decision>;
-  readonly onRelease: WaitOptions["onRelease"];
-  readonly onLimitsChange: WaitOptions["onLimitsChange"];
-  /** Whether a denial is the call's answer. */
-  readonly isFinal: WaitOptions["isFinal"];
+  readonly onRelease: EnterOptions["onRelease"];
+  readonly onLimitsChange: EnterOptions["onLimitsChange"];
+  /** Whether a denial ends the wait. */
+  readonly isFinal: EnterOptions["isFinal"];
   /** Settles the call; later results are ignored. */
   readonly resolve: (decision: Decision) => void;
   readonly reject: (error: unknown) => void;
@@ -24,8 +24,8 @@ interface Waiter extends ListNode {
 }
 
 /**
- * `giveBack` returns the charge of a call that had left by the time it was admitted; `now` is the store's clock. `countWaiting`
- * counts one more waiting call, and may return a function that stops counting it.
+ * Creates a queue for at most `maxQueue` waiting calls. `undoDecision` undoes the decision of a call that ended before it was
+ * admitted; `now` is the store's clock. `countWaiting` counts one more waiting call, and may return a function that ends the count.
  */
 export function createWaitQueue(
   maxQueue: number,
@@ -40,7 +40,7 @@ export function createWaitQueue(
     readonly #key: string;
     readonly #waiters = new LinkedList<Waiter>();
     #wake: (() => void) | undefined;
-    /** Whether the attempt in progress may be based on the state before the wake-up. */
+    /** Whether `wake` was called during the attempt in progress, which may have seen the state before it. */
     #isWoken = false;
     lastDenial: Denial | undefined;
 
@@ -48,7 +48,7 @@ export function createWaitQueue(
       this.#key = key;
     }
 
-    /** How many wait, without calls that left during an attempt made for them. */
+    /** The number of waiting calls, without a head that ended during its attempt. */
     get size(): number {
       return this.#waiters.size - (this.#waiters.first?.settled ? 1 : 0);
     }
@@ -58,7 +58,7 @@ export function createWaitQueue(
       if (this.#waiters.size === 1) void this.#serve();
     }
 
-    /** A call that gave up must neither hold up the others, at the head, nor be retained behind it. */
+    /** Removes a call that ended: at the head it must not hold up the others, and behind it not be kept in memory. */
     remove(waiter: Waiter): void {
       if (this.#waiters.first === waiter) this.#wake?.();
       else this.#waiters.delete(waiter);
@@ -106,7 +106,7 @@ export function createWaitQueue(
       return new Promise((resolve) => {
         const wake = (): void => {
           cancel();
-          for (const forget of unsubscribes) forget?.();
+          for (const unsubscribe of unsubscribes) unsubscribe?.();
           resolve();
         };
         const cancel = schedule(isForSlot ? pauseMsFor(denials) : retryAfterMs, wake);
@@ -119,9 +119,9 @@ export function createWaitQueue(
   function queueFor(key: string): KeyQueue {
     const known = queues.get(key);
     if (known !== undefined) return known;
-    const line = new KeyQueue(key);
-    queues.set(key, line);
-    return line;
+    const queue = new KeyQueue(key);
+    queues.set(key, queue);
+    return queue;
   }
 
   return {
@@ -138,8 +138,8 @@ export function createWaitQueue(
           new HeadgateError("HEADGATE_QUEUE_FULL", `${waiting} calls are waiting already`),
         );
       }
-      const line = queueFor(key);
-      line.lastDenial ??= denial;
+      const queue = queueFor(key);
+      queue.lastDenial ??= denial;
       waiting += 1;
       const stopCounting = countWaiting();
       return new Promise<Decision>((resolve, reject) => {
@@ -148,11 +148,11 @@ export function createWaitQueue(
           waiting -= 1;
           stopCounting?.();
           cancelTimeout();
-          forgetSignal?.();
-          line.remove(waiter);
+          removeListener?.();
+          queue.remove(waiter);
         };
         const waiter: Waiter = {
-          group: group,
+          group,
           attempt,
           onRelease,
           onLimitsChange,
@@ -171,34 +171,35 @@ export function createWaitQueue(
             reject(error);
           },
         };
-        const forgetSignal = signal && addAbortCallback(signal, () => waiter.reject(signal.reason));
+        const removeListener =
+          signal && addAbortCallback(signal, () => waiter.reject(signal.reason));
         const cancelTimeout = schedule(timeoutMs, () =>
           waiter.reject(
             new HeadgateError("HEADGATE_WAIT_TIMEOUT", `not admitted within ${timeoutMs} ms`),
           ),
         );
-        line.add(waiter);
+        queue.add(waiter);
       });
     },
 
-    wake(key) {
-      for (const [name, line] of queues) {
-        if (key === undefined || name.split(" ").includes(key)) line.wake();
+    wake(counterKey) {
+      for (const [key, queue] of queues) {
+        if (counterKey === undefined || key.split(" ").includes(counterKey)) queue.wake();
       }
     },
 
     lastDenial: (key) => queues.get(key)?.lastDenial,
 
-    close(error, waiters) {
-      if (waiters !== undefined) waiters.closeError = error;
-      for (const line of [...queues.values()]) line.rejectAll(error, waiters);
+    close(error, group) {
+      if (group !== undefined) group.closeError = error;
+      for (const queue of [...queues.values()]) queue.rejectAll(error, group);
     },
   };
 }
 
 /**
- * Milliseconds to wait if a concurrency limit denied: as long as the other limits deny, and no longer than a block of the slots
- * lasts. When a slot comes free is unpredictable.
+ * Milliseconds to wait if a concurrency limit denied: for as long as the other limits deny, otherwise until the next try, because
+ * another process may release a slot at any time. A block that ends earlier ends the wait.
  */
 function pauseMsFor(denials: readonly LimitState[]): number {
   const longest = (some: readonly LimitState[]): number =>

@@ -8,35 +8,39 @@ import type { SlotHandle, SlotStore } from "../policy/slot.ts";
 import type { Releases } from "./releases.ts";
 import type { Renewals, RenewedSlot } from "./renewals.ts";
 
-/** Shared by the slots of a store in this process. */
+/** What the slots of a limiter share in this process: the store, and the objects that renew them and announce releases. */
 export interface SlotKeeper {
   readonly store: SlotStore;
   readonly renewals: Renewals;
   readonly releases: Releases;
-  /** The limiter that they belong to. */
+  /** The labels of the limiter that the slots belong to. */
   readonly labels: LimiterLabels;
 }
 
-/** Slots that a call asks for, and holds if it is admitted. */
+/**
+ * The slots of one request in all its concurrency limits. They are prepared before the request is sent, count as held from
+ * `markGranted`, are renewed from `startRenewing`, and end when they are released, lost (not renewed within their ttl, or gone from
+ * the store) or abandoned.
+ */
 export class HeldSlots implements SlotHandle {
   readonly #keeper: SlotKeeper;
-  /** The holder's id. */
+  /** The id under which the store knows the holder of the slots. */
   readonly holder: string;
   readonly #slots: readonly RenewedSlot[];
-  #abort: AbortController | undefined;
-  /** Why the signal aborted, or will once it is requested. */
+  #controller: AbortController | undefined;
+  /** Why the signal aborted, or will abort once it is read. */
   #reason: HeadgateError | undefined;
   #isReleased = false;
-  /** Records that they are no longer in use; undefined if they are not being counted. */
+  /** Ends the count of slots in use; undefined if they are not counted. */
   #stopCounting: (() => void) | undefined;
 
-  /** They are held from when the store was asked, or slightly later. */
-  constructor(keeping: SlotKeeper, counters: readonly SubjectCounter[], holder: string) {
-    this.#keeper = keeping;
+  /** The ttl counts from now, before the request is sent, so that the slots expire here no later than in the store. */
+  constructor(keeper: SlotKeeper, counters: readonly SubjectCounter[], holder: string) {
+    this.#keeper = keeper;
     this.holder = holder;
-    const now = keeping.store.now();
+    const now = keeper.store.now();
     this.#slots = counters.map((counter) => ({
-      store: keeping.store,
+      store: keeper.store,
       counter,
       holder,
       ttl: counter.group.slotTtl as number,
@@ -47,31 +51,31 @@ export class HeldSlots implements SlotHandle {
   }
 
   get signal(): AbortSignal {
-    if (this.#abort !== undefined) return this.#abort.signal;
-    this.#abort = new AbortController();
-    if (this.#reason !== undefined) this.#abort.abort(this.#reason);
-    else if (!this.#isReleased) for (const place of this.#slots) this.#keeper.renewals.add(place);
-    return this.#abort.signal;
+    if (this.#controller !== undefined) return this.#controller.signal;
+    this.#controller = new AbortController();
+    if (this.#reason !== undefined) this.#controller.abort(this.#reason);
+    else if (!this.#isReleased) for (const slot of this.#slots) this.#keeper.renewals.add(slot);
+    return this.#controller.signal;
   }
 
   markGranted(): void {
     const units = this.#counters.reduce((sum, counter) => sum + costAt(counter, 0, 1), 0);
     this.#stopCounting = trackInUse("slots", this.#keeper.labels, units);
     if (this.#stopCounting === undefined) return;
-    // So that the count of slots in use notices expired ones.
-    for (const place of this.#slots) this.#keeper.renewals.add(place);
+    // The renewals notice expired slots, so that these are no longer counted.
+    for (const slot of this.#slots) this.#keeper.renewals.add(slot);
   }
 
   startRenewing(isNeeded: () => boolean = always): void {
     if (this.#isReleased || this.#reason !== undefined) return;
-    for (const place of this.#slots) {
-      place.shouldRenew = isNeeded;
-      this.#keeper.renewals.add(place);
+    for (const slot of this.#slots) {
+      slot.shouldRenew = isNeeded;
+      this.#keeper.renewals.add(slot);
     }
   }
 
   abandon(): void {
-    if (!this.#isReleased) this.#abortWith(clientLeftError());
+    if (!this.#isReleased) this.#abortWith(clientDisconnectedError());
   }
 
   async release(): Promise<boolean> {
@@ -80,10 +84,10 @@ export class HeldSlots implements SlotHandle {
     this.#stopRenewing();
     const { store, releases } = this.#keeper;
     try {
-      const given = await Promise.all(
+      const released = await Promise.all(
         this.#slots.map(({ counter }) => store.renewOrRelease(counter, [this.holder], false)),
       );
-      return given.flat().includes(true);
+      return released.flat().includes(true);
     } catch (error) {
       this.#isReleased = false;
       throw error;
@@ -99,11 +103,11 @@ export class HeldSlots implements SlotHandle {
   #abortWith(reason: HeadgateError): void {
     this.#stopRenewing();
     this.#reason ??= reason;
-    this.#abort?.abort(this.#reason);
+    this.#controller?.abort(this.#reason);
   }
 
   #stopRenewing(): void {
-    for (const place of this.#slots) this.#keeper.renewals.remove(place);
+    for (const slot of this.#slots) this.#keeper.renewals.remove(slot);
     this.#stopCounting?.();
   }
 }
@@ -114,13 +118,13 @@ const never = (): boolean => false;
 function slotLostError(): HeadgateError {
   return new HeadgateError(
     "HEADGATE_SLOT_LOST",
-    "this work may have lost its place: it was not renewed in time, or the store lost it; end the work",
+    "this work may have lost its slot: it was not renewed in time, or the store lost it; end the work",
   );
 }
 
-function clientLeftError(): HeadgateError {
+function clientDisconnectedError(): HeadgateError {
   return new HeadgateError(
     "HEADGATE_CLIENT_DISCONNECTED",
-    "the client left before its request was answered",
+    "the client disconnected before its request was answered",
   );
 }

@@ -1,6 +1,6 @@
 import type { Counter } from "../operations/counter.ts";
 
-/** Notifies calls that wait for a slot in this process when one was released here. */
+/** Notifies the calls that wait for a slot in this process when a slot is released in it. */
 export class Releases {
   readonly #callbacks = new Map<string, Set<() => void>>();
 

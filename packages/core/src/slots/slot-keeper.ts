@@ -13,13 +13,16 @@ import { HeldSlots } from "./held-slots.ts";
 import { Releases } from "./releases.ts";
 import { Renewals } from "./renewals.ts";
 
-/** Asks a store about the slots of a counter. Rejects like the store. */
+/** Sends a call about the slots of a counter to the store. Rejects with the store's errors. */
 type RunSlotsCall = (call: SlotsCall, counterKey: string) => Promise<readonly number[]>;
 
-/** The renewals of a store. */
+/** The renewals of the slots held in a store. */
 const renewalsOf = shareByClient("renewals", () => new Renewals());
 
-/** Manages the slots that a limiter takes in a store. `owner` is the owner of the counters, as known to calls of `wait`. */
+/**
+ * Creates the keeper of the slots that a limiter takes in a store. `owner` is the owner of the counters, by which waiting calls
+ * find the releases.
+ */
 export function createSlotKeeper(
   store: CountingStore,
   run: RunSlotsCall,
@@ -30,7 +33,7 @@ export function createSlotKeeper(
     const [counter] = call.counters;
     const reply = await run(call, counter.key);
     rejectWrongType(reply, [counter]);
-    return reply.slice(1).map((isThere) => isThere === 1);
+    return reply.slice(1).map((wasHeld) => wasHeld === 1);
   }
 
   async function renewOrRelease(
@@ -53,7 +56,7 @@ export function createSlotKeeper(
   };
 }
 
-/** The same in a store of this process. */
+/** Creates the keeper for a store in this process. */
 export function createLocalSlotKeeper(
   store: CountingStore,
   labels: LimiterLabels,
@@ -62,16 +65,16 @@ export function createLocalSlotKeeper(
   return createSlotKeeper(store, (call) => store.run(slotsOperation, call), labels, owner);
 }
 
-/** The slots that a request asks for, set up as if it held them; undefined if it asks for none. */
+/** Prepares the slots that a request needs; undefined if none of its counters is a concurrency counter. */
 export function prepareSlots(
-  keeping: SlotKeeper,
+  keeper: SlotKeeper,
   counters: readonly SubjectCounter[],
 ): HeldSlots | undefined {
   const slotCounters = slotCountersOf(counters);
-  return slotCounters.length === 0 ? undefined : new HeldSlots(keeping, slotCounters, newHolder());
+  return slotCounters.length === 0 ? undefined : new HeldSlots(keeper, slotCounters, newHolder());
 }
 
-/** Receives the slots that are released in this process. */
+/** The releases of slots in this process, by the owner of their counters. */
 export const releasesOf: (owner: object) => Releases = shareByClient(
   "releases",
   () => new Releases(),

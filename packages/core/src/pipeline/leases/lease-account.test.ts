@@ -163,7 +163,7 @@ describe("the units of a lease", () => {
     const [ended] = takeExpired(account, 1_000) as [Lease];
     expect(receiptFor(ended, ended.unspent)).toMatchObject({
       cost: 5,
-      charged: 7,
+      chargedAt: 7,
       generations: [1],
     });
     expect(takeExpired(account, 1_000)).toEqual([]);
