@@ -1,12 +1,15 @@
 import type { Operation } from "@headgate/core/internal";
+import { countedOutcome } from "../../packages/breaker/src/call/admission.ts";
 import type { BreakerPolicy } from "../../packages/breaker/src/machine/breaker-policy.ts";
+import type { CallOutcome } from "../../packages/breaker/src/machine/call-outcome.ts";
 import type { SyncRequest } from "../../packages/breaker/src/machine/contact.ts";
 import { syncTarget } from "../../packages/breaker/src/machine/contact.ts";
 import type { SetStateRequest } from "../../packages/breaker/src/machine/order.ts";
 import { setTargetState } from "../../packages/breaker/src/machine/order.ts";
-import { CLOSED, HALF_OPEN, STATES } from "../../packages/breaker/src/machine/period.ts";
+import type { AdmittedPeriod, BreakerState } from "../../packages/breaker/src/machine/period.ts";
 import type { TargetKeys } from "../../packages/breaker/src/machine/target.ts";
-import type { OutcomeBatch, OutcomeCode } from "../../packages/breaker/src/machine/window.ts";
+import type { OutcomeBatch } from "../../packages/breaker/src/machine/window.ts";
+import { STATES } from "../../packages/breaker/src/machine/wire.ts";
 import type { Random } from "../conformance/random/random.ts";
 
 /** A call of a step, where numbers stand for periods and leases that each store calls otherwise. */
@@ -24,7 +27,7 @@ export interface RandomCall {
 export interface Report {
   readonly periods: readonly number[];
   readonly leases: readonly number[];
-  readonly kind: number;
+  readonly state: BreakerState;
 }
 
 /** A call, near what makes a difference after what was reported. */
@@ -33,9 +36,9 @@ export function randomCall(random: Random, reported: Report, target: TargetKeys)
 }
 
 function randomContact(random: Random, reported: Report, { policy }: TargetKeys): RandomCall {
-  const isTrying = reported.kind === HALF_OPEN;
-  const admitted = random.pick([
-    -1,
+  const isTrying = reported.state === "half-open";
+  const admitted = random.pick<AdmittedPeriod>([
+    "any",
     0,
     reported.periods.at(-1) ?? 0,
     random.pick([0, ...reported.periods]),
@@ -43,24 +46,32 @@ function randomContact(random: Random, reported: Report, { policy }: TargetKeys)
   const lease = random.chance(isTrying ? 0.5 : 0.1)
     ? random.pick([reported.leases.at(-1) ?? 1, random.pick([1, ...reported.leases.slice(-6)])])
     : 0;
-  const call = {
+  const { outcome, ...call } = {
     outcomes: random.chance(isTrying ? 0.2 : 0.6) ? randomBatch(random, policy) : undefined,
-    outcome: random.pick([-1, 0, 0, 1, 2, 3]) as OutcomeCode | -1,
+    outcome: random.pick<CallOutcome>([
+      "ignore",
+      "success",
+      "success",
+      "failure",
+      "slow-success",
+      "slow-failure",
+    ]),
     requestsCall: random.chance(0.5),
   };
   return {
     step: syncTarget,
-    text: `contact ${JSON.stringify({ admitted, lease, ...call, outcomes: String(call.outcomes) })}`,
+    text: `contact ${JSON.stringify({ admitted, lease, outcome, ...call, outcomes: String(call.outcomes) })}`,
     run: (run, target, idOf) => {
-      const named = { admittedIn: admitted === -1 ? -1 : idOf(admitted), lease: idOf(lease) };
-      return run<SyncRequest>(syncTarget, { target, ...named, ...call });
+      const admittedIn = admitted === "any" ? admitted : idOf(admitted);
+      const endedTrial = lease === 0 ? undefined : { leaseId: idOf(lease), outcome };
+      return run<SyncRequest>(syncTarget, { target, admittedIn, endedTrial, ...call });
     },
   };
 }
 
 function randomOrder(random: Random): RandomCall {
   const call = {
-    kind: random.chance(0.3) ? CLOSED : random.whole(0, STATES.length - 1),
+    state: random.chance(0.3) ? ("closed" as const) : random.pick(STATES),
     durationMicros: random.pick([0, random.magnitude(1, 10 ** 14)]),
     opened: random.pick([0, random.whole(0, 25), 65_535]),
     emptiesWindow: random.chance(0.5),
@@ -87,8 +98,8 @@ function randomBatch(random: Random, { window, windowSize }: BreakerPolicy): Out
   const failing = random.fraction();
   const holds = window.kind === "calls" ? windowSize : 100;
   for (let i = random.chance(0.05) ? holds + 3 : random.whole(1, 6); i > 0; i--) {
-    const slow = random.chance(failing) ? 2 : 0;
-    batch.add(((random.chance(failing) ? 1 : 0) + slow) as OutcomeCode);
+    const isSlow = random.chance(failing);
+    batch.add(countedOutcome(random.chance(failing) ? "failure" : "success", isSlow));
   }
   return batch;
 }

@@ -1,5 +1,7 @@
 import type { BreakerPolicy } from "../../packages/breaker/src/machine/breaker-policy.ts";
+import type { BreakerState } from "../../packages/breaker/src/machine/period.ts";
 import type { TargetKeys } from "../../packages/breaker/src/machine/target.ts";
+import { STATES } from "../../packages/breaker/src/machine/wire.ts";
 import { readBreakerOptions } from "../../packages/breaker/src/read-options.ts";
 import type { Random } from "../conformance/random/random.ts";
 import { claim } from "../conformance/support/claim.ts";
@@ -7,7 +9,7 @@ import { randomBreaker } from "./random-breaker.ts";
 import type { Report } from "./random-contacts.ts";
 
 /** Places in the reply of a contact, behind the clock. */
-const KIND = 1;
+const STATE = 1;
 const PERIOD = 2;
 const LEFT = 3;
 const ANSWER = 11;
@@ -30,7 +32,7 @@ export class RandomTarget {
   /** By each of the policies with which it is contacted. */
   readonly #keys: readonly KeysOfPlaces[];
   readonly names = [new Names(), new Names()] as const;
-  reported: Report = { periods: [], leases: [], kind: 0 };
+  reported: Report = { periods: [], leases: [], state: "closed" };
   #left = 0n;
 
   constructor(name: string, policies: readonly BreakerPolicy[]) {
@@ -76,7 +78,7 @@ export class RandomTarget {
     const [period, answer] = [one[PERIOD] as number, one[ANSWER] as number];
     const { periods, leases } = this.reported;
     this.reported = {
-      kind: one[KIND] as number,
+      state: STATES[one[STATE] as number] as BreakerState,
       periods: periods.includes(period) ? periods : [...periods, period],
       leases: answer > 0 ? [...leases, answer] : leases,
     };

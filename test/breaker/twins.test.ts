@@ -4,14 +4,16 @@ import type { CountingStore, MemoryAccess, Operation } from "@headgate/core/inte
 import { requireStore } from "@headgate/core/internal";
 import { redisStore } from "@headgate/core/redis";
 import { describe, expect, test } from "vitest";
+import type { CountedOutcome } from "../../packages/breaker/src/machine/call-outcome.ts";
 import { callWindow } from "../../packages/breaker/src/machine/call-window.ts";
+import type { SyncRequest } from "../../packages/breaker/src/machine/contact.ts";
 import { syncTarget } from "../../packages/breaker/src/machine/contact.ts";
+import type { SetStateRequest } from "../../packages/breaker/src/machine/order.ts";
 import { setTargetState } from "../../packages/breaker/src/machine/order.ts";
-import { OPEN, STATES } from "../../packages/breaker/src/machine/period.ts";
+import type { BreakerState } from "../../packages/breaker/src/machine/period.ts";
 import type { TargetKeys } from "../../packages/breaker/src/machine/target.ts";
-import { REPLY_SIZE } from "../../packages/breaker/src/machine/target.ts";
 import { timeWindow } from "../../packages/breaker/src/machine/time-window.ts";
-import type { OutcomeCode } from "../../packages/breaker/src/machine/window.ts";
+import { REPLY_SIZE, STATES } from "../../packages/breaker/src/machine/wire.ts";
 import { readBreakerOptions } from "../../packages/breaker/src/read-options.ts";
 import { composeScript } from "../../packages/core/src/scripts/compose-script.ts";
 import { runHistories, SCALE } from "../conformance/random/histories.ts";
@@ -37,7 +39,7 @@ type Run = <Call>(step: Operation<Call>, call: Call) => Promise<readonly number[
 
 describe("a script and its twin give equal replies", () => {
   test("in a memory store", async () => {
-    const seen = new Set<number>();
+    const seen = new Set<BreakerState>();
     await runHistories(
       HISTORIES,
       (random, history) => {
@@ -56,7 +58,7 @@ describe("a script and its twin give equal replies", () => {
   });
 
   test("when the clock steps back, and of what a call leaves only what it says to keep is kept", async () => {
-    const seen = new Set<number>();
+    const seen = new Set<BreakerState>();
     await runHistories(
       HISTORIES,
       (random, history) => {
@@ -119,7 +121,13 @@ test.each([0, 1, 2 ** 48 - 3, 2 ** 48 - 2, 2 ** 48 - 1])(
   async (generation) => {
     const target = targetOf(`begins-${generation}`, TIME_WINDOW);
     const now = 1_800_000_000_000_000;
-    const call = { target, kind: OPEN, durationMicros: 1, opened: 1, emptiesWindow: false };
+    const call: SetStateRequest = {
+      target,
+      state: "open",
+      durationMicros: 1,
+      opened: 1,
+      emptiesWindow: false,
+    };
     const keys = setTargetState.keys(call);
     const [, , ...run] = setTargetState.encode([call], composeScript, "").args;
     const args = [...keys, `${now}`, generation, ...run];
@@ -134,10 +142,9 @@ test.each([0, 1, 2 ** 48 - 3, 2 ** 48 - 2, 2 ** 48 - 1])(
       {
         ...{
           target,
-          admittedIn: -1,
+          admittedIn: "any",
           outcomes: undefined,
-          lease: 0,
-          outcome: 0,
+          endedTrial: undefined,
           requestsCall: false,
         },
       },
@@ -178,12 +185,11 @@ test.each([
 ] as const)("bytes of %s %s are as good as none", async (_, what, options, key, bytes) => {
   const target = targetOf(`bytes-${what}`, options);
   const clock = () => 1_800_000_000_000;
-  const ask = {
+  const ask: SyncRequest = {
     target,
-    admittedIn: -1,
+    admittedIn: "any",
     outcomes: undefined,
-    lease: 0,
-    outcome: 0,
+    endedTrial: undefined,
     requestsCall: true,
   };
   const expected = await requireStore(memoryStore({ clock })).run(syncTarget, ask);
@@ -196,9 +202,15 @@ test.each(["periodKey", "windowKey"] as const)(
   async (key) => {
     const target = targetOf(`wrong-type-${key}`, TIME_WINDOW);
     const outcomes = target.policy.window.createBatch(target.policy.windowSize);
-    outcomes.add(1);
+    outcomes.add("failure");
     await redis.lpush(target[key], "a list");
-    const call = { target, admittedIn: -1, outcomes, lease: 0, outcome: 0, requestsCall: true };
+    const call: SyncRequest = {
+      target,
+      admittedIn: "any",
+      outcomes,
+      endedTrial: undefined,
+      requestsCall: true,
+    };
     const now = 1_800_000_000_000;
     const { run } = requireStore(redisStore(redis, { clock: () => now }));
     const nothing = [now * 1_000, -1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
@@ -206,7 +218,7 @@ test.each(["periodKey", "windowKey"] as const)(
     expect(
       await run(setTargetState, {
         target,
-        kind: OPEN,
+        state: "open",
         durationMicros: 1,
         opened: 1,
         emptiesWindow: true,
@@ -235,8 +247,14 @@ function periodOfKind(kind: number): Buffer {
 test("a batch is reported with its outcomes in order, or counted, and keeps no more than can count", () => {
   const [ordered, counted] = [callWindow.createBatch(3), timeWindow.createBatch(1_000)];
   expect([`${ordered}`, ordered.size, `${counted}`, counted.size]).toEqual(["", 0, "0 0 0", 0]);
+  const outcomes: readonly CountedOutcome[] = [
+    "success",
+    "failure",
+    "slow-success",
+    "slow-failure",
+  ];
   for (let call = 1; call <= 99; call++) {
-    const outcome = (call % 4) as OutcomeCode;
+    const outcome = outcomes[call % 4] as CountedOutcome;
     ordered.add(outcome);
     counted.add(outcome);
     expect(ordered.size).toBeLessThanOrEqual(6);
@@ -346,7 +364,7 @@ async function compare(
   name: string,
   time: MicroClock,
   runTwin: Run,
-  seen: Set<number>,
+  seen: Set<BreakerState>,
   stepsBack = 0,
 ): Promise<void> {
   const runScript = requireStore(redisStore(redis, { clock: time.clock })).run;
@@ -363,6 +381,6 @@ async function compare(
       [twin, script],
       () => `${call.text} at ${time.now}, ${keys[0].policy.description}`,
     );
-    seen.add(target.reported.kind);
+    seen.add(target.reported.state);
   }
 }

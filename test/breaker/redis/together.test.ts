@@ -8,7 +8,6 @@ import { Redis } from "ioredis";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import type { SyncRequest } from "../../../packages/breaker/src/machine/contact.ts";
 import { syncTarget } from "../../../packages/breaker/src/machine/contact.ts";
-import { CLOSED, OPEN } from "../../../packages/breaker/src/machine/period.ts";
 import { readBreakerOptions } from "../../../packages/breaker/src/read-options.ts";
 import { watchWarnings } from "../../http/support/warnings.ts";
 import { readCommandStats, resetCommandStats } from "../../redis/command-stats.ts";
@@ -115,8 +114,8 @@ describe("of contacts with one target in one script, each sees what the earlier 
     const target = { periodKey: "{order}", windowKey: "{order}:window", policy };
     const fail = (): SyncRequest => {
       const outcomes = policy.window.createBatch(policy.windowSize);
-      outcomes.add(1);
-      return { target, admittedIn: -1, outcomes, lease: 0, outcome: 0, requestsCall: false };
+      outcomes.add("failure");
+      return { target, admittedIn: "any", outcomes, endedTrial: undefined, requestsCall: false };
     };
     const ask = (): SyncRequest => ({ ...fail(), outcomes: undefined, requestsCall: true });
     await store.run(syncTarget, { ...ask(), requestsCall: false });
@@ -126,8 +125,9 @@ describe("of contacts with one target in one script, each sees what the earlier 
       replies = await Promise.all(calls.map((call) => store.run(syncTarget, call)));
     });
     expect(scripts).toBe(1);
-    const [KIND, CALLS, ANSWER] = [1, 8, 11] as const;
-    expect(replies.map((reply) => [reply[KIND], reply[CALLS], reply[ANSWER]])).toEqual([
+    const [STATE, CALLS, DECISION] = [1, 8, 11] as const;
+    const [CLOSED, OPEN] = [0, 1] as const;
+    expect(replies.map((reply) => [reply[STATE], reply[CALLS], reply[DECISION]])).toEqual([
       [CLOSED, 1, 0],
       [CLOSED, 2, 0],
       [CLOSED, 2, -1],

@@ -1,14 +1,14 @@
 import { invalidValue, rejectExtraArgument } from "@headgate/core/internal";
 import type { Permit } from "../breaker.ts";
 import type { Settings } from "../breaker-options.ts";
-import type { OutcomeCode } from "../machine/window.ts";
+import type { CallOutcome, CountedOutcome } from "../machine/call-outcome.ts";
 import type { Outcome } from "../snapshot.ts";
 import type { TargetTracker } from "../tracker/target-tracker.ts";
 
 /** A call that was let through in one era of a target: its end is reported once. */
 export interface AdmittedCall {
-  /** Ends it; -1 says nothing about the target. */
-  end(outcome: OutcomeCode | -1): Promise<unknown> | undefined;
+  /** Reports the outcome. */
+  end(outcome: CallOutcome): Promise<unknown> | undefined;
 }
 
 /** A call that is counted in the window. */
@@ -19,7 +19,7 @@ export function admitCall(tracker: TargetTracker): AdmittedCall {
     end(outcome) {
       if (hasEnded) return undefined;
       hasEnded = true;
-      if (outcome === -1) return undefined;
+      if (outcome === "ignore") return undefined;
       return tracker.recordOutcome(outcome, generation);
     },
   };
@@ -33,32 +33,36 @@ export function admitTrialCall(
 ): AdmittedCall {
   let hasEnded = false;
 
-  async function end(outcome: OutcomeCode | -1): Promise<void> {
+  async function end(outcome: CallOutcome): Promise<void> {
     if (hasEnded) return;
     hasEnded = true;
     clearTimeout(timer);
     await tracker.endTrialCall(leaseId, outcome);
   }
 
-  const tooLate = probeTimeoutMs > slowCallMs ? 3 : 1;
+  const tooLate = countedOutcome("failure", probeTimeoutMs > slowCallMs);
   const timer = setTimeout(() => void end(tooLate).catch(() => {}), probeTimeoutMs).unref();
   return { end };
 }
 
-/** The code of an outcome. Throws `HEADGATE_INVALID_OPTION`. */
-export function codeOfOutcome(
+/** Checks an outcome and its duration. Throws `HEADGATE_INVALID_OPTION`. */
+export function readOutcome(
   outcome: Outcome,
   durationMs: number | undefined,
   slowCallMs: number,
-): OutcomeCode {
+): CountedOutcome {
   if (outcome !== "success" && outcome !== "failure") {
     throw invalidValue('outcome must be "success" or "failure"', outcome);
   }
   if (durationMs !== undefined && !(typeof durationMs === "number" && durationMs >= 0)) {
     throw invalidValue("durationMs must be milliseconds, at least 0", durationMs);
   }
-  const slow = durationMs !== undefined && durationMs > slowCallMs ? 2 : 0;
-  return ((outcome === "failure" ? 1 : 0) + slow) as OutcomeCode;
+  return countedOutcome(outcome, durationMs !== undefined && durationMs > slowCallMs);
+}
+
+export function countedOutcome(outcome: Outcome, isSlow: boolean): CountedOutcome {
+  if (outcome === "failure") return isSlow ? "slow-failure" : "failure";
+  return isSlow ? "slow-success" : "success";
 }
 
 /** The answer of `admit`. */
@@ -74,10 +78,10 @@ export function toPermit(
     degraded,
     async record(outcome, durationMs, more?: unknown) {
       rejectExtraArgument("record(outcome, durationMs)", more);
-      await admitted?.end(codeOfOutcome(outcome, durationMs, slowCallMs));
+      await admitted?.end(readOutcome(outcome, durationMs, slowCallMs));
     },
     async release() {
-      await admitted?.end(-1);
+      await admitted?.end("ignore");
     },
   };
 }

@@ -4,12 +4,13 @@ import { HeadgateBreakerOpen } from "../breaker-open.ts";
 import type { Settings } from "../breaker-options.ts";
 import type { RejectedCall } from "../channels.ts";
 import { publishRejected } from "../channels.ts";
-import { CLOSED, DISABLED, FORCED_OPEN, METRICS_ONLY } from "../machine/period.ts";
-import type { OutcomeCode } from "../machine/window.ts";
+import type { CallDecision } from "../machine/call-decision.ts";
+import type { BreakerState } from "../machine/period.ts";
+import type { Outcome } from "../snapshot.ts";
 import type { TargetTracker } from "../tracker/target-tracker.ts";
-import { retryAfterMsOf, stateOf, toSnapshot } from "../tracker/target-view.ts";
+import { retryAfterMsOf, toSnapshot } from "../tracker/target-view.ts";
 import type { AdmittedCall } from "./admission.ts";
-import { admitCall, admitTrialCall, codeOfOutcome, toPermit } from "./admission.ts";
+import { admitCall, admitTrialCall, countedOutcome, readOutcome, toPermit } from "./admission.ts";
 import { classifyCall } from "./classify-call.ts";
 import { fallbackContextOf, OpenFallbackContext } from "./fallback-context.ts";
 import type { CallResult } from "./make-call.ts";
@@ -40,7 +41,7 @@ export function createTarget<Result>(
     return {
       breaker: context.breaker,
       target: tracker.name,
-      state: stateOf(view),
+      state: view.state,
       retryAfterMs: retryAfterMsOf(view, context.now()),
       degraded: view.degraded,
     };
@@ -53,16 +54,17 @@ export function createTarget<Result>(
     startedAtMs: number,
     fallback: RunOptions<T>["fallback"],
   ): T | Promise<T> {
-    let outcome: 0 | 1 | -1 = 1;
+    let outcome: Outcome | "ignore" = "failure";
     try {
       outcome = classifyCall(result, settings);
     } finally {
-      const slow = isTimed && performance.now() - startedAtMs > slowCallMs ? 2 : 0;
-      const code = outcome === -1 ? -1 : ((outcome + slow) as OutcomeCode);
+      const isSlow = isTimed && performance.now() - startedAtMs > slowCallMs;
+      const counted = outcome === "ignore" ? outcome : countedOutcome(outcome, isSlow);
       // Not awaited: the link reports errors of the store.
-      admitted.end(code)?.catch(() => {});
+      admitted.end(counted)?.catch(() => {});
     }
-    const usesFallback = outcome === 1 && fallback !== undefined && result.how !== "aborted";
+    const usesFallback =
+      outcome === "failure" && fallback !== undefined && result.how !== "aborted";
     if (usesFallback) return fallback(fallbackContextOf(result));
     if (result.how === "returned") return result.result;
     throw result.error;
@@ -79,17 +81,19 @@ export function createTarget<Result>(
       const timeoutMs = readRunOptions(call, options);
       const { fallback, signal } = options;
       signal?.throwIfAborted();
-      const answer = tracker.decideLocally() ?? (await tracker.requestCall());
+      const decision = tracker.decideLocally() ?? (await tracker.requestCall());
       if (signal?.aborted) {
-        if (answer > 0) tracker.endTrialCall(answer, -1).catch(() => {});
+        if (decision.kind === "trial") {
+          tracker.endTrialCall(decision.leaseId, "ignore").catch(() => {});
+        }
         throw signal.reason;
       }
-      if (answer === 0) {
+      if (decision.kind === "rejected") {
         publishRejected(describeRejection);
         if (fallback === undefined) throw new HeadgateBreakerOpen(describeRejection());
         return fallback(new OpenFallbackContext(describeRejection()));
       }
-      const admitted = admit(answer);
+      const admitted = admit(decision);
       const started = isTimed ? performance.now() : 0;
       return finishCall(await makeCall(call, signal, timeoutMs), admitted, started, fallback);
     },
@@ -97,9 +101,9 @@ export function createTarget<Result>(
     async admit(more?: unknown) {
       throwIfClosed();
       rejectExtraArgument("admit()", more);
-      const answer = tracker.decideLocally() ?? (await tracker.requestCall());
-      if (answer !== 0) {
-        return toPermit(admit(answer), { ...describeRejection(), retryAfterMs: 0 }, slowCallMs);
+      const decision = tracker.decideLocally() ?? (await tracker.requestCall());
+      if (decision.kind !== "rejected") {
+        return toPermit(admit(decision), { ...describeRejection(), retryAfterMs: 0 }, slowCallMs);
       }
       publishRejected(describeRejection);
       return toPermit(undefined, describeRejection(), slowCallMs);
@@ -108,7 +112,7 @@ export function createTarget<Result>(
     async record(outcome, durationMs, more?: unknown) {
       throwIfClosed();
       rejectExtraArgument("record(outcome, durationMs)", more);
-      await tracker.recordOutcome(codeOfOutcome(outcome, durationMs, slowCallMs), -1);
+      await tracker.recordOutcome(readOutcome(outcome, durationMs, slowCallMs), "any");
     },
 
     async snapshot(more?: unknown) {
@@ -118,22 +122,28 @@ export function createTarget<Result>(
       return toSnapshot(tracker.view);
     },
 
-    forceOpen: createStateSetter("forceOpen", FORCED_OPEN),
-    disable: createStateSetter("disable", DISABLED),
-    metricsOnly: createStateSetter("metricsOnly", METRICS_ONLY),
-    reset: createStateSetter("reset", CLOSED, true),
+    forceOpen: createStateSetter("forceOpen", "forced-open"),
+    disable: createStateSetter("disable", "disabled"),
+    metricsOnly: createStateSetter("metricsOnly", "metrics-only"),
+    reset: createStateSetter("reset", "closed", true),
   };
 
   /** A method that sets the state by hand. */
-  function createStateSetter(method: string, kind: number, empties = false): () => Promise<void> {
+  function createStateSetter(
+    method: string,
+    state: BreakerState,
+    empties = false,
+  ): () => Promise<void> {
     return async (more?: unknown) => {
       throwIfClosed();
       rejectExtraArgument(`${method}()`, more);
-      await tracker.setState(kind, empties);
+      await tracker.setState(state, empties);
     };
   }
 
-  function admit(answer: number): AdmittedCall {
-    return answer === -1 ? admitCall(tracker) : admitTrialCall(tracker, answer, settings);
+  function admit(decision: CallDecision): AdmittedCall {
+    return decision.kind === "trial"
+      ? admitTrialCall(tracker, decision.leaseId, settings)
+      : admitCall(tracker);
   }
 }

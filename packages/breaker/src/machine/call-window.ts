@@ -1,4 +1,7 @@
-import type { CallCounts, OutcomeBatch, OutcomeCode, Window } from "./window.ts";
+import type { CountedOutcome } from "./call-outcome.ts";
+import { isFailure, isSlow } from "./call-outcome.ts";
+import type { CallCounts, OutcomeBatch, Window } from "./window.ts";
+import { decodeOutcome, encodeOutcome } from "./wire.ts";
 
 /** Twin of the state in call-window.lua. */
 export interface CallWindowState extends CallCounts {
@@ -30,10 +33,10 @@ class OutcomeSequence implements OutcomeBatch {
     return this.#digits.slice(-this.#maxSize);
   }
 
-  add(outcome: OutcomeCode): void {
+  add(outcome: CountedOutcome): void {
     // Cut rarely, because cutting copies the rest.
     if (this.#digits.length >= 2 * this.#maxSize) this.#digits = this.digits;
-    this.#digits += outcome;
+    this.#digits += encodeOutcome(outcome);
   }
 
   toString(): string {
@@ -75,9 +78,9 @@ export const callWindow: Window<CallWindowState, OutcomeSequence> = {
 function countDigits(digits: string): { readonly failures: number; readonly slow: number } {
   let [failures, slow] = [0, 0];
   for (const digit of digits) {
-    const outcome = Number(digit) as OutcomeCode;
-    failures += outcome & 1;
-    slow += outcome >> 1;
+    const outcome = decodeOutcome(Number(digit));
+    if (isFailure(outcome)) failures += 1;
+    if (isSlow(outcome)) slow += 1;
   }
   return { failures, slow };
 }

@@ -1,21 +1,22 @@
 import type { Operation } from "@headgate/core/internal";
+import { REJECTED } from "./call-decision.ts";
 import { contactLua } from "./lua.generated.ts";
+import type { AdmittedPeriod } from "./period.ts";
 import { acceptsOutcomes, openIfThresholdsExceeded } from "./period.ts";
 import type { TargetKeys } from "./target.ts";
 import { createTargetOperation, emptyWindow, loadTarget, saveTarget } from "./target.ts";
+import type { EndedTrialCall } from "./trial-calls.ts";
 import { endTrialCall, requestCall } from "./trial-calls.ts";
 import type { OutcomeBatch } from "./window.ts";
+import { encodeAdmittedPeriod, encodeOutcome } from "./wire.ts";
 
 export interface SyncRequest {
   readonly target: TargetKeys;
-  /** The period in which the calls were admitted; -1 for any. */
-  readonly admittedIn: number;
+  /** The period in which the calls were admitted. */
+  readonly admittedIn: AdmittedPeriod;
   /** How they ended, in a batch of the policy's window; undefined for none. */
   readonly outcomes: OutcomeBatch | undefined;
-  /** The lease of a trial call; 0 for none. */
-  readonly lease: number;
-  /** How that ended: an outcome's code, or -1 for a call that says nothing. */
-  readonly outcome: number;
+  readonly endedTrial: EndedTrialCall | undefined;
   /** Whether one more call is asked for. */
   readonly requestsCall: boolean;
 }
@@ -24,11 +25,14 @@ export interface SyncRequest {
 export const syncTarget: Operation<SyncRequest> = createTargetOperation(
   "contact",
   contactLua,
-  ({ admittedIn, outcomes, lease, outcome, requestsCall }) => [
-    ...[admittedIn, String(outcomes ?? ""), lease, outcome],
+  ({ admittedIn, outcomes, endedTrial, requestsCall }) => [
+    encodeAdmittedPeriod(admittedIn),
+    String(outcomes ?? ""),
+    endedTrial === undefined ? 0 : endedTrial.leaseId,
+    endedTrial === undefined ? 0 : encodeOutcome(endedTrial.outcome),
     requestsCall ? 1 : 0,
   ],
-  ({ target, admittedIn, outcomes, lease, outcome, requestsCall }, memory, context) => {
+  ({ target, admittedIn, outcomes, endedTrial, requestsCall }, memory, context) => {
     const { policy } = target;
     const { now } = context;
     const loaded = loadTarget(target, memory, context);
@@ -38,10 +42,10 @@ export const syncTarget: Operation<SyncRequest> = createTargetOperation(
       loaded.isWindowDirty = true;
       openIfThresholdsExceeded(period, policy, id, now, loaded.window);
     }
-    if (lease !== 0 && endTrialCall(period, policy, id, now, lease, outcome)) {
+    if (endedTrial !== undefined && endTrialCall(period, policy, id, now, endedTrial)) {
       emptyWindow(loaded, policy, now);
     }
-    const permit = requestsCall ? requestCall(period, policy, id, now) : 0;
-    return saveTarget(target, loaded, memory, now, permit);
+    const decision = requestsCall ? requestCall(period, policy, id, now) : REJECTED;
+    return saveTarget(target, loaded, memory, now, decision);
   },
 );

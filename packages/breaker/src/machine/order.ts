@@ -1,21 +1,15 @@
 import type { Operation } from "@headgate/core/internal";
+import { REJECTED } from "./call-decision.ts";
 import { orderLua } from "./lua.generated.ts";
-import {
-  beginClosed,
-  beginHalfOpen,
-  beginManualState,
-  beginOpen,
-  CLOSED,
-  HALF_OPEN,
-  OPEN,
-} from "./period.ts";
+import type { BreakerState } from "./period.ts";
+import { beginClosed, beginHalfOpen, beginManualState, beginOpen } from "./period.ts";
 import type { TargetKeys } from "./target.ts";
 import { createTargetOperation, emptyWindow, loadTarget, saveTarget } from "./target.ts";
+import { encodeState } from "./wire.ts";
 
 export interface SetStateRequest {
   readonly target: TargetKeys;
-  /** The period to begin, by its number in `STATES`. */
-  readonly kind: number;
+  readonly state: BreakerState;
   /** Microseconds that an open period lasts, or the ramp of a closed one. */
   readonly durationMicros: number;
   /** How often it has opened in a row. */
@@ -28,23 +22,23 @@ export interface SetStateRequest {
 export const setTargetState: Operation<SetStateRequest> = createTargetOperation(
   "order",
   orderLua,
-  ({ kind, durationMicros, opened, emptiesWindow }) => [
-    kind,
+  ({ state, durationMicros, opened, emptiesWindow }) => [
+    encodeState(state),
     durationMicros,
     opened,
     emptiesWindow ? 1 : 0,
   ],
-  ({ target, kind, durationMicros, opened, emptiesWindow }, memory, context) => {
+  ({ target, state, durationMicros, opened, emptiesWindow }, memory, context) => {
     const { policy } = target;
     const { now } = context;
     const loaded = loadTarget(target, memory, context);
     const { period, id, window } = loaded;
-    if (kind === CLOSED) beginClosed(period, id, now, window, durationMicros);
-    else if (kind === OPEN) beginOpen(period, policy, id, now, window, durationMicros);
-    else if (kind === HALF_OPEN) beginHalfOpen(period, id, now);
-    else beginManualState(period, kind, id, now, window);
+    if (state === "closed") beginClosed(period, id, now, window, durationMicros);
+    else if (state === "open") beginOpen(period, policy, id, now, window, durationMicros);
+    else if (state === "half-open") beginHalfOpen(period, id, now);
+    else beginManualState(period, state, id, now, window);
     period.opened = opened;
     if (emptiesWindow) emptyWindow(loaded, policy, now);
-    return saveTarget(target, loaded, memory, now, 0);
+    return saveTarget(target, loaded, memory, now, REJECTED);
   },
 );

@@ -2,25 +2,14 @@ import type { BreakerPolicy } from "./breaker-policy.ts";
 import { exceedsThresholds } from "./breaker-policy.ts";
 import type { CallCounts } from "./window.ts";
 
-/** The kinds of periods, by their number in period.lua. */
-export const STATES = [
-  "closed",
-  "open",
-  "half-open",
-  "forced-open",
-  "disabled",
-  "metrics-only",
-] as const;
-
 /** The state of a target. */
-export type BreakerState = (typeof STATES)[number];
+export type BreakerState = "closed" | "open" | "half-open" | ManualState;
 
-export const CLOSED = 0;
-export const OPEN = 1;
-export const HALF_OPEN = 2;
-export const FORCED_OPEN = 3;
-export const DISABLED = 4;
-export const METRICS_ONLY = 5;
+/** The states that only operators set. */
+export type ManualState = "forced-open" | "disabled" | "metrics-only";
+
+/** The id of the period in which a call was admitted; `"any"` for a call that was made without asking. */
+export type AdmittedPeriod = number | "any";
 
 /** Microseconds. */
 export const DAY_MICROS = 86_400_000_000;
@@ -35,7 +24,7 @@ interface Lease {
 
 /** The state of a target. Twin of the record that period.lua describes; changed in place. */
 export interface Period {
-  kind: number;
+  state: BreakerState;
   id: number;
   since: number;
   ends: number;
@@ -58,7 +47,7 @@ export interface Period {
 /** A target without a record is closed. */
 export function createInitialPeriod(now: number): Period {
   return {
-    kind: CLOSED,
+    state: "closed",
     id: 0,
     since: now,
     ends: 0,
@@ -80,14 +69,14 @@ export function createInitialPeriod(now: number): Period {
 /** Begins a period in place of another; `counts` are the numbers that caused it. */
 function beginPeriod(
   period: Period,
-  kind: number,
+  state: BreakerState,
   id: number,
   now: number,
   counts: CallCounts,
 ): void {
   const { calls, failures, slow } = counts;
   const { expires, emptied, opened } = period;
-  Object.assign(period, createInitialPeriod(now), { kind, id, expires, emptied, opened });
+  Object.assign(period, createInitialPeriod(now), { state, id, expires, emptied, opened });
   Object.assign(period, { calls, failures, slow });
   period.dirty = true;
   period.changed = true;
@@ -102,7 +91,7 @@ export function beginOpen(
   counts: CallCounts,
   durationMicros?: number,
 ): void {
-  beginPeriod(period, OPEN, id, now, counts);
+  beginPeriod(period, "open", id, now, counts);
   period.opened = Math.min(period.opened + 1, MAX_OPENINGS);
   const { openForMicros } = policy;
   period.ends =
@@ -113,7 +102,7 @@ export function beginOpen(
 }
 
 export function beginHalfOpen(period: Period, id: number, now: number): void {
-  beginPeriod(period, HALF_OPEN, id, now, period);
+  beginPeriod(period, "half-open", id, now, period);
   period.expires = now + DAY_MICROS;
 }
 
@@ -125,7 +114,7 @@ export function beginClosed(
   counts: CallCounts,
   ramp: number,
 ): void {
-  beginPeriod(period, CLOSED, id, now, counts);
+  beginPeriod(period, "closed", id, now, counts);
   period.opened = 0;
   period.ends = now + ramp;
   period.expires = now + DAY_MICROS;
@@ -134,12 +123,12 @@ export function beginClosed(
 /** A state set by hand stays as long as somebody asks for it once a week. */
 export function beginManualState(
   period: Period,
-  kind: number,
+  state: ManualState,
   id: number,
   now: number,
   counts: CallCounts,
 ): void {
-  beginPeriod(period, kind, id, now, counts);
+  beginPeriod(period, state, id, now, counts);
   period.expires = now + 7 * DAY_MICROS;
 }
 
@@ -189,20 +178,24 @@ export function advancePeriod(
   if (period.id === 0) return period;
   correctForClockStep(period, now);
   if (period.expires <= now) return createInitialPeriod(now);
-  if (period.kind === OPEN && period.ends <= now) beginHalfOpen(period, id, now);
+  if (period.state === "open" && period.ends <= now) beginHalfOpen(period, id, now);
   // Another policy may have wanted more trial calls.
-  else if (period.kind === HALF_OPEN) endHalfOpen(period, policy, id, now);
-  else if (period.kind >= FORCED_OPEN && period.expires < now + 6 * DAY_MICROS) {
+  else if (period.state === "half-open") endHalfOpen(period, policy, id, now);
+  else if (isManual(period.state) && period.expires < now + 6 * DAY_MICROS) {
     period.expires = now + 7 * DAY_MICROS;
     period.dirty = true;
   }
   return period;
 }
 
-/** Whether outcomes of calls that were admitted in the period `admitted`, -1 for any, count now. */
-export function acceptsOutcomes(period: Period, admittedIn: number): boolean {
-  if (period.kind !== CLOSED && period.kind !== METRICS_ONLY) return false;
-  return period.id === 0 || admittedIn === -1 || admittedIn === period.id;
+function isManual(state: BreakerState): state is ManualState {
+  return state === "forced-open" || state === "disabled" || state === "metrics-only";
+}
+
+/** Whether outcomes of calls that were admitted in a period count now. */
+export function acceptsOutcomes({ state, id }: Period, admittedIn: AdmittedPeriod): boolean {
+  if (state !== "closed" && state !== "metrics-only") return false;
+  return id === 0 || admittedIn === "any" || admittedIn === id;
 }
 
 /** Opens when the window holds enough calls, and they are bad. */
@@ -214,13 +207,13 @@ export function openIfThresholdsExceeded(
   window: CallCounts,
 ): void {
   const { calls, failures, slow } = window;
-  if (period.kind !== CLOSED || calls < policy.minimumCalls) return;
+  if (period.state !== "closed" || calls < policy.minimumCalls) return;
   if (exceedsThresholds(policy, calls, failures, slow)) beginOpen(period, policy, id, now, window);
 }
 
 /** Microseconds until the period changes by time alone: an open one ends, a ramp does, a place for a trial call is free. */
 export function microsUntilChange(period: Period, policy: BreakerPolicy, now: number): number {
-  if (period.kind !== HALF_OPEN) return Math.max(period.ends - now, 0);
+  if (period.state !== "half-open") return Math.max(period.ends - now, 0);
   const held = period.leases.filter((lease) => lease.ends > now);
   if (period.done + held.length < policy.probes) return 0;
   return Math.min(policy.leaseMicros, ...held.map((lease) => lease.ends - now));

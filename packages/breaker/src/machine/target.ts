@@ -1,12 +1,11 @@
 import type { LuaSource, MemoryAccess, Operation, OperationContext } from "@headgate/core/internal";
 import { defineListOperation } from "@headgate/core/internal";
 import type { BreakerPolicy } from "./breaker-policy.ts";
+import type { CallDecision } from "./call-decision.ts";
 import type { Period } from "./period.ts";
 import { advancePeriod, createInitialPeriod, microsUntilChange } from "./period.ts";
 import type { CallCounts } from "./window.ts";
-
-/** Integers that report a target. */
-export const REPLY_SIZE = 12;
+import { encodeReply, REPLY_SIZE } from "./wire.ts";
 
 /** How much work a contact is for the server; a decision on one counter is 1. */
 const WEIGHT = 8;
@@ -96,7 +95,7 @@ export function saveTarget(
   { period, window, windowBeganAt, isWindowDirty }: LoadedTarget,
   memory: MemoryAccess,
   now: number,
-  permit: number,
+  decision: CallDecision,
 ): number[] {
   if (period.dirty) {
     // When memory is full, breakers stay longer than limits that are hardly used.
@@ -107,19 +106,6 @@ export function saveTarget(
     const kept: StoredWindow = { beganAt: windowBeganAt, counts: window };
     memory.set(windowKey, kept, { usedShare: 1, expiresAt, logEntries: 0 }, now);
   }
-  return [
-    now,
-    period.kind,
-    period.id,
-    microsUntilChange(period, policy, now),
-    period.opened,
-    period.calls,
-    period.failures,
-    period.slow,
-    window.calls,
-    window.failures,
-    window.slow,
-    permit,
-    period.changed ? 1 : 0,
-  ];
+  const remainingMicros = microsUntilChange(period, policy, now);
+  return encodeReply(now, period, remainingMicros, window, decision);
 }

@@ -1,4 +1,6 @@
-import type { CallCounts, OutcomeBatch, OutcomeCode, Window } from "./window.ts";
+import type { CountedOutcome } from "./call-outcome.ts";
+import { isFailure, isSlow } from "./call-outcome.ts";
+import type { CallCounts, OutcomeBatch, Window } from "./window.ts";
 
 /** Twin of the state in time-window.lua: `counts` holds the three numbers of each sub-window, number n at place n % SUB_WINDOWS. */
 export interface TimeWindowState extends CallCounts {
@@ -20,10 +22,10 @@ class OutcomeTotals implements OutcomeBatch {
   failures = 0;
   slow = 0;
 
-  add(outcome: OutcomeCode): void {
+  add(outcome: CountedOutcome): void {
     this.size += 1;
-    this.failures += outcome & 1;
-    this.slow += outcome >> 1;
+    if (isFailure(outcome)) this.failures += 1;
+    if (isSlow(outcome)) this.slow += 1;
   }
 
   toString(): string {

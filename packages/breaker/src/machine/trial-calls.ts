@@ -1,44 +1,50 @@
 import type { BreakerPolicy } from "./breaker-policy.ts";
+import type { CallDecision } from "./call-decision.ts";
+import { ALLOWED, REJECTED } from "./call-decision.ts";
+import type { CallOutcome } from "./call-outcome.ts";
+import { isFailure, isSlow } from "./call-outcome.ts";
 import type { Period } from "./period.ts";
-import { DAY_MICROS, endHalfOpen, FORCED_OPEN, HALF_OPEN, OPEN } from "./period.ts";
+import { DAY_MICROS, endHalfOpen } from "./period.ts";
 
-/**
- * Ends a trial call: with 0, and 1 more for a failure, 2 more for a slow call, or with -1 for one that says nothing. Returns
- * whether the window is to be emptied.
- */
+/** A trial call that has ended. */
+export interface EndedTrialCall {
+  readonly leaseId: number;
+  readonly outcome: CallOutcome;
+}
+
+/** Ends a trial call, whose outcome counts if its lease has not ended. Returns whether the window is to be emptied. */
 export function endTrialCall(
   period: Period,
   policy: BreakerPolicy,
   id: number,
   now: number,
-  leaseId: number,
-  outcome: number,
+  { leaseId, outcome }: EndedTrialCall,
 ): boolean {
   const found = period.leases.findIndex((other) => other.id === leaseId && other.ends > now);
   if (found === -1) return false;
   period.leases.splice(found, 1);
   period.dirty = true;
   period.expires = now + policy.leaseMicros + DAY_MICROS;
-  if (outcome < 0) return false;
+  if (outcome === "ignore") return false;
   period.done += 1;
-  period.doneFailures += outcome % 2;
-  period.doneSlow += Math.floor(outcome / 2);
+  if (isFailure(outcome)) period.doneFailures += 1;
+  if (isSlow(outcome)) period.doneSlow += 1;
   return endHalfOpen(period, policy, id, now);
 }
 
-/** Asks for a call: 0 no, -1 yes, or the lease of a trial call. */
+/** Decides a call; while half-open, an admitted one is a trial call, whose lease has the id. */
 export function requestCall(
   period: Period,
   policy: BreakerPolicy,
   id: number,
   now: number,
-): number {
-  if (period.kind === OPEN || period.kind === FORCED_OPEN) return 0;
-  if (period.kind !== HALF_OPEN) return -1;
+): CallDecision {
+  if (period.state === "open" || period.state === "forced-open") return REJECTED;
+  if (period.state !== "half-open") return ALLOWED;
   period.leases = period.leases.filter((lease) => lease.ends > now);
-  if (period.done + period.leases.length >= policy.probes) return 0;
+  if (period.done + period.leases.length >= policy.probes) return REJECTED;
   period.leases.push({ id, since: now, ends: now + policy.leaseMicros });
   period.dirty = true;
   period.expires = now + policy.leaseMicros + DAY_MICROS;
-  return id;
+  return { kind: "trial", leaseId: id };
 }

@@ -1,3 +1,5 @@
+import type { CountedOutcome } from "./call-outcome.ts";
+
 /** The number of calls; failures and slow calls are some of them. */
 export interface CallCounts {
   readonly calls: number;
@@ -5,13 +7,10 @@ export interface CallCounts {
   readonly slow: number;
 }
 
-/** How a call ended: 0, and 1 more for a failure, 2 more for a slow one. */
-export type OutcomeCode = 0 | 1 | 2 | 3;
-
 /** Outcomes on their way to a window, as it counts them. */
 export interface OutcomeBatch {
   readonly size: number;
-  add(outcome: OutcomeCode): void;
+  add(outcome: CountedOutcome): void;
   /** As the Lua twin of the window takes it. */
   toString(): string;
 }

@@ -3,7 +3,6 @@ import type { SyncRequest } from "../machine/contact.ts";
 import { syncTarget } from "../machine/contact.ts";
 import type { SetStateRequest } from "../machine/order.ts";
 import { setTargetState } from "../machine/order.ts";
-import { CLOSED, METRICS_ONLY } from "../machine/period.ts";
 import type { TargetKeys } from "../machine/target.ts";
 import type { OutcomeBatch } from "../machine/window.ts";
 import type { TargetView } from "./target-view.ts";
@@ -37,7 +36,7 @@ export function createLocalTarget(store: CountingStore, target: TargetKeys): Loc
   function setMetricsOnly(emptiesWindow: boolean): void {
     run(setTargetState, {
       target,
-      kind: METRICS_ONLY,
+      state: "metrics-only",
       durationMicros: 0,
       opened: 0,
       emptiesWindow,
@@ -55,10 +54,9 @@ export function createLocalTarget(store: CountingStore, target: TargetKeys): Loc
       initialize();
       run(syncTarget, {
         target,
-        admittedIn: -1,
+        admittedIn: "any",
         outcomes,
-        lease: 0,
-        outcome: 0,
+        endedTrial: undefined,
         requestsCall: false,
       });
     },
@@ -66,11 +64,11 @@ export function createLocalTarget(store: CountingStore, target: TargetKeys): Loc
       if (isInitialized) setMetricsOnly(true);
     },
     startDeciding(
-      { kind, changesAt, opened } = { kind: CLOSED, changesAt: 0, opened: 0 } as TargetView,
+      { state, changesAt, opened } = { state: "closed", changesAt: 0, opened: 0 } as TargetView,
     ) {
       initialize();
       const durationMicros = Math.max(changesAt - store.now(), 0);
-      run(setTargetState, { target, kind, durationMicros, opened, emptiesWindow: false });
+      run(setTargetState, { target, state, durationMicros, opened, emptiesWindow: false });
     },
     stopDeciding: () => setMetricsOnly(false),
     sync: (call) => store.run(syncTarget, call),

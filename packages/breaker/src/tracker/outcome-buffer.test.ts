@@ -17,16 +17,16 @@ test("outcomes are due once until they are taken, also if more are added meanwhi
     maxWaitMs: 250,
     onDue,
   });
-  outbox.add(0, -1);
+  outbox.add("success", "any");
   vi.advanceTimersByTime(249);
   expect(outbox.isDue).toBe(false);
   vi.advanceTimersByTime(1);
   expect(outbox.isDue).toBe(true);
-  outbox.add(1, -1);
+  outbox.add("failure", "any");
   vi.advanceTimersByTime(1_000);
   expect(onDue).toHaveBeenCalledTimes(1);
   outbox.take();
-  outbox.add(0, -1);
+  outbox.add("success", "any");
   vi.advanceTimersByTime(250);
   expect(onDue).toHaveBeenCalledTimes(2);
 });

@@ -1,6 +1,8 @@
 import { BackgroundTimer, background } from "@headgate/core/internal";
+import type { CountedOutcome } from "../machine/call-outcome.ts";
 import type { SyncRequest } from "../machine/contact.ts";
-import type { OutcomeBatch, OutcomeCode } from "../machine/window.ts";
+import type { AdmittedPeriod } from "../machine/period.ts";
+import type { OutcomeBatch } from "../machine/window.ts";
 
 /** This many outcomes are sent without waiting for more. */
 const MAX_BUFFERED = 1_000;
@@ -17,8 +19,8 @@ export interface OutcomeBufferOptions {
 export class OutcomeBuffer {
   readonly #options: OutcomeBufferOptions;
   #batch: OutcomeBatch;
-  /** The period in which the calls were let through; -1 for any. */
-  #admittedIn = -1;
+  /** The period in which the calls were let through. */
+  #admittedIn: AdmittedPeriod = "any";
   #isDue = false;
   // It does not keep the process alive: unsent outcomes are lost when the process ends.
   readonly #alarm = new BackgroundTimer(() => this.#markDue());
@@ -37,10 +39,10 @@ export class OutcomeBuffer {
     return this.#isDue;
   }
 
-  /** Adds the outcome of a call that was let through in a period, -1 for any. */
-  add(outcome: OutcomeCode, period: number): void {
+  /** Adds the outcome of a call that was let through in a period. */
+  add(outcome: CountedOutcome, period: AdmittedPeriod): void {
     this.#batch.add(outcome);
-    if (this.#admittedIn === -1) this.#admittedIn = period;
+    if (this.#admittedIn === "any") this.#admittedIn = period;
     if (this.#batch.size === MAX_BUFFERED) this.#markDue();
     else if (!this.#isDue && !this.#alarm.isSet) this.#alarm.set(this.#options.maxWaitMs);
   }
@@ -55,7 +57,7 @@ export class OutcomeBuffer {
 
   /** Drops calls that were let through in an earlier period, which cannot count any more. */
   dropAdmitted(): void {
-    if (this.#admittedIn !== -1) this.#empty();
+    if (this.#admittedIn !== "any") this.#empty();
   }
 
   #markDue(): void {
@@ -68,8 +70,8 @@ export class OutcomeBuffer {
     this.#alarm.stop();
     this.#isDue = false;
     this.#batch = this.#options.createBatch();
-    this.#admittedIn = -1;
+    this.#admittedIn = "any";
   }
 }
 
-const NO_OUTCOMES = { admittedIn: -1, outcomes: undefined };
+const NO_OUTCOMES = { admittedIn: "any", outcomes: undefined } as const;

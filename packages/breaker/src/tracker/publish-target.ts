@@ -6,11 +6,12 @@ import {
   publishSnapshot,
   publishStateChange,
 } from "../channels.ts";
+import type { CountedOutcome } from "../machine/call-outcome.ts";
+import { isFailure, isSlow } from "../machine/call-outcome.ts";
 import type { BreakerState } from "../machine/period.ts";
-import { OPEN, STATES } from "../machine/period.ts";
-import type { OutcomeCode } from "../machine/window.ts";
+import { decodeCause, decodeIsNewPeriod } from "../machine/wire.ts";
 import type { TargetView } from "./target-view.ts";
-import { causeOf, isNewPeriod, ratesOf, stateOf, toSnapshot } from "./target-view.ts";
+import { ratesOf, toSnapshot } from "./target-view.ts";
 
 /** The names that every message about a target carries. */
 export interface TargetLabels {
@@ -19,25 +20,25 @@ export interface TargetLabels {
 }
 
 /** Publishes how a call ended. */
-export function publishOutcome(labels: TargetLabels, code: OutcomeCode): void {
+export function publishOutcome(labels: TargetLabels, outcome: CountedOutcome): void {
   if (!hasCallSubscribers()) return;
-  const outcome = (code & 1) === 1 ? "failure" : "success";
-  publishCall({ ...labels, outcome, slow: code > 1 });
+  const slow = isSlow(outcome);
+  publishCall({ ...labels, outcome: isFailure(outcome) ? "failure" : "success", slow });
 }
 
-/** Publishes a snapshot, and before it the change of state, if there is one. `before` is the kind of the last view. */
-export function publishView(labels: TargetLabels, before: number, view: TargetView): void {
-  if (before !== view.kind) {
-    const cause = causeOf(view);
+/** Publishes a snapshot, and before it the change of state, if there is one. `before` is the state of the last view. */
+export function publishView(labels: TargetLabels, before: BreakerState, view: TargetView): void {
+  if (before !== view.state) {
+    const cause = decodeCause(view.reply);
     publishStateChange({
       ...labels,
-      from: STATES[before] as BreakerState,
-      to: stateOf(view),
-      here: isNewPeriod(view),
+      from: before,
+      to: view.state,
+      here: decodeIsNewPeriod(view.reply),
       ...cause,
       ...ratesOf(cause),
       opened: view.opened,
-      openForMs: view.kind === OPEN ? toMilliseconds(view.changesAt - view.receivedAt) : 0,
+      openForMs: view.state === "open" ? toMilliseconds(view.changesAt - view.receivedAt) : 0,
       degraded: view.degraded,
     });
   }

@@ -1,27 +1,28 @@
 import type { HeadgateError } from "@headgate/core";
 import { publishDegraded } from "../channels.ts";
+import type { CallDecision } from "../machine/call-decision.ts";
 import type { SyncRequest } from "../machine/contact.ts";
 import { syncTarget } from "../machine/contact.ts";
 import type { SetStateRequest } from "../machine/order.ts";
 import { setTargetState } from "../machine/order.ts";
+import type { BreakerState } from "../machine/period.ts";
 import type { TargetKeys } from "../machine/target.ts";
+import type { EndedTrialCall } from "../machine/trial-calls.ts";
 import type { OutcomeBatch } from "../machine/window.ts";
+import { decodeDecision } from "../machine/wire.ts";
 import type { LocalTarget } from "./local-target.ts";
 import type { StoreAccess } from "./store-access.ts";
 import type { TargetView } from "./target-view.ts";
-import { readPermit, readView } from "./target-view.ts";
+import { readView } from "./target-view.ts";
 
 /** How calls ended. */
 export type OutcomeReport = Pick<SyncRequest, "admittedIn" | "outcomes">;
 
-/** How a trial call ended, and whether one more call is asked for. */
-export type TrialRequest = Pick<SyncRequest, "lease" | "outcome" | "requestsCall">;
-
 /** The result of a contact. */
 export interface TargetReply {
   readonly view: TargetView;
-  /** The answer to a call that was asked for: 0 no, -1 yes, or the lease of a trial call. */
-  readonly permit: number;
+  /** The decision on the call that was requested, if one was. */
+  readonly decision: CallDecision;
   /** Counts contacts in the order in which they were made. */
   readonly sequence: number;
 }
@@ -49,15 +50,18 @@ export class TargetBackend {
   }
 
   /** One contact. If the store is memory, it ends at once. */
-  sync(report: OutcomeReport, question: TrialRequest): TargetReply | Promise<TargetReply> {
+  sync(
+    report: OutcomeReport,
+    endedTrial: EndedTrialCall | undefined,
+    requestsCall: boolean,
+  ): TargetReply | Promise<TargetReply> {
     const { access, keys } = this.#options;
     const call: SyncRequest = {
       target: keys,
       admittedIn: report.admittedIn,
       outcomes: report.outcomes,
-      lease: question.lease,
-      outcome: question.outcome,
-      requestsCall: question.requestsCall,
+      endedTrial,
+      requestsCall,
     };
     this.#lastSequence += 1;
     if (access.runNow === undefined) return this.#syncWithStore(call, this.#lastSequence);
@@ -77,20 +81,20 @@ export class TargetBackend {
       return heard;
     } catch (error) {
       const { local } = this.#enterDegraded(error);
-      const reply = await local.sync({ ...call, admittedIn: -1 });
+      const reply = await local.sync({ ...call, admittedIn: "any" });
       return decodeReply(reply, access.now(), true, number);
     }
   }
 
   /** Sets the state for the whole fleet, or, if the store does not answer, for this process alone. */
   async setState(
-    kind: number,
+    state: BreakerState,
     emptiesWindow: boolean,
   ): Promise<{ readonly heard: TargetReply; readonly failure?: HeadgateError }> {
     const { access, keys } = this.#options;
     const call: SetStateRequest = {
       target: keys,
-      kind,
+      state,
       durationMicros: 0,
       opened: 0,
       emptiesWindow,
@@ -121,10 +125,16 @@ export class TargetBackend {
    */
   #releaseLateLease(reply: readonly number[]): void {
     const { access, keys } = this.#options;
-    const lease = readPermit(reply);
-    if (!(lease > 0)) return;
-    const report = { admittedIn: -1, outcomes: undefined, lease, outcome: -1, requestsCall: false };
-    access.sendUntimed(syncTarget, { target: keys, ...report }).catch(() => {});
+    const decision = decodeDecision(reply);
+    if (decision.kind !== "trial") return;
+    const call: SyncRequest = {
+      target: keys,
+      admittedIn: "any",
+      outcomes: undefined,
+      endedTrial: { leaseId: decision.leaseId, outcome: "ignore" },
+      requestsCall: false,
+    };
+    access.sendUntimed(syncTarget, call).catch(() => {});
   }
 
   /** The store answers: this process only counts, for the next outage. */
@@ -156,5 +166,5 @@ function decodeReply(
   degraded: boolean,
   sequence: number,
 ): TargetReply {
-  return { view: readView(reply, now, degraded), permit: readPermit(reply), sequence };
+  return { view: readView(reply, now, degraded), decision: decodeDecision(reply), sequence };
 }

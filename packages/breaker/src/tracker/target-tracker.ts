@@ -1,8 +1,12 @@
 import type { CountingStore } from "@headgate/core/internal";
 import { codeOf, emitWarning } from "@headgate/core/internal";
-import { CLOSED, FORCED_OPEN, HALF_OPEN, OPEN } from "../machine/period.ts";
+import type { CallDecision } from "../machine/call-decision.ts";
+import { ALLOWED, REJECTED } from "../machine/call-decision.ts";
+import type { CallOutcome, CountedOutcome } from "../machine/call-outcome.ts";
+import type { BreakerState } from "../machine/period.ts";
 import type { TargetKeys } from "../machine/target.ts";
-import type { OutcomeBatch, OutcomeCode } from "../machine/window.ts";
+import type { EndedTrialCall } from "../machine/trial-calls.ts";
+import type { OutcomeBatch } from "../machine/window.ts";
 import type { LocalTarget } from "./local-target.ts";
 import { createLocalTarget } from "./local-target.ts";
 import { OutcomeBuffer } from "./outcome-buffer.ts";
@@ -10,7 +14,7 @@ import type { TargetLabels } from "./publish-target.ts";
 import { publishOutcome, publishView } from "./publish-target.ts";
 import { Ramp } from "./ramp.ts";
 import type { StoreAccess } from "./store-access.ts";
-import type { OutcomeReport, TargetReply, TrialRequest } from "./target-backend.ts";
+import type { OutcomeReport, TargetReply } from "./target-backend.ts";
 import { TargetBackend } from "./target-backend.ts";
 import type { TargetView } from "./target-view.ts";
 import { isNewGeneration } from "./target-view.ts";
@@ -32,8 +36,6 @@ export interface TrackerContext {
   readonly unsent: Set<TargetTracker>;
 }
 
-const NO_TRIAL_REQUEST: TrialRequest = { lease: 0, outcome: 0, requestsCall: false };
-
 /**
  * One target in this process. It collects outcomes and sends them together; each contact brings the state of the fleet, by which
  * calls are decided while it is fresh.
@@ -52,9 +54,9 @@ export class TargetTracker {
   #generation = 0;
   /** The report under way: at most one, if outcomes are collected. */
   #flushing: Promise<void> | undefined;
-  #callRequest: Promise<number> | undefined;
+  #callRequest: Promise<CallDecision> | undefined;
   /** The last contact that reported outcomes. */
-  #lastReport: Promise<number> | undefined;
+  #lastReport: Promise<CallDecision> | undefined;
   /** The number of the contact by which the view was learned. */
   #viewSequence = 0;
 
@@ -84,33 +86,33 @@ export class TargetTracker {
     return this.#generation;
   }
 
-  /** Decides a call by the known state: 0 no, -1 yes; undefined if only the store can tell. */
-  decideLocally(): number | undefined {
+  /** Decides a call by the known state; undefined if only the store can decide. */
+  decideLocally(): CallDecision | undefined {
     const view = this.#view;
     if (view === undefined) return undefined;
-    if (view.kind === OPEN) return this.#decideWhileOpen(view);
+    if (view.state === "open") return this.#decideWhileOpen(view);
     const { maxViewAgeMicros, access } = this.#context;
     // Nothing changes without this process, so no clock is read.
     if (
       maxViewAgeMicros === Number.POSITIVE_INFINITY &&
-      view.kind === CLOSED &&
+      view.state === "closed" &&
       view.changesAt <= view.receivedAt
     ) {
-      return -1;
+      return ALLOWED;
     }
     const now = access.now();
     const longest =
-      view.kind === CLOSED ? maxViewAgeMicros : Math.min(maxViewAgeMicros, RECHECK_MICROS);
+      view.state === "closed" ? maxViewAgeMicros : Math.min(maxViewAgeMicros, RECHECK_MICROS);
     const isFresh = now >= view.receivedAt && now - view.receivedAt < longest;
     if (!isFresh) return undefined;
-    if (view.kind === HALF_OPEN) return now < view.changesAt ? 0 : undefined;
+    if (view.state === "half-open") return now < view.changesAt ? REJECTED : undefined;
     return this.#decideByView(view, now);
   }
 
-  /** Asks the store: 0 no, -1 yes, or the lease of a trial call. */
-  requestCall(): Promise<number> {
+  /** Requests a call from the store. */
+  requestCall(): Promise<CallDecision> {
     const view = this.#view;
-    const mayBeTrial = view?.kind === HALF_OPEN || view?.kind === OPEN;
+    const mayBeTrial = view?.state === "half-open" || view?.state === "open";
     if (mayBeTrial || this.#context.maxViewAgeMicros === 0) return this.#requestFromStore();
     if (this.#callRequest !== undefined) return this.#joinRequest(this.#callRequest);
     const asking = this.#requestFromStore().finally(() => {
@@ -120,12 +122,12 @@ export class TargetTracker {
     return asking;
   }
 
-  /** Notes the outcome of a call that was let through in an era, -1 for any; if each is sent by itself, resolves when it is counted. */
-  recordOutcome(outcome: OutcomeCode, generation: number): Promise<unknown> | undefined {
+  /** Records the outcome of a call that was let through in a generation; if each is sent by itself, resolves when it is counted. */
+  recordOutcome(outcome: CountedOutcome, generation: number | "any"): Promise<unknown> | undefined {
     publishOutcome(this.#labels, outcome);
-    if (generation !== -1 && generation !== this.#generation) return undefined;
+    if (generation !== "any" && generation !== this.#generation) return undefined;
     // Periods of this process alone are unknown to the store.
-    const period = generation === -1 || this.view.degraded ? -1 : this.view.period;
+    const period = generation === "any" || this.view.degraded ? "any" : this.view.period;
     const { access, flushIntervalMicros, unsent } = this.#context;
     if (access.isShared && flushIntervalMicros > 0) {
       unsent.add(this);
@@ -134,19 +136,19 @@ export class TargetTracker {
     }
     const outcomes = this.#createBatch();
     outcomes.add(outcome);
-    const heard = this.#sync({ admittedIn: period, outcomes }, NO_TRIAL_REQUEST);
-    return typeof heard === "number" ? undefined : heard;
+    const reply = this.#sync({ admittedIn: period, outcomes }, undefined, false);
+    return reply instanceof Promise ? reply : undefined;
   }
 
-  /** Ends a trial call; -1 for one that says nothing about the target. */
-  async endTrialCall(lease: number, outcome: OutcomeCode | -1): Promise<void> {
-    if (outcome !== -1) publishOutcome(this.#labels, outcome);
-    await this.#sync(this.#takeOutcomes(), { lease, outcome, requestsCall: false });
+  /** Ends a trial call. */
+  async endTrialCall(leaseId: number, outcome: CallOutcome): Promise<void> {
+    if (outcome !== "ignore") publishOutcome(this.#labels, outcome);
+    await this.#sync(this.#takeOutcomes(), { leaseId, outcome }, false);
   }
 
   /** Reports the collected outcomes, and learns the state of the target. */
   async refresh(): Promise<void> {
-    await this.#sync(this.#takeOutcomes(), NO_TRIAL_REQUEST);
+    await this.#sync(this.#takeOutcomes(), undefined, false);
   }
 
   /** Like `look`, but joins a report under way, and never rejects. */
@@ -164,43 +166,42 @@ export class TargetTracker {
   }
 
   /** Sets the state by hand, for the whole fleet. Rejects with the store's errors: then it is set for this process alone. */
-  async setState(kind: number, empties: boolean): Promise<void> {
+  async setState(state: BreakerState, empties: boolean): Promise<void> {
     // Outcomes from before the order are reported before it, because orders and contacts may overtake each other.
     if (this.#lastReport !== undefined) await this.#lastReport.catch(() => {});
     if (!this.#buffer.isEmpty) await this.refresh();
-    const { heard, failure } = await this.#backend.setState(kind, empties);
+    const { heard, failure } = await this.#backend.setState(state, empties);
     this.#updateView(heard);
     if (failure !== undefined) throw failure;
     // The reply of a later contact came first, and that contact may also have reached the store first.
     if (this.#viewSequence !== heard.sequence) await this.refresh();
   }
 
-  #decideWhileOpen(view: TargetView): number | undefined {
+  #decideWhileOpen(view: TargetView): CallDecision | undefined {
     const now = this.#context.access.now();
     if (now < view.receivedAt || now >= view.changesAt) return undefined;
     if (now - view.receivedAt >= RECHECK_MICROS) void this.flush();
-    return 0;
+    return REJECTED;
   }
 
-  async #requestFromStore(): Promise<number> {
-    const permit = await this.#sync(this.#takeOutcomes(), {
-      ...NO_TRIAL_REQUEST,
-      requestsCall: true,
-    });
-    return permit === -1 ? this.#decideByView(this.view, this.#context.access.now()) : permit;
+  async #requestFromStore(): Promise<CallDecision> {
+    const decision = await this.#sync(this.#takeOutcomes(), undefined, true);
+    if (decision.kind !== "allowed") return decision;
+    return this.#decideByView(this.view, this.#context.access.now());
   }
 
   /** Many calls that find the view too old ask once; if that gave a trial call, the next ones may make the others. */
-  async #joinRequest(asking: Promise<number>): Promise<number> {
+  async #joinRequest(asking: Promise<CallDecision>): Promise<CallDecision> {
     await asking;
     return this.#decideByView(this.view, this.#context.access.now());
   }
 
   /** The answer without asking again. */
-  #decideByView(view: TargetView, now: number): number {
-    if (view.kind === OPEN || view.kind === FORCED_OPEN || view.kind === HALF_OPEN) return 0;
-    if (view.kind !== CLOSED || now >= view.changesAt) return -1;
-    return this.#ramp.tryAdmit(view.changesAt - now) ? -1 : 0;
+  #decideByView(view: TargetView, now: number): CallDecision {
+    if (view.state === "open" || view.state === "forced-open" || view.state === "half-open")
+      return REJECTED;
+    if (view.state !== "closed" || now >= view.changesAt) return ALLOWED;
+    return this.#ramp.tryAdmit(view.changesAt - now) ? ALLOWED : REJECTED;
   }
 
   async #sendOutcomes(): Promise<void> {
@@ -218,8 +219,12 @@ export class TargetTracker {
   }
 
   /** One contact; at once, where the store is memory. Returns the answer to a call that was asked for. */
-  #sync(report: OutcomeReport, question: TrialRequest): number | Promise<number> {
-    const heard = this.#backend.sync(report, question);
+  #sync(
+    report: OutcomeReport,
+    endedTrial: EndedTrialCall | undefined,
+    requestsCall: boolean,
+  ): CallDecision | Promise<CallDecision> {
+    const heard = this.#backend.sync(report, endedTrial, requestsCall);
     if (!(heard instanceof Promise)) return this.#updateView(heard);
     const learned = heard.then((later) => this.#updateView(later));
     if (report.outcomes !== undefined) this.#lastReport = learned;
@@ -237,21 +242,21 @@ export class TargetTracker {
     return window.createBatch(windowSize);
   }
 
-  #updateView({ view, permit, sequence }: TargetReply): number {
+  #updateView({ view, decision, sequence }: TargetReply): CallDecision {
     // An answer to an earlier contact that comes later is ignored.
-    if (sequence < this.#viewSequence) return permit;
+    if (sequence < this.#viewSequence) return decision;
     this.#viewSequence = sequence;
     const before = this.#view;
     this.#view = view;
     if (before !== undefined && isNewGeneration(before, view)) this.#beginGeneration(view);
-    publishView(this.#labels, before?.kind ?? CLOSED, view);
-    return permit;
+    publishView(this.#labels, before?.state ?? "closed", view);
+    return decision;
   }
 
   #beginGeneration(view: TargetView): void {
     this.#generation += 1;
     this.#buffer.dropAdmitted();
     if (this.#buffer.isEmpty) this.#context.unsent.delete(this);
-    if (view.kind === CLOSED && !view.degraded) this.#local?.clear();
+    if (view.state === "closed" && !view.degraded) this.#local?.clear();
   }
 }

@@ -10,7 +10,7 @@ const HALF_OPEN = OPEN.with(1, 2);
 describe("a reply", () => {
   test("is read as a view of the target", () => {
     expect(readView(OPEN, NOW, true)).toMatchObject({
-      kind: 1,
+      state: "open",
       period: 77,
       receivedAt: NOW,
       changesAt: NOW + 1_000_500,
