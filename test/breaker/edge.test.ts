@@ -25,7 +25,7 @@ describeWorlds((world) => {
   }
 
   describe("the success rate over five minutes", () => {
-    test("opens below one half, not at one half, and with one more failure", async () => {
+    test("a breaker opens below a success rate of one half, not at one half", async () => {
       const { breaker } = open();
       await record(breaker, 10, "success");
       await record(breaker, 10, "failure");
@@ -45,7 +45,7 @@ describeWorlds((world) => {
       });
     });
 
-    test("is judged by what the last five minutes brought, as they pass", async () => {
+    test("a breaker compares the success rate of the last five minutes when an outcome is recorded", async () => {
       const { breaker, time } = open();
       await record(breaker, 100, "success");
       time.advance(4n * MINUTE);
@@ -64,7 +64,7 @@ describeWorlds((world) => {
       expect(await breaker.snapshot()).toMatchObject({ calls: 101, state: "open" });
     });
 
-    test("forgets failures that have left the window", async () => {
+    test("failures that have left the window do not count", async () => {
       const { breaker, time } = open();
       await record(breaker, 19, "failure");
       time.advance(5n * MINUTE);
@@ -76,7 +76,7 @@ describeWorlds((world) => {
       ["the first", 0n, 5n * MINUTE],
       ["the last", SUB_WINDOW - 1n, 5n * MINUTE - SUB_WINDOW + 1n],
     ])(
-      "counts an outcome of %s microsecond of a sub-window for so long",
+      "an outcome in %s microsecond of a sub-window counts for at most the window",
       async (_, after, counted) => {
         const { breaker, time } = open();
         time.advance(after);
@@ -89,7 +89,7 @@ describeWorlds((world) => {
     );
   });
 
-  test("opens with the last of `minimumCalls`, not one call before", async () => {
+  test("a breaker opens with the last of `minimumCalls`, not one call before", async () => {
     const { breaker } = open({ minimumCalls: 7 });
     await record(breaker, 6, "failure");
     expect(await breaker.snapshot()).toMatchObject({ state: "closed", calls: 6 });
@@ -97,7 +97,7 @@ describeWorlds((world) => {
     expect(await breaker.snapshot()).toMatchObject({ state: "open", calls: 7 });
   });
 
-  test("opens when the slow calls reach `slowCallRate` exactly; a call is slow that takes longer than `slowCall`", async () => {
+  test("a breaker opens when the share of calls longer than `slowCall` reaches `slowCallRate`", async () => {
     const { breaker } = open({ slowCall: "2s", slowCallRate: 0.8 });
     await record(breaker, 5, "success", 2_000);
     await record(breaker, 19, "success", 2_001);
@@ -110,14 +110,14 @@ describeWorlds((world) => {
     });
   });
 
-  test("counts two outcomes of the same microsecond twice", async () => {
+  test("two outcomes in the same microsecond both count", async () => {
     const { breaker } = open();
     await Promise.all([breaker.record("failure"), breaker.record("failure")]);
     expect(await breaker.snapshot()).toMatchObject({ calls: 2, failures: 2 });
   });
 
-  describe("what others get wrong", () => {
-    test("failures of an hour ago do not open it", async () => {
+  describe("mistakes of other breakers", () => {
+    test("failures of an hour ago do not open a breaker", async () => {
       const { breaker, time } = open();
       await record(breaker, 19, "failure");
       time.advance(HOUR);
@@ -125,7 +125,7 @@ describeWorlds((world) => {
       expect(await breaker.snapshot()).toMatchObject({ state: "closed", calls: 1 });
     });
 
-    test("20 failures of 20 slow calls, each in a sub-window of its own, open it", async () => {
+    test("20 slow failures, each in its own sub-window, open a breaker", async () => {
       const { breaker, time } = open({ slowCall: "5s", slowCallRate: 1 });
       for (let call = 1; call <= 20; call++) {
         expect(await breaker.snapshot()).toMatchObject({ state: "closed" });
@@ -137,7 +137,7 @@ describeWorlds((world) => {
   });
 
   describe("while open", () => {
-    test("lets trial calls through when `openFor` is over, to the microsecond", async () => {
+    test("an open breaker lets trial calls through after `openFor`, to the microsecond", async () => {
       const { breaker, time } = open({ minimumCalls: 1, probes: 1 });
       await record(breaker, 1, "failure");
       time.advance(30n * SECOND - 1n);
@@ -151,7 +151,7 @@ describeWorlds((world) => {
       expect(await breaker.admit()).toMatchObject({ allowed: false, retryAfterMs: 1_000 });
     });
 
-    test("counts nothing, and the window slides away", async () => {
+    test("an open breaker counts no calls, and its window empties", async () => {
       const { breaker, time } = open({ minimumCalls: 2, openFor: "10m" });
       const permit = await breaker.admit();
       await record(breaker, 2, "failure");
@@ -162,7 +162,7 @@ describeWorlds((world) => {
       expect(await breaker.snapshot()).toMatchObject({ state: "open", calls: 0 });
     });
 
-    test("opens for longer each time in a row, up to the 20th, and begins anew after closing", async () => {
+    test("the backoff grows up to the 20th opening in a row, and starts again after closing", async () => {
       const { breaker, time } = open({
         minimumCalls: 1,
         probes: 1,
@@ -191,7 +191,7 @@ describeWorlds((world) => {
     test.each([
       ["half of them succeed", 2, "closed"],
       ["fewer than half succeed", 1, "open"],
-    ])("when %s", async (_, successes, state) => {
+    ])("a half-open breaker decides when %s", async (_, successes, state) => {
       const { breaker } = await openHalf({ probes: 4 });
       for (let call = 0; call < 4; call++) {
         await (await breaker.admit()).record(call < successes ? "success" : "failure");
@@ -202,7 +202,7 @@ describeWorlds((world) => {
     test.each([
       ["fewer than `slowCallRate` are slow", 2, "closed"],
       ["`slowCallRate` are slow", 3, "open"],
-    ])("when %s", async (_, slow, state) => {
+    ])("a half-open breaker decides when %s", async (_, slow, state) => {
       const { breaker } = await openHalf({ probes: 4, slowCall: "1s", slowCallRate: 0.75 });
       for (let call = 0; call < 4; call++) {
         await (await breaker.admit()).record("success", call < slow ? 1_001 : 1_000);
@@ -210,7 +210,7 @@ describeWorlds((world) => {
       expect(await breaker.snapshot()).toMatchObject({ state });
     });
 
-    test("a trial call counts as long as its place is its own: `probeTimeout` and a second", async () => {
+    test("a trial call counts until its lease ends: `probeTimeout` and a second", async () => {
       const { breaker, time } = await openHalf({ probes: 1, probeTimeout: "10m" });
       const lost = await breaker.admit();
       time.advance(10n * MINUTE + SECOND - 1n);
@@ -224,7 +224,7 @@ describeWorlds((world) => {
       expect(await breaker.snapshot()).toMatchObject({ state: "closed" });
     });
 
-    test("is forgotten a day after the last lease could have ended", async () => {
+    test("a half-open state expires a day after the last lease could have ended", async () => {
       const { breaker, time } = await openHalf({ probes: 3, probeTimeout: "10h" });
       const [first, second] = [await breaker.admit(), await breaker.admit()];
       const remembered = 10n * HOUR + SECOND + DAY;
@@ -249,7 +249,7 @@ describeWorlds((world) => {
     }
   });
 
-  test("closed again, it begins with an empty window, and calls from before do not count", async () => {
+  test("a breaker closes with an empty window, and earlier calls do not count", async () => {
     const { breaker, time } = open({ minimumCalls: 2, probes: 1, openFor: "1s" });
     const early = await breaker.admit();
     await record(breaker, 2, "failure");
@@ -266,7 +266,7 @@ describeWorlds((world) => {
     ["disabled", (breaker: Breaker) => breaker.disable(), true],
     ["metrics-only", (breaker: Breaker) => breaker.metricsOnly(), true],
   ])(
-    "is %s for as long as somebody asks now and then, and a week after",
+    "a breaker stays %s while calls come, and for a week after the last",
     async (state, set, allowed) => {
       const { breaker, time } = open();
       await set(breaker);
@@ -280,7 +280,7 @@ describeWorlds((world) => {
     },
   );
 
-  test("forgets a state set by hand a week after the last that asked, and not in six days", async () => {
+  test("a manual state expires a week after the last call, not after six days", async () => {
     const { breaker, time } = open();
     await breaker.disable();
     for (const wait of [2n * DAY, 6n * DAY - 1n, 6n * DAY - 1n]) {

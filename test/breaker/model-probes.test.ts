@@ -32,7 +32,7 @@ interface Trial {
   readonly isLost: boolean;
 }
 
-test("everybody asks at once, and the fleet has no more than `probes` trial calls, of which exactly so many decide", async () => {
+test("a fleet that calls at once makes at most `probes` trial calls, and exactly that many outcomes decide", async () => {
   const decided = { closed: 0, open: 0, late: 0 };
   await runHistories(
     HISTORIES,

@@ -25,8 +25,8 @@ const clients = useOwnDatabases(3);
 
 const STATES = ["closed", "open", "half-open", "forced-open", "disabled", "metrics-only"];
 
-describe("random commands do what the model says", () => {
-  test("in memory", async () => {
+describe("random commands", () => {
+  test("a breaker in memory matches the model", async () => {
     const seen = new Map<string, number>();
     await runHistories(80 * SCALE, async (random, history) => {
       const time = new MicroClock(START);
@@ -36,7 +36,7 @@ describe("random commands do what the model says", () => {
     expectSeen(seen);
   });
 
-  test("in memory, where time goes on when the clock steps back", async () => {
+  test("a breaker in memory matches the model when the clock steps back", async () => {
     const seen = new Map<string, number>();
     await runHistories(80 * SCALE, async (random, history) => {
       const time = new MicroClock(START);
@@ -51,7 +51,7 @@ describe("random commands do what the model says", () => {
     expectSeen(seen);
   });
 
-  test("in a fleet on Redis", async () => {
+  test("a fleet on Redis matches the model", async () => {
     const seen = new Map<string, number>();
     await runHistories(
       48 * SCALE,
@@ -64,7 +64,7 @@ describe("random commands do what the model says", () => {
     expectSeen(seen);
   });
 
-  test("in a fleet on Redis, of which each process has options of its own", async () => {
+  test("a fleet on Redis whose processes have different options matches the model", async () => {
     const seen = new Map<string, number>();
     await runHistories(
       40 * SCALE,
@@ -77,7 +77,7 @@ describe("random commands do what the model says", () => {
     expectSeen(seen);
   });
 
-  test("in a fleet on Redis, whose clock steps back", async () => {
+  test("a fleet on Redis whose clock steps back matches the model", async () => {
     const seen = new Map<string, number>();
     await runHistories(
       40 * SCALE,

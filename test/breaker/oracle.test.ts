@@ -27,7 +27,7 @@ const WINDOWS = [
 ] as const;
 
 describeWorlds((world) => {
-  test.each(WINDOWS)("%s counts what its definition says", async (_, randomWindow) => {
+  test.each(WINDOWS)("%s has the counts of a list of all outcomes", async (_, randomWindow) => {
     await world.run(HISTORIES, (random) =>
       compare(random, randomWindow(random), (clock) => world.open(clock)),
     );
@@ -35,11 +35,14 @@ describeWorlds((world) => {
 });
 
 describeRedisWorld((world) => {
-  test.each(WINDOWS)("%s, on a clock that steps back", async (_, randomWindow) => {
-    await world.run(HISTORIES, (random) =>
-      compare(random, randomWindow(random), (clock) => world.open(clock), 0.1),
-    );
-  });
+  test.each(WINDOWS)(
+    "%s has the counts of a list of all outcomes on a clock that steps back",
+    async (_, randomWindow) => {
+      await world.run(HISTORIES, (random) =>
+        compare(random, randomWindow(random), (clock) => world.open(clock), 0.1),
+      );
+    },
+  );
 });
 
 /** Tells the same outcomes to a breaker and to a list that keeps each of them. */

@@ -27,8 +27,8 @@ describe("20 of 20 calls fail, after longer than the window of 10 s", () => {
    * it: `stats.fires < volumeThreshold` in `fail` of lib/circuit.js. Both counters go to the bucket of their own moment.
    */
   test.each([
-    { title: "opens when they fail at once", rotations: 0, opened: true },
-    { title: "stays closed when they fail ten buckets later", rotations: 10, opened: false },
+    { title: "opens if they fail at once", rotations: 0, opened: true },
+    { title: "stays closed if they fail ten buckets later", rotations: 10, opened: false },
   ])("opossum $title", async ({ rotations, opened }) => {
     const buckets = new EventEmitter();
     const upstream = new HangingUpstream();
@@ -49,7 +49,7 @@ describe("20 of 20 calls fail, after longer than the window of 10 s", () => {
     breaker.shutdown();
   });
 
-  test("Headgate opens: a call counts once, when it ends", async () => {
+  test("Headgate opens after calls longer than its window, because a call counts when it ends", async () => {
     let now = START;
     const upstream = new HangingUpstream();
     const breaker = createBreaker({
@@ -68,7 +68,7 @@ describe("20 of 20 calls fail, after longer than the window of 10 s", () => {
   });
 });
 
-describe("four failures, an hour of nothing, then one failure in five calls, with a window of 10 s", () => {
+describe("four failures, an idle hour, then one failure in five calls, with a window of 10 s", () => {
   afterEach(() => {
     vi.useRealTimers();
   });
@@ -77,7 +77,7 @@ describe("four failures, an hour of nothing, then one failure in five calls, wit
    * SamplingBreaker is a ring of sub-windows, and `push` moves on by one of them however long it was quiet. `failure`
    * then adds up all of the ring without a look at its age.
    */
-  test("cockatiel opens, for failures that are an hour old", async () => {
+  test("cockatiel opens for failures that are an hour old", async () => {
     vi.useFakeTimers({ now: START, toFake: ["Date"] });
     const breaker = circuitBreaker(handleAll, {
       halfOpenAfter: 30 * SECOND,
@@ -94,7 +94,7 @@ describe("four failures, an hour of nothing, then one failure in five calls, wit
     expect(opened).toHaveBeenCalledOnce();
   });
 
-  test("Headgate stays closed: one of five failed", async () => {
+  test("Headgate stays closed after an idle hour and one failure in five calls", async () => {
     let now = START;
     const breaker = createBreaker({
       ...AT_ONCE,
@@ -125,7 +125,7 @@ describe("half-open, in a fleet of 8 processes that make 4 calls each", () => {
     });
 
     /** `pendingClose` of lib/circuit.js lets one call through, of this object. */
-    test("opossum makes 8 trial calls", async () => {
+    test("a fleet of 8 processes with opossum makes 8 trial calls", async () => {
       const upstream = new HangingUpstream();
       const fleet = Array.from({ length: PROCESSES }, () => {
         const breaker = new Opossum(upstream.call, { timeout: false, resetTimeout: 30 * SECOND });
@@ -143,7 +143,7 @@ describe("half-open, in a fleet of 8 processes that make 4 calls each", () => {
     });
 
     /** `executeHalfOpen` counts the calls under way of this object; the default of `halfOpenSampling` is one. */
-    test("cockatiel makes 8 trial calls", async () => {
+    test("a fleet of 8 processes with cockatiel makes 8 trial calls", async () => {
       const upstream = new HangingUpstream();
       const fleet = await Promise.all(
         Array.from({ length: PROCESSES }, async () => {
@@ -169,7 +169,7 @@ describe("half-open, in a fleet of 8 processes that make 4 calls each", () => {
     });
   });
 
-  test("Headgate makes as many as `probes` says, here 1", async () => {
+  test("a fleet of 8 processes with Headgate makes `probes` trial calls, here 1", async () => {
     let now = START;
     const upstream = new HangingUpstream();
     const clients = Array.from({ length: PROCESSES }, () => new Redis(inject("redisSocket")));

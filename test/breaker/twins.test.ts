@@ -37,8 +37,8 @@ const redis = useOwnDatabase();
 
 type Run = <Call>(step: Operation<Call>, call: Call) => Promise<readonly number[]>;
 
-describe("a script and its twin give equal replies", () => {
-  test("in a memory store", async () => {
+describe("Lua scripts and their twins", () => {
+  test("a script on Redis and its twin in a memory store give equal replies", async () => {
     const seen = new Set<BreakerState>();
     await runHistories(
       HISTORIES,
@@ -57,7 +57,7 @@ describe("a script and its twin give equal replies", () => {
     expect(seen.size).toBe(STATES.length);
   });
 
-  test("when the clock steps back, and of what a call leaves only what it says to keep is kept", async () => {
+  test("a script and its twin give equal replies when the clock steps back and only written values are kept", async () => {
     const seen = new Set<BreakerState>();
     await runHistories(
       HISTORIES,
@@ -71,7 +71,7 @@ describe("a script and its twin give equal replies", () => {
   });
 });
 
-test("several calls of a script at once are as many calls one after the other", async () => {
+test("several calls in one script run like as many scripts with one call", async () => {
   /** How many calls in a row had equal arguments, of one target and of two. */
   const seen = new Set<string>();
   await runHistories(
@@ -117,7 +117,7 @@ const TIME_WINDOW = { window: 1_000 };
 const CALLS_WINDOW = { window: { calls: 3 } };
 
 test.each([0, 1, 2 ** 48 - 3, 2 ** 48 - 2, 2 ** 48 - 1])(
-  "what begins with a call that has the random number %i is told apart by 6 bytes that are not zero",
+  "a period that begins with the random number %i has a nonzero id of 6 bytes",
   async (generation) => {
     const target = targetOf(`begins-${generation}`, TIME_WINDOW);
     const now = 1_800_000_000_000_000;
@@ -182,7 +182,7 @@ test.each([
     "windowKey",
     bytesOf(1, BEGAN_WIDTH + 15),
   ],
-] as const)("bytes of %s %s are as good as none", async (_, what, options, key, bytes) => {
+] as const)("a script ignores the bytes of %s %s", async (_, what, options, key, bytes) => {
   const target = targetOf(`bytes-${what}`, options);
   const clock = () => 1_800_000_000_000;
   const ask: SyncRequest = {
@@ -198,7 +198,7 @@ test.each([
 });
 
 test.each(["periodKey", "windowKey"] as const)(
-  "a %s of a wrong type is reported, and left as it is",
+  "a %s of the wrong type is reported and not changed",
   async (key) => {
     const target = targetOf(`wrong-type-${key}`, TIME_WINDOW);
     const outcomes = target.policy.window.createBatch(target.policy.windowSize);
@@ -244,7 +244,7 @@ function periodOfKind(kind: number): Buffer {
   return bytesOf(kind, PERIOD_WIDTH).fill(7, expires, end);
 }
 
-test("a batch is reported with its outcomes in order, or counted, and keeps no more than can count", () => {
+test("a batch encodes its outcomes in order for a window of calls, and as counts for a window of time", () => {
   const [ordered, counted] = [callWindow.createBatch(3), timeWindow.createBatch(1_000)];
   expect([`${ordered}`, ordered.size, `${counted}`, counted.size]).toEqual(["", 0, "0 0 0", 0]);
   const outcomes: readonly CountedOutcome[] = [

@@ -6,7 +6,7 @@ import { hearBreakers, hearChannels } from "../../../test/support/hear-breakers.
 import { BREAKER_CHANNELS, publishRejected } from "./channels.ts";
 import { createBreaker } from "./create-breaker.ts";
 
-test("the channels are called what they are documented to be", () => {
+test("BREAKER_CHANNELS has the documented channel names", () => {
   expect(BREAKER_CHANNELS).toEqual({
     state: "headgate:breaker:state",
     rejected: "headgate:breaker:rejected",
@@ -18,8 +18,8 @@ test("the channels are called what they are documented to be", () => {
 
 const payments = { breaker: "payments", target: "default", degraded: false };
 
-describe("a change of state is published with the numbers that caused it", () => {
-  test("once for each change, from opening to closing", async () => {
+describe("state changes", () => {
+  test("a breaker publishes each change of state once, with the counts that caused it", async () => {
     const { breaker, pass } = breakerOnClock({
       slowCall: 10,
       openFor: (opened) => opened * 1_000,
@@ -107,7 +107,7 @@ describe("a change of state is published with the numbers that caused it", () =>
     ]);
   });
 
-  test("for changes by hand, with the calls of the window", async () => {
+  test("a manual state change is published with the counts of the window", async () => {
     const { breaker, count } = breakerOnClock();
     await count(1, 2);
     const heard = hearBreakers();
@@ -127,7 +127,7 @@ describe("a change of state is published with the numbers that caused it", () =>
     ]);
   });
 
-  test("without calls there are no rates", async () => {
+  test("a state change without calls is published with null rates", async () => {
     const { breaker } = breakerOnClock();
     const heard = hearBreakers();
     await breaker.for("eu").forceOpen();
@@ -136,7 +136,7 @@ describe("a change of state is published with the numbers that caused it", () =>
     ]);
   });
 
-  test("once, where two breakers of the name share it", async () => {
+  test("two breakers of the same name publish a shared state change once", async () => {
     const { breaker, store } = breakerOnClock();
     const other = createBreaker({ name: "payments", store, minimumCalls: 4, probes: 2 });
     const heard = hearBreakers();
@@ -146,7 +146,7 @@ describe("a change of state is published with the numbers that caused it", () =>
     expect(heard.filter(([what]) => what === "state")).toHaveLength(1);
   });
 
-  test("for what was learned of a state that somebody else began, which is not here", async () => {
+  test("a state change that another breaker caused is published with here: false", async () => {
     const { breaker: before, store } = breakerOnClock();
     await before.forceOpen();
     await before.close();
@@ -159,7 +159,7 @@ describe("a change of state is published with the numbers that caused it", () =>
     ]);
   });
 
-  test("not for a target that is closed from the beginning", async () => {
+  test("a target that was never anything but closed publishes no state change", async () => {
     const { breaker, count } = breakerOnClock();
     const heard = hearBreakers();
     await count(4, 0);
@@ -169,8 +169,8 @@ describe("a change of state is published with the numbers that caused it", () =>
   });
 });
 
-describe("a call that is refused is published", () => {
-  test("each time, by run with a fallback and without, and by admit", async () => {
+describe("rejected calls", () => {
+  test("every rejected call is published, from run with or without a fallback and from admit", async () => {
     const { breaker, count, pass } = breakerOnClock();
     await count(0, 4);
     pass(10_000);
@@ -182,7 +182,7 @@ describe("a call that is refused is published", () => {
     expect(heard).toEqual([rejected, rejected, rejected]);
   });
 
-  test("with what the caller is told: never, where it was opened by hand", async () => {
+  test("a call rejected by forceOpen is published with a retryAfterMs of Infinity, as in the caller's error", async () => {
     const { breaker } = breakerOnClock();
     const eu = breaker.for("eu");
     await eu.forceOpen();
@@ -203,7 +203,7 @@ describe("a call that is refused is published", () => {
     expect(error).toMatchObject(heard[0]?.[1] as object);
   });
 
-  test("not for calls that are let through, nor for those that were given up", async () => {
+  test("calls that are let through or aborted are not published as rejected", async () => {
     const { breaker } = breakerOnClock();
     const heard = hearBreakers();
     await breaker.run(() => 1);
@@ -212,7 +212,7 @@ describe("a call that is refused is published", () => {
     expect(heard).toEqual([]);
   });
 
-  test("only where somebody listens: else the message is not even made", () => {
+  test("the message of a rejected call is created only for subscribers", () => {
     const describeCall = vi.fn(() => ({ ...payments, state: "open", retryAfterMs: 1 }) as const);
     publishRejected(describeCall);
     expect(describeCall).not.toHaveBeenCalled();
@@ -223,8 +223,8 @@ describe("a call that is refused is published", () => {
   });
 });
 
-describe("calls are published by how they ended", () => {
-  test("however they were made, and whether or not they count", async () => {
+describe("outcomes of calls", () => {
+  test("the outcome of every call is published, whether or not it counts", async () => {
     const { breaker, count, pass } = breakerOnClock({ slowCall: 10 });
     const heard = hearChannels("call");
     await breaker.run(() => 1);
@@ -250,7 +250,7 @@ describe("calls are published by how they ended", () => {
   });
 });
 
-test("what is learned of a target is published as its snapshot", async () => {
+test("every reply of the store is published as the target's snapshot", async () => {
   const { breaker, count } = breakerOnClock();
   const heard = hearChannels("snapshot");
   await count(1, 2);
@@ -261,7 +261,7 @@ test("what is learned of a target is published as its snapshot", async () => {
   ]);
 });
 
-test("what a subscriber throws reaches no call, and does not end the process", async () => {
+test("an error thrown by a subscriber neither fails a call nor ends the process", async () => {
   const warn = vi.spyOn(process, "emitWarning").mockImplementation(() => {});
   const settled = watchUnhandled();
   const { breaker, count } = breakerOnClock();

@@ -6,7 +6,7 @@ import { createBreaker } from "./create-breaker.ts";
 const store = () => memoryStore({ clock: () => 1_800_000_000_000 });
 
 describe("breakers of one name on one store", () => {
-  test("are one breaker", async () => {
+  test("breakers of one name on one store share state and counts", async () => {
     const options = { name: "payments", store: store(), minimumCalls: 4, probes: 1 };
     const [a, b] = [createBreaker(options), createBreaker(options)];
     for (let i = 0; i < 2; i += 1) {
@@ -19,7 +19,7 @@ describe("breakers of one name on one store", () => {
     expect((await a.admit()).allowed).toBe(true);
   });
 
-  test("judge by functions of their own", async () => {
+  test("each of two breakers of one name classifies calls by its own isFailure", async () => {
     const shared = { name: "payments", store: store() };
     const strict = createBreaker<number>({
       ...shared,
@@ -44,7 +44,7 @@ describe("breakers of one name on one store", () => {
     ["ramp", { ramp: "1m" }],
     ["flushInterval", { flushInterval: 0 }],
     ["storeTimeout", { storeTimeout: 99 }],
-  ])("must have the same options: %s", (_, options) => {
+  ])("breakers of one name must have the same options: %s", (_, options) => {
     const shared = { name: "payments", store: store() };
     createBreaker(shared);
     expect(() => createBreaker({ ...shared, ...options })).toThrow(
@@ -67,17 +67,20 @@ describe("breakers of one name on one store", () => {
       { openFor: (opened) => (opened > 2 ? "1m" : "30s") },
       "10s, 11s, 12s, 13s, 14s, 15s, 16s, 17s, 18s, 19s, 20s is not { openFor: a function } where openFor gives 30s, 30s, 1m;",
     ],
-  ])("are told apart in the words in which they were written: %j", (first, second, words) => {
-    const shared = { name: "payments", store: store(), isFailure: () => false };
-    createBreaker({ ...shared, ...first });
-    expect(() => createBreaker({ ...shared, ...second })).toThrow(words);
-  });
+  ])(
+    "the error about two policies of one name quotes both as they were written: %j",
+    (first, second, words) => {
+      const shared = { name: "payments", store: store(), isFailure: () => false };
+      createBreaker({ ...shared, ...first });
+      expect(() => createBreaker({ ...shared, ...second })).toThrow(words);
+    },
+  );
 
   test.each<[string, BreakerOptions, BreakerOptions]>([
     ["slowCall", { slowCall: "1s" }, { slowCall: "2s" }],
     ["slowCallRate", { slowCall: "1s" }, { slowCall: "1s", slowCallRate: 0.5 }],
     ["window.calls", { window: { calls: 30 } }, { window: { calls: 31 } }],
-  ])("must have the same %s, where both have it", (_, first, second) => {
+  ])("breakers of one name must have the same %s if both set it", (_, first, second) => {
     const shared = { name: "payments", store: store() };
     createBreaker({ ...shared, ...first });
     expect(() => createBreaker({ ...shared, ...second })).toThrow(
@@ -85,21 +88,21 @@ describe("breakers of one name on one store", () => {
     );
   });
 
-  test("may say the same times in other words", () => {
+  test("breakers of one name may write the same durations differently", () => {
     const shared = { name: "payments", store: store() };
     createBreaker({ ...shared, window: "5m", openFor: 30_000, minimumCalls: 20 });
     expect(() => createBreaker({ ...shared, window: 300_000, openFor: "30s" })).not.toThrow();
   });
 });
 
-describe("a name", () => {
-  test("on another store is another breaker", async () => {
+describe("breaker names", () => {
+  test("the same name on another store is another breaker", async () => {
     const [a, b] = [store(), store()].map((own) => createBreaker({ name: "payments", store: own }));
     await a?.forceOpen();
     expect((await b?.admit())?.allowed).toBe(true);
   });
 
-  test("of its own on the same store is another breaker", async () => {
+  test("another name on the same store is another breaker", async () => {
     const shared = store();
     const payments = createBreaker({ name: "payments", store: shared });
     const mails = createBreaker({ name: "mails", store: shared, minimumCalls: 7 });
@@ -107,7 +110,7 @@ describe("a name", () => {
     expect((await mails.admit()).allowed).toBe(true);
   });
 
-  test("may be that of a limiter, which counts by itself", async () => {
+  test("a breaker and a limiter of one name share nothing", async () => {
     const shared = store();
     const breaker = createBreaker({ name: "payments", store: shared });
     const limiter = createLimiter({
@@ -122,22 +125,25 @@ describe("a name", () => {
     expect((await breaker.admit()).allowed).toBe(true);
   });
 
-  test.each([undefined, "", null, 5, "x".repeat(513)])("is required with a store: %j", (name) => {
-    expect(() => createBreaker({ name, store: store() } as BreakerOptions)).toThrow(
-      expect.objectContaining({
-        code: "HEADGATE_INVALID_OPTION",
-        message: expect.stringMatching(/^name must be a string of 1 to 512 characters/),
-      }),
-    );
-  });
+  test.each([undefined, "", null, 5, "x".repeat(513)])(
+    "a store requires a valid name: %j",
+    (name) => {
+      expect(() => createBreaker({ name, store: store() } as BreakerOptions)).toThrow(
+        expect.objectContaining({
+          code: "HEADGATE_INVALID_OPTION",
+          message: expect.stringMatching(/^name must be a string of 1 to 512 characters/),
+        }),
+      );
+    },
+  );
 
-  test.each(["", null, 5])("is a text without a store as well, not %j", (name) => {
+  test.each(["", null, 5])("a breaker without a store rejects the name %j", (name) => {
     expect(() => createBreaker({ name } as BreakerOptions)).toThrow(
       expect.objectContaining({ code: "HEADGATE_INVALID_OPTION" }),
     );
   });
 
-  test("is not needed without a store, and two breakers without one share nothing", async () => {
+  test("breakers without a store need no name and share nothing", async () => {
     const [a, b] = [createBreaker(), createBreaker({ minimumCalls: 5 })];
     expect(a.name).toBe("breaker");
     expect(createBreaker({ name: "payments" }).name).toBe("payments");
@@ -145,14 +151,14 @@ describe("a name", () => {
     expect((await b.admit()).allowed).toBe(true);
   });
 
-  test("is not kept by a breaker that could not be made", () => {
+  test("a createBreaker call that throws does not claim the name", () => {
     const shared = { name: "payments", store: store() };
     expect(() => createBreaker({ ...shared, probes: 0 })).toThrow(/probes/);
     expect(() => createBreaker({ ...shared, probes: 7 })).not.toThrow();
   });
 
   test.each(["__proto__", "constructor", "a:b", "{a}", "naïve 💧", "x".repeat(512)])(
-    "%s is one like any other",
+    "the name %s works like any other",
     async (name) => {
       const shared = store();
       const breaker = createBreaker({ name, store: shared });

@@ -21,7 +21,7 @@ function noDuration(option: string, received: string) {
   );
 }
 
-test("by itself it decides as the documentation says", () => {
+test("createBreaker has the documented defaults", () => {
   expect(readBreakerOptions({})).toMatchObject({
     policy: {
       window: timeWindow,
@@ -43,7 +43,7 @@ test("by itself it decides as the documentation says", () => {
   });
 });
 
-test("undefined is the default of each option", () => {
+test("an option that is undefined has its default", () => {
   const { window, name, store, ...others } = Object.fromEntries(
     Object.keys(everything).map((option) => [option, undefined]),
   );
@@ -51,7 +51,7 @@ test("undefined is the default of each option", () => {
   expect(make({ window, name, store })).not.toThrow();
 });
 
-test("each option says what it says", () => {
+test("each option is read", () => {
   expect(readBreakerOptions(everything)).toMatchObject({
     policy: {
       window: callWindow,
@@ -93,14 +93,14 @@ const everything = {
   maxTargets: 12,
 } as const satisfies BreakerOptions;
 
-describe("times", () => {
+describe("durations", () => {
   test.each([
     ["window", "1d", "1 day"],
     ["slowCall", "1d", "1 day"],
     ["probeTimeout", "1d", "1 day"],
     ["ramp", "1d", "1 day"],
     ["flushInterval", "1m", "1 minute"],
-  ])("%s is from 1 ms to %s", (option, longest, inWords) => {
+  ])("%s accepts 1 ms to %s", (option, longest, inWords) => {
     expect(make({ [option]: 1 })).not.toThrow();
     expect(make({ [option]: longest })).not.toThrow();
     const more = inWords === "1 day" ? A_DAY_MS + 1 : 60_001;
@@ -109,13 +109,13 @@ describe("times", () => {
     );
   });
 
-  test("openFor is from 1 ms to what a duration can be", () => {
+  test("openFor accepts 1 ms to 366 days", () => {
     expect(make({ openFor: 1 })).not.toThrow();
     expect(make({ openFor: "366d" })).not.toThrow();
     expect(make({ openFor: "367d" })).toThrow(noDuration("openFor", '"367d"'));
   });
 
-  test("storeTimeout is from 1 ms to 1 minute", () => {
+  test("storeTimeout accepts 1 ms to 1 minute", () => {
     expect(make({ storeTimeout: 1 })).not.toThrow();
     expect(make({ storeTimeout: "1m" })).not.toThrow();
     expect(make({ storeTimeout: 60_001 })).toThrow(
@@ -131,7 +131,7 @@ describe("times", () => {
     "probeTimeout",
     "ramp",
     "flushInterval",
-  ])("%s is a duration", (option) => {
+  ])("%s rejects what is not a duration", (option) => {
     expect(make({ [option]: 0.5 })).toThrow(noDuration(option, "0.5"));
     expect(make({ [option]: -1 })).toThrow(noDuration(option, "-1"));
     expect(make({ [option]: "soon" })).toThrow(noDuration(option, '"soon"'));
@@ -140,7 +140,7 @@ describe("times", () => {
   });
 
   test.each(["storeTimeout", "window", "slowCall", "openFor", "probeTimeout", "ramp"])(
-    "%s is not 0, which only flushInterval may be",
+    "%s rejects 0, which only flushInterval accepts",
     (option) => {
       expect(make({ [option]: 0 })).toThrow(noDuration(option, "0"));
       expect(readBreakerOptions({ flushInterval: 0 }).flushIntervalMicros).toBe(0);
@@ -150,7 +150,7 @@ describe("times", () => {
 });
 
 describe("a window of calls", () => {
-  test("is from 1 to 10,000 calls", () => {
+  test("window.calls accepts 1 to 10,000", () => {
     expect(make({ window: { calls: 1 } })).not.toThrow();
     expect(make({ window: { calls: 10_000 } })).not.toThrow();
   });
@@ -161,7 +161,7 @@ describe("a window of calls", () => {
     [1.5, "1.5"],
     ["100", '"100"'],
     [undefined, "undefined"],
-  ])("is not of %s", (calls, received) => {
+  ])("window.calls rejects %s", (calls, received) => {
     expect(make({ window: { calls } })).toThrow(
       refusal(
         `createBreaker: window.calls must be a whole number from 1 to 10000, got ${received}`,
@@ -169,7 +169,7 @@ describe("a window of calls", () => {
     );
   });
 
-  test("is nothing else", () => {
+  test("window rejects unknown options and other types", () => {
     expect(make({ window: { calls: 5, time: "1m" } })).toThrow(
       refusal('window: unknown option "time"; it takes calls'),
     );
@@ -177,7 +177,7 @@ describe("a window of calls", () => {
     expect(make({ window: () => "5m" })).toThrow(noDuration("window", "a function"));
   });
 
-  test("asks for all of its calls, up to 20, before it opens", () => {
+  test("minimumCalls defaults to window.calls, up to 20, and must not exceed it", () => {
     const callsFor = (calls: number) =>
       readBreakerOptions({ window: { calls } }).policy.minimumCalls;
     expect([1, 19, 20, 21].map(callsFor)).toEqual([1, 19, 20, 20]);
@@ -193,7 +193,7 @@ describe("whole numbers", () => {
     ["minimumCalls", 2 ** 32],
     ["probes", 100],
     ["maxTargets", 100_000],
-  ])("%s is from 1 to %i", (option, most) => {
+  ])("%s accepts whole numbers from 1 to %i", (option, most) => {
     for (const number of [1, most]) {
       expect(() => readBreakerOptions({ [option]: number })).not.toThrow();
     }
@@ -206,8 +206,8 @@ describe("whole numbers", () => {
   });
 });
 
-describe("shares", () => {
-  test("minimumSuccessRate is from 0 to 1", () => {
+describe("rates", () => {
+  test("minimumSuccessRate accepts 0 to 1", () => {
     expect(make({ minimumSuccessRate: 0 })).not.toThrow();
     expect(make({ minimumSuccessRate: 1 })).not.toThrow();
     const rule = "createBreaker: minimumSuccessRate must be from 0 to 1";
@@ -218,7 +218,7 @@ describe("shares", () => {
     expect(make({ minimumSuccessRate: null })).toThrow(refusal(`${rule}, got null`));
   });
 
-  test("slowCallRate is above 0, up to 1", () => {
+  test("slowCallRate accepts numbers above 0, up to 1", () => {
     expect(make({ slowCall: "1s", slowCallRate: 0.001 })).not.toThrow();
     expect(make({ slowCall: "1s", slowCallRate: 1 })).not.toThrow();
     const rule = "createBreaker: slowCallRate must be above 0, up to 1";
@@ -230,7 +230,7 @@ describe("shares", () => {
     expect(make({ slowCall: "1s", slowCallRate: "1" })).toThrow(refusal(`${rule}, got "1"`));
   });
 
-  test("slowCallRate is all calls where only slowCall is given, and nothing without it", () => {
+  test("slowCallRate defaults to 1 with slowCall, and is rejected without it", () => {
     expect(readBreakerOptions({ slowCall: "1s" }).policy.slowCallRate).toBe(1);
     // No share of calls reaches it.
     expect(readBreakerOptions({}).policy.slowCallRate).toBeGreaterThan(1);
@@ -242,13 +242,13 @@ describe("shares", () => {
   });
 });
 
-test.each([null, "yes", 5, {}])("isFailure is a function, not %s", (isFailure) => {
+test.each([null, "yes", 5, {}])("isFailure rejects %s, which is no function", (isFailure) => {
   expect(make({ isFailure })).toThrow(
     refusal(`createBreaker: isFailure must be a function, got ${JSON.stringify(isFailure)}`),
   );
 });
 
-test("aborted is one of three words", () => {
+test('aborted accepts "ignore", "success" and "failure" only', () => {
   for (const aborted of ["ignore", "success", "failure"]) {
     expect(make({ aborted })).not.toThrow();
   }
@@ -258,7 +258,7 @@ test("aborted is one of three words", () => {
   expect(make({ aborted: null })).toThrow(refusal(`${rule}, got null`));
 });
 
-test("a store is a store", () => {
+test("store rejects what no store factory made", () => {
   expect(make({ name: "a", store: {} })).toThrow(
     refusal("store must be made by memoryStore or redisStore, got an object"),
   );
@@ -267,8 +267,8 @@ test("a store is a store", () => {
   );
 });
 
-describe("an option that nobody reads", () => {
-  test("is told, with all there are", () => {
+describe("unknown options", () => {
+  test("an unknown option throws an error that lists the known ones", () => {
     expect(make({ Window: "1m" })).toThrow(
       refusal(
         'createBreaker: unknown option "Window"; it takes name, store, storeTimeout, connectTimeout, window, minimumSuccessRate, minimumCalls, slowCall, slowCallRate, openFor, probes, probeTimeout, ramp, flushInterval, isFailure, aborted, maxTargets',
@@ -296,15 +296,21 @@ describe("an option that nobody reads", () => {
     ["errorFilter", "isFailure"],
     ["timeout", "run(fn, { timeout })"],
     ["fallback", "run(fn, { fallback })"],
-  ])("is reported by what it is called here, where it is another breaker's: %s", (option, ours) => {
-    expect(make({ [option]: 1 })).toThrow(
-      refusal(`createBreaker: unknown option "${option}"; Headgate's way is ${ours}`),
-    );
-  });
+  ])(
+    "an option of another breaker library throws an error that names our equivalent: %s",
+    (option, ours) => {
+      expect(make({ [option]: 1 })).toThrow(
+        refusal(`createBreaker: unknown option "${option}"; Headgate's way is ${ours}`),
+      );
+    },
+  );
 
-  test.each([null, 5, "payments", []])("cannot be in %s, which is no options", (options) => {
-    expect(make(options)).toThrow(
-      refusal(`createBreaker: options must be an object, got ${JSON.stringify(options)}`),
-    );
-  });
+  test.each([null, 5, "payments", []])(
+    "createBreaker rejects %s in place of options",
+    (options) => {
+      expect(make(options)).toThrow(
+        refusal(`createBreaker: options must be an object, got ${JSON.stringify(options)}`),
+      );
+    },
+  );
 });

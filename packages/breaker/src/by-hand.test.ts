@@ -4,7 +4,7 @@ import { breakerOnClock } from "../../../test/support/breaker-on-clock.ts";
 const A_DAY_MS = 86_400_000;
 
 describe("forceOpen", () => {
-  test("lets nothing through, and counts nothing, however long it takes", async () => {
+  test("forceOpen rejects every call and counts none, for as long as calls come", async () => {
     const { breaker, count, pass } = breakerOnClock();
     await count(2, 0);
     await breaker.forceOpen();
@@ -27,7 +27,7 @@ describe("forceOpen", () => {
     });
   });
 
-  test("keeps what was counted", async () => {
+  test("forceOpen keeps the calls of the window", async () => {
     const { breaker, count } = breakerOnClock();
     await count(2, 1);
     await breaker.forceOpen();
@@ -35,7 +35,7 @@ describe("forceOpen", () => {
     expect(await breaker.snapshot()).toMatchObject({ calls: 3, failures: 1 });
   });
 
-  test("is over when nobody asked for a week", async () => {
+  test("forceOpen ends after a week without calls", async () => {
     const { breaker, pass } = breakerOnClock();
     await breaker.forceOpen();
     pass(7 * A_DAY_MS - 0.001);
@@ -46,7 +46,7 @@ describe("forceOpen", () => {
 });
 
 describe("disable", () => {
-  test("lets everything through, and counts nothing", async () => {
+  test("disable lets every call through and counts none", async () => {
     const { breaker, count, pass } = breakerOnClock();
     await count(0, 4);
     await breaker.disable();
@@ -63,7 +63,7 @@ describe("disable", () => {
     }
   });
 
-  test("is over at reset, and not before", async () => {
+  test("disable ends at reset", async () => {
     const { breaker, count } = breakerOnClock();
     await breaker.disable();
     await breaker.reset();
@@ -73,7 +73,7 @@ describe("disable", () => {
 });
 
 describe("metricsOnly", () => {
-  test("lets everything through, counts it, and never opens", async () => {
+  test("metricsOnly lets every call through, counts it and never opens", async () => {
     const { breaker, count } = breakerOnClock();
     await count(0, 3);
     await breaker.metricsOnly();
@@ -94,7 +94,7 @@ describe("metricsOnly", () => {
 
 describe("reset", () => {
   test.each(["forceOpen", "disable", "metricsOnly"] as const)(
-    "closes after %s, and forgets all calls",
+    "reset closes a breaker after %s, and forgets all calls",
     async (order) => {
       const { breaker, count } = breakerOnClock();
       await count(1, 1);
@@ -116,7 +116,7 @@ describe("reset", () => {
     },
   );
 
-  test("closes what opened by itself, which then opens as the first time", async () => {
+  test("reset closes an open breaker and resets its backoff", async () => {
     const { breaker, count, pass } = breakerOnClock({ openFor: (opened) => opened * 1_000 });
     await count(0, 4);
     pass(1_000);
@@ -128,7 +128,7 @@ describe("reset", () => {
     expect(await breaker.snapshot()).toMatchObject({ opened: 1, retryAfterMs: 1_000 });
   });
 
-  test("closes in the middle of the trial calls, whose outcomes count nothing then", async () => {
+  test("reset closes a half-open breaker, whose trial calls then count for nothing", async () => {
     const { breaker, count, pass } = breakerOnClock();
     await count(0, 4);
     pass(30_000);
@@ -139,7 +139,7 @@ describe("reset", () => {
   });
 });
 
-test("by hand it goes from each state to each other", async () => {
+test("every manual state can follow every other", async () => {
   const orders = [
     ["forceOpen", "forced-open"],
     ["disable", "disabled"],

@@ -13,8 +13,8 @@ const closed = {
   message: 'the breaker "payments" has been closed',
 };
 
-describe("after close", () => {
-  test("every method says so, of each target", async () => {
+describe("close", () => {
+  test("every method of every target throws HEADGATE_CLOSED after close", async () => {
     const { breaker } = open();
     const eu = breaker.for("eu");
     await breaker.close();
@@ -35,13 +35,13 @@ describe("after close", () => {
     expect(() => breaker.for("us")).toThrow(expect.objectContaining(closed));
   });
 
-  test("closing again is nothing", async () => {
+  test("a second close does nothing", async () => {
     const { breaker } = open();
     await breaker.close();
     await expect(breaker.close()).resolves.toBeUndefined();
   });
 
-  test("calls that were let through before end as they would have", async () => {
+  test("calls in flight when the breaker closes end normally and count", async () => {
     const { breaker, shared } = open();
     let end = (_: string): void => {};
     const call = () =>
@@ -58,7 +58,7 @@ describe("after close", () => {
     expect(await createBreaker(shared).snapshot()).toMatchObject({ calls: 2, failures: 1 });
   });
 
-  test("the name is free for another policy", async () => {
+  test("close frees the name for another policy", async () => {
     const { breaker, shared } = open();
     expect(() => createBreaker({ ...shared, probes: 9 })).toThrow(
       expect.objectContaining({ code: "HEADGATE_DUPLICATE_NAME" }),
@@ -67,7 +67,7 @@ describe("after close", () => {
     expect(() => createBreaker({ ...shared, probes: 9 })).not.toThrow();
   });
 
-  test("what the store counted is still there", async () => {
+  test("counts and states in the store outlive the breaker", async () => {
     const { breaker, shared } = open();
     await breaker.record("failure");
     await breaker.for("eu").forceOpen();
@@ -77,7 +77,7 @@ describe("after close", () => {
     expect((await next.for("eu").snapshot()).state).toBe("forced-open");
   });
 
-  test("another window begins with nothing, and the same one goes on", async () => {
+  test("a breaker with another window starts empty, and one with the same window continues", async () => {
     const { breaker, shared } = open({ window: "5m" });
     await breaker.record("failure");
     await breaker.close();
@@ -90,7 +90,7 @@ describe("after close", () => {
     expect(await createBreaker(shared).snapshot()).toMatchObject({ calls: 1, failures: 1 });
   });
 
-  test("another breaker of the name goes on, and keeps it", async () => {
+  test("closing one of two breakers of a name leaves the other working and the name taken", async () => {
     const { breaker, shared } = open();
     const other = createBreaker(shared);
     await breaker.close();

@@ -11,7 +11,7 @@ const wording = { formatDuration: format, formatWindow: format, defaultSuffix: "
 
 // Operators' tools know of a breaker only the options that were given.
 test.each<BreakerOptions>([{}, { window: { calls: 10 } }, { window: "1m", slowCall: "2s" }])(
-  "operators are told the defaults beside %j",
+  "operators see the defaults of options that are not set in %j",
   (options) => {
     const { policy } = readBreakerOptions(options);
     const [openFor = 0] = policy.openForMicros;

@@ -32,7 +32,7 @@ function countAsks(options = {}) {
 }
 
 test.each([{}, { flushInterval: 0 }, { flushInterval: "1m" }])(
-  "where nobody else counts, what is known of a closed target does not grow old: %j",
+  "a breaker in memory does not read a closed target again: %j",
   async (options) => {
     const { breaker, pass, asks } = countAsks(options);
     await breaker.admit();
@@ -50,14 +50,14 @@ test.each([{}, { flushInterval: 0 }, { flushInterval: "1m" }])(
   },
 );
 
-test("a call that its caller gave up before asks nothing", async () => {
+test("a call that is aborted before it starts does not read the store", async () => {
   const { breaker, asks } = countAsks();
   const signal = AbortSignal.abort(new Error("gone"));
   await expect(breaker.run(() => 1, { signal })).rejects.toThrow("gone");
   expect(asks()).toBe(0);
 });
 
-test("a call that its caller gave up while it was asked for gives nothing back, but a trial call's place", async () => {
+test("a call that is aborted while it is admitted releases only a trial call's lease", async () => {
   const { breaker, pass, asks } = countAsks();
   async function giveUp() {
     asks();
@@ -79,7 +79,7 @@ test("a call that its caller gave up while it was asked for gives nothing back, 
   expect(await giveUp()).toBe(2);
 });
 
-test("a clock that gives no time is reported by whatever asks it", async () => {
+test("every method rejects if the store's clock returns no time", async () => {
   let now = 1_800_000_000_000;
   const store = requireStore(memoryStore({ clock: () => now }));
   const breaker = createBreaker({ name: "payments", store });

@@ -28,7 +28,7 @@ async function openAgainAndAgain(
 }
 
 describe("openFor as a function", () => {
-  test("is asked for 1 to 20 when the breaker is made, and never again", async () => {
+  test("an openFor function is called with 1 to 20 at construction only", async () => {
     const openFor = vi.fn((opened: number) => opened * 1_000);
     const { count } = breakerOnClock({ openFor });
     const asked = Array.from({ length: 20 }, (_, i) => [i + 1]);
@@ -37,13 +37,13 @@ describe("openFor as a function", () => {
     expect(openFor.mock.calls).toEqual(asked);
   });
 
-  test("says for how long, the oftener it opens in a row; the 20th from then on", async () => {
+  test("an openFor function gives the duration of each opening in a row, the 20th for all later ones", async () => {
     const waits = await openAgainAndAgain(23, (opened) => `${opened}s`);
     const seconds = Array.from({ length: 20 }, (_, i) => (i + 1) * 1_000);
     expect(waits).toEqual([...seconds, 20_000, 20_000, 20_000]);
   });
 
-  test("begins anew once it closed in between", async () => {
+  test("an openFor function starts again at 1 after the breaker has closed", async () => {
     const { breaker, count, pass } = breakerOnClock({ openFor: (opened) => opened * 1_000 });
     await count(0, 4);
     pass(1_000);
@@ -56,7 +56,7 @@ describe("openFor as a function", () => {
     expect(await breaker.snapshot()).toMatchObject({ opened: 1, retryAfterMs: 1_000 });
   });
 
-  test("reports equal times at its end once, so that the policy stays short", () => {
+  test("equal durations at the end of an openFor function are kept once in the policy", () => {
     const timesOf = (openFor: (opened: number) => number) =>
       readBreakerOptions({ openFor }).policy.openForMicros;
     expect(timesOf(() => 5)).toEqual([5_000]);
@@ -65,7 +65,7 @@ describe("openFor as a function", () => {
     expect(timesOf((opened) => (opened < 3 ? 1 : 2))).toEqual([1_000, 1_000, 2_000]);
   });
 
-  test("is the same policy as the time that it always gives", () => {
+  test("a constant openFor function is the same policy as its duration", () => {
     const { canonical } = readBreakerOptions({ openFor: () => "30s" });
     expect(canonical).toBe(readBreakerOptions({}).canonical);
   });
@@ -76,7 +76,7 @@ describe("openFor as a function", () => {
     [() => undefined, "openFor(1)", "undefined"],
     [async () => 5, "openFor(1)", "an object"],
     [(opened: number) => 10 ** opened, "openFor(11)", "100000000000"],
-  ])("gives durations only", (openFor, option, received) => {
+  ])("an openFor function must return durations", (openFor, option, received) => {
     expect(() => createBreaker({ openFor } as BreakerOptions)).toThrow(
       expect.objectContaining({
         code: "HEADGATE_INVALID_OPTION",
@@ -86,7 +86,7 @@ describe("openFor as a function", () => {
     expect(() => createBreaker({ openFor } as BreakerOptions)).toThrow(`; got ${received}`);
   });
 
-  test("may throw, and then there is no breaker", () => {
+  test("an error thrown by an openFor function is thrown by createBreaker", () => {
     const error = new Error("no idea");
     const openFor = () => {
       throw error;
@@ -95,11 +95,11 @@ describe("openFor as a function", () => {
   });
 });
 
-test("openFor as a time says the same each time", async () => {
+test("openFor as a duration is the same for each opening", async () => {
   expect(await openAgainAndAgain(3, "7s")).toEqual([7_000, 7_000, 7_000]);
 });
 
-test("openFor as a backoff grows up to its longest", async () => {
+test("openFor with exponentialBackoff grows up to its longest duration", async () => {
   const backoff = exponentialBackoff({ first: "10s", longest: "1m" });
   expect(await openAgainAndAgain(5, backoff)).toEqual([10_000, 20_000, 40_000, 60_000, 60_000]);
 });

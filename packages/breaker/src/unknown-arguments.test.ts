@@ -13,10 +13,10 @@ function refusal(signature: string) {
   };
 }
 
-describe("what a breaker would ignore is not taken", () => {
+describe("arguments that a breaker would ignore", () => {
   const orders = ["forceOpen", "disable", "metricsOnly", "reset"];
 
-  test.each([...orders, "admit", "snapshot"])("%s has no options", async (method) => {
+  test.each([...orders, "admit", "snapshot"])("%s rejects an argument", async (method) => {
     const breaker = createBreaker();
     for (const target of [breaker, breaker.for("eu")] as never as Loose[]) {
       await expect(target[method]?.(more)).rejects.toMatchObject(refusal(`${method}()`));
@@ -24,17 +24,20 @@ describe("what a breaker would ignore is not taken", () => {
     }
   });
 
-  test.each(orders)("%s is not of the breaker itself when it is handed a target", async (order) => {
-    const breaker = createBreaker();
-    await breaker.record("failure");
-    const before = await breaker.snapshot();
-    await expect((breaker as never as Loose)[order]?.("eu")).rejects.toMatchObject({
-      code: "HEADGATE_INVALID_OPTION",
-    });
-    expect(await breaker.snapshot()).toEqual(before);
-  });
+  test.each(orders)(
+    "%s rejects a target's name, and does not act on the breaker itself",
+    async (order) => {
+      const breaker = createBreaker();
+      await breaker.record("failure");
+      const before = await breaker.snapshot();
+      await expect((breaker as never as Loose)[order]?.("eu")).rejects.toMatchObject({
+        code: "HEADGATE_INVALID_OPTION",
+      });
+      expect(await breaker.snapshot()).toEqual(before);
+    },
+  );
 
-  test("record takes an outcome and a duration", async () => {
+  test("record rejects a third argument", async () => {
     const breaker = createBreaker();
     const permit = await breaker.admit();
     for (const { record } of [breaker, permit] as never as Loose[]) {
@@ -48,14 +51,14 @@ describe("what a breaker would ignore is not taken", () => {
     expect(await breaker.snapshot()).toMatchObject({ calls: 1 });
   });
 
-  test("a target has no options of its own", () => {
+  test("for rejects a second argument", () => {
     const breaker = createBreaker() as never as Loose;
     expect(() => breaker["for"]?.("eu", more)).toThrow(
       expect.objectContaining(refusal("for(target)")),
     );
   });
 
-  test("run does not take a signal for its options", async () => {
+  test("run rejects a signal in place of its options", async () => {
     const { signal } = new AbortController();
     const breaker = createBreaker() as never as Loose;
     await expect(breaker["run"]?.(() => 1, signal)).rejects.toMatchObject({
@@ -64,7 +67,7 @@ describe("what a breaker would ignore is not taken", () => {
     });
   });
 
-  test("close does not ignore options, and stays open", async () => {
+  test("close rejects options and leaves the breaker open", async () => {
     const breaker = createBreaker();
     const loose = breaker as never as Loose;
     await expect(loose["close"]?.({ timeout: "5s" })).rejects.toMatchObject(refusal("close()"));
@@ -74,7 +77,7 @@ describe("what a breaker would ignore is not taken", () => {
   });
 });
 
-test("a permit that is handed what a promise resolved with is released all the same", async () => {
+test("release ignores its argument, so that it can be passed to then", async () => {
   const { breaker, pass } = breakerOnClock({ probes: 1, minimumCalls: 1, openFor: "1s" });
   await breaker.record("failure");
   pass(1_000);

@@ -13,7 +13,7 @@ afterEach(() => {
 const outcomesOf = ({ words }: HeldCall) => words[1];
 
 describe("outcomes", () => {
-  test("are sent together, flushInterval after the first, and not before", async () => {
+  test("outcomes are sent together, flushInterval after the first", async () => {
     const { breaker, held, take } = holdBreaker({ slowCall: 10 });
     await breaker.record("success");
     await pass(100);
@@ -31,7 +31,7 @@ describe("outcomes", () => {
     expect(await snapshot).toMatchObject({ calls: 3, failures: 1, slow: 2 });
   });
 
-  test("are waited for as long as the option says", async () => {
+  test("outcomes wait as long as flushInterval", async () => {
     const { breaker, held } = holdBreaker({ flushInterval: "1m" });
     await breaker.record("success");
     await pass(59_999);
@@ -40,7 +40,7 @@ describe("outcomes", () => {
     expect(held.map(outcomesOf)).toEqual(["1 0 0"]);
   });
 
-  test("are noted at once: nobody waits until they are sent", async () => {
+  test("record and run do not wait until outcomes are sent", async () => {
     const { breaker, held } = holdBreaker();
     await breaker.record("success");
     const running = breaker.run(() => "fine");
@@ -50,7 +50,7 @@ describe("outcomes", () => {
     expect(held).toEqual([]);
   });
 
-  test("are sent without waiting once there are 1,000", async () => {
+  test("1,000 outcomes are sent without waiting", async () => {
     const { breaker, held, take } = holdBreaker();
     for (let i = 0; i < 999; i += 1) await breaker.record("success");
     await letRun();
@@ -65,7 +65,7 @@ describe("outcomes", () => {
     expect(held).toEqual([]);
   });
 
-  test("of a window of calls are told in their order, and no more than it holds", async () => {
+  test("outcomes for a window of calls are sent in order, and no more than it holds", async () => {
     const { breaker, take } = holdBreaker({ window: { calls: 6 }, slowCall: 10 });
     for (let i = 0; i < 20; i += 1) await breaker.record("failure");
     await breaker.record("success");
@@ -75,7 +75,7 @@ describe("outcomes", () => {
     expect(outcomesOf(take())).toBe("111023");
   });
 
-  test("of a window of calls keep the last, however many there are", async () => {
+  test("only the last outcomes for a window of calls are sent", async () => {
     const { breaker, take } = holdBreaker({ window: { calls: 6 } });
     for (let i = 0; i < 500; i += 1) await breaker.record(i % 7 === 0 ? "failure" : "success");
     await pass(250);
@@ -83,7 +83,7 @@ describe("outcomes", () => {
     expect(outcomesOf(take())).toBe("000100");
   });
 
-  test("of each target are sent by themselves", async () => {
+  test("each target's outcomes are sent separately", async () => {
     const { breaker, held } = holdBreaker();
     await breaker.for("eu").record("success");
     await breaker.for("us").record("failure");
@@ -95,7 +95,7 @@ describe("outcomes", () => {
     ]);
   });
 
-  test("that are none are not sent", async () => {
+  test("nothing is sent without outcomes", async () => {
     const { breaker, held } = holdBreaker();
     const permit = breaker.admit();
     await letRun();
@@ -105,7 +105,7 @@ describe("outcomes", () => {
     expect(held).toEqual([]);
   });
 
-  test("go along with whatever is asked next", async () => {
+  test("collected outcomes are sent with the next request to the store", async () => {
     const { breaker, held, take } = holdBreaker();
     await breaker.record("failure");
     const permit = breaker.admit();
@@ -124,7 +124,7 @@ describe("outcomes", () => {
     expect(held).toEqual([]);
   });
 
-  test("go before an order, so that it is the last word", async () => {
+  test("collected outcomes are sent before a manual state change", async () => {
     const { breaker, take, peer } = holdBreaker();
     for (let i = 0; i < 4; i += 1) await breaker.record("failure");
     const reset = breaker.reset();
@@ -140,8 +140,8 @@ describe("outcomes", () => {
   });
 });
 
-describe("while a report is under way", () => {
-  test("no other is sent; what comes meanwhile goes with the next, as soon as it is due", async () => {
+describe("while a report is in flight", () => {
+  test("a second report waits for the one in flight, and is sent as soon as it is due", async () => {
     const { breaker, held, take, peer } = holdBreaker({ storeTimeout: "1m" });
     await breaker.record("failure");
     await pass(250);
@@ -160,7 +160,7 @@ describe("while a report is under way", () => {
     expect(await peer.snapshot()).toMatchObject({ calls: 3, failures: 1 });
   });
 
-  test("what comes meanwhile waits for its own time, where that is later", async () => {
+  test("outcomes recorded during a report wait for their own flushInterval", async () => {
     const { breaker, held, take } = holdBreaker({ storeTimeout: "1m" });
     await breaker.record("failure");
     await pass(250);
@@ -174,7 +174,7 @@ describe("while a report is under way", () => {
     expect(outcomesOf(take())).toBe("1 0 0");
   });
 
-  test("1,000 that come meanwhile are sent when it is answered", async () => {
+  test("1,000 outcomes recorded during a report are sent when it is answered", async () => {
     const { breaker, held, take } = holdBreaker({ storeTimeout: "1m" });
     await breaker.record("failure");
     await pass(250);
@@ -186,7 +186,7 @@ describe("while a report is under way", () => {
     expect(outcomesOf(take())).toBe("1500 0 0");
   });
 
-  test("reports go on one after the other, as long as outcomes come", async () => {
+  test("reports follow each other while outcomes come", async () => {
     const { breaker, take, peer } = holdBreaker({ storeTimeout: "1m", minimumCalls: 1_000 });
     await breaker.record("success");
     await pass(250);
@@ -202,7 +202,7 @@ describe("while a report is under way", () => {
 });
 
 describe("with flushInterval 0", () => {
-  test("each outcome is sent at once, by itself, and told when the store has it", async () => {
+  test("a flushInterval of 0 sends each outcome at once, and record resolves when the store has it", async () => {
     const { breaker, held, peer } = holdBreaker({ flushInterval: 0 });
     const reported: string[] = [];
     const first = breaker.record("success").then(() => reported.push("first"));
@@ -217,7 +217,7 @@ describe("with flushInterval 0", () => {
     expect(await peer.snapshot()).toMatchObject({ calls: 2, failures: 1 });
   });
 
-  test("run does not wait until its outcome is counted, and a permit does", async () => {
+  test("with a flushInterval of 0 a permit's record waits for the store, and run does not", async () => {
     const { breaker, held } = holdBreaker({ flushInterval: 0 });
     const running = breaker.run(() => "fine");
     await letRun();

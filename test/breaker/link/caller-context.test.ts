@@ -12,7 +12,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-test("a report is nobody's request: it runs, and tells, outside of those whose outcomes it sends", async () => {
+test("a report runs and publishes outside of its callers' async contexts", async () => {
   const seen: (string | undefined)[] = [];
   const request = new AsyncLocalStorage<string>();
   // The test's timers do not keep the context in which they were set, and Node's do.
@@ -40,9 +40,9 @@ test("a report is nobody's request: it runs, and tells, outside of those whose o
 
 test.each([
   ["that is let through", false],
-  ["that is refused", true],
+  ["that is rejected", true],
 ])(
-  "a call %s after it waited for an answer that another asked for sees what its own caller stored",
+  "a call %s after it shared another call's request keeps its own caller's async context",
   async (_, isRefused) => {
     const { breaker, peer, take } = holdBreaker();
     if (isRefused) await peer.forceOpen();

@@ -22,7 +22,7 @@ function watch(promise: Promise<unknown>) {
 }
 
 describe("close", () => {
-  test("sends what was collected, of each target, and waits until it is counted", async () => {
+  test("close sends the collected outcomes of each target and waits for the store", async () => {
     const { breaker, peer, held } = holdBreaker();
     await breaker.record("failure");
     await breaker.for("eu").record("success");
@@ -40,7 +40,7 @@ describe("close", () => {
     expect(held).toEqual([]);
   });
 
-  test("waits for the report under way, and sends what came after it", async () => {
+  test("close waits for a report in flight, and sends later outcomes", async () => {
     const { breaker, peer, take, held } = holdBreaker({ storeTimeout: "1m" });
     await breaker.record("failure");
     await pass(250);
@@ -56,7 +56,7 @@ describe("close", () => {
     expect(await peer.snapshot()).toMatchObject({ calls: 2 });
   });
 
-  test("sends once what was due already", async () => {
+  test("close sends outcomes once that were already due", async () => {
     const { breaker, take, held } = holdBreaker({ storeTimeout: "1m" });
     await breaker.record("failure");
     await pass(250);
@@ -70,7 +70,7 @@ describe("close", () => {
     expect(closing.isSettled).toBe(true);
   });
 
-  test("waits for the report under way, where nothing came after it", async () => {
+  test("close waits for a report in flight without later outcomes", async () => {
     const { breaker, take } = holdBreaker({ storeTimeout: "1m" });
     await breaker.record("failure");
     await pass(250);
@@ -82,7 +82,7 @@ describe("close", () => {
     expect(closing.isSettled).toBe(true);
   });
 
-  test("is one, however often it is called: each waits until all is sent", async () => {
+  test("concurrent close calls all wait until everything is sent", async () => {
     const { breaker, take } = holdBreaker();
     await breaker.record("failure");
     const closings = [watch(breaker.close()), watch(breaker.close())];
@@ -93,13 +93,13 @@ describe("close", () => {
     expect(closings.map(({ isSettled }) => isSettled)).toEqual([true, true]);
   });
 
-  test("with nothing to send asks nothing", async () => {
+  test("close without outcomes sends nothing", async () => {
     const { breaker, held } = holdBreaker();
     await breaker.close();
     expect(held).toEqual([]);
   });
 
-  test("waits for a store that is away no longer than storeTimeout", async () => {
+  test("close waits for an unavailable store no longer than storeTimeout", async () => {
     hearWarnings();
     const { breaker, held } = holdBreaker({ storeTimeout: 100 });
     await breaker.record("failure");
@@ -115,7 +115,7 @@ describe("close", () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  test("of one breaker leaves another of the name as it is", async () => {
+  test("closing one breaker leaves another of the same name working", async () => {
     const { breaker, options, take, held } = holdBreaker();
     const other = createBreaker(options);
     await breaker.record("failure");
@@ -129,7 +129,7 @@ describe("close", () => {
     expect(held).toEqual([]);
   });
 
-  test("of one breaker, twice, is no close of another of the name", async () => {
+  test("closing one breaker twice does not close another of the same name", async () => {
     hearWarnings();
     const { breaker, options, take, held } = holdBreaker();
     const other = createBreaker(options);
@@ -148,7 +148,7 @@ describe("close", () => {
     expect(held).toEqual([]);
   });
 
-  test("frees the name at once", async () => {
+  test("close frees the name at once", async () => {
     const { breaker, options, take } = holdBreaker();
     await breaker.record("failure");
     const closing = breaker.close();
@@ -158,7 +158,7 @@ describe("close", () => {
     await closing;
   });
 
-  test("lets outcomes through of calls that end later", async () => {
+  test("outcomes of calls that end after close are sent", async () => {
     const { breaker, take } = holdBreaker();
     const asking = breaker.admit();
     await letRun();

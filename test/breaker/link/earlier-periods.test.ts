@@ -30,8 +30,8 @@ async function openAndClose({ peer }: Pick<Awaited<ReturnType<typeof learnClosed
   expect(await peer.snapshot()).toMatchObject({ state: "closed", calls: 0 });
 }
 
-describe("outcomes of calls that were let through before it opened", () => {
-  test("are not counted after it closed, whenever they are sent", async () => {
+describe("outcomes of calls admitted before opening", () => {
+  test("outcomes of calls admitted before opening do not count after closing, whenever they are sent", async () => {
     const world = await learnClosed();
     const { breaker, peer, answer } = world;
     const [first, second] = [await breaker.admit(), await breaker.admit()];
@@ -45,7 +45,7 @@ describe("outcomes of calls that were let through before it opened", () => {
     expect(await answer(breaker.snapshot())).toMatchObject({ calls: 1 });
   });
 
-  test("are not even sent, once it is known here that it opened", async () => {
+  test("outcomes of calls admitted before opening are not sent once the opening is known", async () => {
     const { breaker, peer, answer, take, held } = await learnClosed();
     const [first, second] = [await breaker.admit(), await breaker.admit()];
     const snapshot = breaker.snapshot();
@@ -62,14 +62,14 @@ describe("outcomes of calls that were let through before it opened", () => {
     expect(held).toEqual([]);
   });
 
-  test("are not counted after a reset elsewhere", async () => {
+  test("outcomes of calls admitted before a reset in another process do not count", async () => {
     const { breaker, peer, answer } = await learnClosed();
     await (await breaker.admit()).record("failure");
     await peer.reset();
     expect(await answer(breaker.snapshot())).toMatchObject({ state: "closed", calls: 0 });
   });
 
-  test("are counted where the target is as it was", async () => {
+  test("outcomes of admitted calls count if the state has not changed", async () => {
     const { breaker, answer } = await learnClosed();
     const permit = await breaker.admit();
     await pass(3_600_000);
@@ -77,7 +77,7 @@ describe("outcomes of calls that were let through before it opened", () => {
     expect(await answer(breaker.snapshot())).toMatchObject({ calls: 1, failures: 1 });
   });
 
-  test("are counted whatever is looked at meanwhile", async () => {
+  test("outcomes of admitted calls count if snapshots are read meanwhile", async () => {
     const world = await learnClosed();
     const { breaker, answer } = world;
     await openAndClose(world);
@@ -88,7 +88,7 @@ describe("outcomes of calls that were let through before it opened", () => {
     expect(await answer(breaker.snapshot())).toMatchObject({ calls: 1, failures: 1 });
   });
 
-  test("say in which period they were let through", async () => {
+  test("outcomes are sent with the period in which their calls were admitted", async () => {
     const world = await learnClosed();
     const { breaker, answer, take } = world;
     await openAndClose(world);
@@ -101,7 +101,7 @@ describe("outcomes of calls that were let through before it opened", () => {
   });
 });
 
-test("outcomes of calls that nobody let through are counted in the state that is then", async () => {
+test("outcomes of calls made without a permit count in the current state", async () => {
   const world = await learnClosed();
   const { breaker, answer, take } = world;
   await breaker.record("failure");
@@ -113,7 +113,7 @@ test("outcomes of calls that nobody let through are counted in the state that is
   expect(await answer(breaker.snapshot())).toMatchObject({ state: "closed", calls: 1 });
 });
 
-test("and they are sent when it is closed, whatever was learned meanwhile", async () => {
+test("outcomes of calls made without a permit are sent at close after a state change", async () => {
   const { breaker, peer, answer, take } = await learnClosed();
   const snapshot = breaker.snapshot();
   await letRun();
@@ -125,7 +125,7 @@ test("and they are sent when it is closed, whatever was learned meanwhile", asyn
   expect(await peer.snapshot()).toMatchObject({ calls: 1, failures: 1 });
 });
 
-test("but none makes an earlier call count that was collected with it", async () => {
+test("an outcome without a permit does not make an earlier period's outcome count", async () => {
   const world = await learnClosed();
   const { breaker, answer } = world;
   const permit = await breaker.admit();

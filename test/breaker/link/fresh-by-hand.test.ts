@@ -9,13 +9,13 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-describe("by hand", () => {
+describe("manual states", () => {
   test.each([
     ["forceOpen", "forced-open", false],
     ["disable", "disabled", true],
     ["metricsOnly", "metrics-only", true],
   ] as const)(
-    "%s elsewhere is known when what was learned is old",
+    "%s in another process is seen when the view has expired",
     async (order, state, allowed) => {
       const world = holdBreaker();
       await admit(world);
@@ -29,7 +29,7 @@ describe("by hand", () => {
     },
   );
 
-  test("a reset elsewhere is known to those who only record what they called by themselves", async () => {
+  test("a reset in another process is seen by a process that only records outcomes", async () => {
     const { breaker, peer, held } = holdBreaker({ storeTimeout: "1m" });
     await peer.disable();
     for (const expected of [0, 1]) {
@@ -43,7 +43,7 @@ describe("by hand", () => {
     }
   });
 
-  test("an order is known here at once", async () => {
+  test("a manual state change applies in its own process at once", async () => {
     const world = holdBreaker();
     const ordering = world.breaker.forceOpen();
     await letRun();

@@ -10,7 +10,7 @@ afterEach(() => {
 });
 
 describe("while closed", () => {
-  test("what was learned is used for flushInterval and storeTimeout, and no longer", async () => {
+  test("a view of a closed target is used for flushInterval and storeTimeout", async () => {
     const world = holdBreaker({ flushInterval: 250, storeTimeout: 100 });
     expect(await admit(world)).toMatchObject({ asked: 1, permit: { allowed: true } });
     expect(await admit(world)).toMatchObject({ asked: 0 });
@@ -22,7 +22,7 @@ describe("while closed", () => {
     expect(await admit(world)).toMatchObject({ asked: 0 });
   });
 
-  test("each report brings news, so that calls in a row are not held up by the store", async () => {
+  test("each report refreshes the view, so that steady calls do not wait for the store", async () => {
     const world = holdBreaker();
     await admit(world);
     for (let i = 0; i < 20; i += 1) {
@@ -33,7 +33,7 @@ describe("while closed", () => {
     }
   });
 
-  test("an opening elsewhere is known within that time", async () => {
+  test("an opening in another process is seen within flushInterval and storeTimeout", async () => {
     const world = holdBreaker();
     await admit(world);
     await fail(world.peer, 4);
@@ -43,7 +43,7 @@ describe("while closed", () => {
     expect((await admit(world)).permit).toMatchObject({ allowed: false, state: "open" });
   });
 
-  test("with flushInterval 0 each call asks", async () => {
+  test("with a flushInterval of 0 each call reads the store", async () => {
     const world = holdBreaker({ flushInterval: 0 });
     for (let i = 0; i < 3; i += 1) expect(await admit(world)).toMatchObject({ asked: 1 });
     const together = Promise.all([world.breaker.admit(), world.breaker.admit()]);
@@ -55,7 +55,7 @@ describe("while closed", () => {
     expect((await admit(world)).permit.allowed).toBe(false);
   });
 
-  test("many calls that know nothing, or nothing new, ask once", async () => {
+  test("concurrent calls without a current view share one request", async () => {
     const { breaker, take } = holdBreaker();
     for (const round of ["nothing", "nothing new"]) {
       const asking = Promise.all(Array.from({ length: 100 }, () => breaker.run(() => round)));
@@ -68,7 +68,7 @@ describe("while closed", () => {
     }
   });
 
-  test("a clock that stepped back makes old what was learned", async () => {
+  test("a clock that stepped back expires the view of a closed target", async () => {
     const world = holdBreaker();
     await admit(world);
     vi.setSystemTime(Date.now() - 1);
@@ -76,7 +76,7 @@ describe("while closed", () => {
     expect(await admit(world)).toMatchObject({ asked: 0 });
   });
 
-  test("on a ramp, the share goes by the time that has passed since it was learned", async () => {
+  test("on a ramp the share of allowed calls grows with the time since the view was received", async () => {
     const world = holdBreaker({ ramp: "1s", probes: 1, storeTimeout: "1m" });
     await fail(world.peer, 4);
     await pass(30_000);
@@ -94,7 +94,7 @@ describe("while closed", () => {
     expect(world.held).toEqual([]);
   });
 
-  test("on a ramp, calls that ask the store are let through by its share as well", async () => {
+  test("on a ramp calls that read the store are allowed by its share too", async () => {
     const world = holdBreaker({ ramp: "1s", probes: 1, flushInterval: 0 });
     await fail(world.peer, 4);
     await pass(30_000);

@@ -20,7 +20,7 @@ describe("while half-open", () => {
     return { ...world, trials };
   }
 
-  test("that no place is free is remembered as long as what was learned is fresh", async () => {
+  test("a process without a free trial slot rejects calls until its view expires", async () => {
     const world = await takeAllPlaces();
     expect(await admit(world)).toMatchObject({ asked: 0, permit: { allowed: false } });
     await pass(349);
@@ -29,7 +29,7 @@ describe("while half-open", () => {
     expect((await admit(world)).asked).toBe(1);
   });
 
-  test("and at the longest for a second", async () => {
+  test("a process without a free trial slot reads the store again after at most a second", async () => {
     const world = await takeAllPlaces({ storeTimeout: "1m" });
     await pass(999);
     expect((await admit(world)).asked).toBe(0);
@@ -37,7 +37,7 @@ describe("while half-open", () => {
     expect((await admit(world)).asked).toBe(1);
   });
 
-  test("or until a place is free, because a lease has ended", async () => {
+  test("a process without a free trial slot reads the store again when a lease ends", async () => {
     const world = holdBreaker({ probeTimeout: 1, storeTimeout: "1m", probes: 1 });
     await fail(world.peer, 4);
     await pass(30_000);
@@ -51,7 +51,7 @@ describe("while half-open", () => {
     expect(await admit(world)).toMatchObject({ asked: 1, permit: { allowed: true } });
   });
 
-  test("a place that was given back here is known here at once", async () => {
+  test("a trial slot that a process releases is available to it at once", async () => {
     const world = await takeAllPlaces();
     const releasing = world.trials[0]?.release();
     await letRun();
@@ -60,7 +60,7 @@ describe("while half-open", () => {
     expect(await admit(world)).toMatchObject({ asked: 1, permit: { allowed: true } });
   });
 
-  test("of many calls that know nothing one makes a trial call, and the others none", async () => {
+  test("one of several concurrent calls without a view makes a trial call", async () => {
     const { breaker, peer, take, held } = holdBreaker();
     await fail(peer, 4);
     await pass(30_000);
@@ -76,7 +76,7 @@ describe("while half-open", () => {
     expect(await next).toMatchObject({ allowed: true, state: "half-open" });
   });
 
-  test("a trial call's outcome is sent at once, with its lease, and told when the store has it", async () => {
+  test("a trial call's outcome is sent at once with its lease, and record resolves when the store has it", async () => {
     const { trials, take, held } = await takeAllPlaces();
     const reported: string[] = [];
     const recording = trials[0]?.record("failure").then(() => reported.push("told"));

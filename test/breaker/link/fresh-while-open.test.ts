@@ -17,7 +17,7 @@ describe("while open", () => {
     return world;
   }
 
-  test("calls are refused without the store", async () => {
+  test("an open target rejects calls without reading the store", async () => {
     const { breaker, held } = await learnOpening();
     for (let i = 0; i < 100; i += 1) {
       expect(await breaker.run(() => "real", { fallback: () => "cached" })).toBe("cached");
@@ -27,7 +27,7 @@ describe("while open", () => {
     expect(held).toEqual([]);
   });
 
-  test("the store is looked at once a second, when somebody asks, and nobody waits for it", async () => {
+  test("an open target is refreshed once a second while calls come, and no call waits", async () => {
     const { breaker, held, take } = await learnOpening();
     await pass(1_000);
     for (let i = 0; i < 100; i += 1) expect((await breaker.admit()).allowed).toBe(false);
@@ -50,7 +50,7 @@ describe("while open", () => {
     expect(held).toHaveLength(1);
   });
 
-  test("a reset elsewhere is known within a second, and the look", async () => {
+  test("a reset in another process is seen after a second and a refresh", async () => {
     const { breaker, peer, take } = await learnOpening();
     await peer.reset();
     await pass(1_000);
@@ -60,13 +60,13 @@ describe("while open", () => {
     expect(await breaker.admit()).toMatchObject({ allowed: true, state: "closed" });
   });
 
-  test("nobody who asks at all means that the store is not asked either", async () => {
+  test("an open target without calls is not refreshed", async () => {
     const { held } = await learnOpening();
     await pass(29_999);
     expect(held).toEqual([]);
   });
 
-  test("each call asks when the time is up, for a trial call of its own", async () => {
+  test("each call after openFor requests its own trial call", async () => {
     const { breaker, held } = await learnOpening();
     await pass(29_999);
     await breaker.admit();
@@ -80,7 +80,7 @@ describe("while open", () => {
     expect((await asking).map(({ allowed }) => allowed)).toEqual([true, true, false, false, false]);
   });
 
-  test("a clock that stepped back makes old what was learned", async () => {
+  test("a clock that stepped back expires the view of an open target", async () => {
     const world = await learnOpening();
     vi.setSystemTime(Date.now() - 1);
     expect((await admit(world)).asked).toBe(1);

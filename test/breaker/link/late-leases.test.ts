@@ -25,7 +25,7 @@ async function askTooLate() {
   return { ...world, ask };
 }
 
-test("a place for a trial call that was granted too late is given back at once", async () => {
+test("a trial call lease that arrives after storeTimeout is released at once", async () => {
   const { peer, take, ask } = await askTooLate();
   await ask.execute();
   expect((await peer.admit()).allowed).toBe(false);
@@ -39,7 +39,7 @@ test("a place for a trial call that was granted too late is given back at once",
   expect((await peer.admit()).allowed).toBe(true);
 });
 
-test("and also where only this answer was late", async () => {
+test("a trial call lease that arrives late is released although other replies were in time", async () => {
   const { breaker, peer, held, take } = holdBreaker({ probes: 1, probeTimeout: "1d" });
   for (let i = 0; i < 4; i += 1) await peer.record("failure");
   await pass(30_000);
@@ -61,7 +61,7 @@ test("and also where only this answer was late", async () => {
   expect((await peer.admit()).allowed).toBe(true);
 });
 
-test("an answer that is no place for a trial call is given back to nobody", async () => {
+test("a late reply without a lease releases nothing", async () => {
   const { breaker, peer, held, take, ask } = await askTooLate();
   await peer.reset();
   await ask.carryOut();

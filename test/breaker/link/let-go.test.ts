@@ -8,7 +8,7 @@ setFlagsFromString("--expose-gc");
 /** Collects in a turn of its own, so that nothing is held because it is still on the stack. */
 const collectGarbage = runInNewContext('() => gc({ execution: "async" })') as () => Promise<void>;
 
-test("a target that was pushed out of mind is let go, once all it had to tell was told", async () => {
+test("a target beyond maxTargets is garbage-collected once its outcomes are sent", async () => {
   vi.useFakeTimers({ now: 1_800_000_000_000 });
   const { breaker, peer, take } = holdBreaker({ maxTargets: 1, storeTimeout: "1m" });
   /** Learns how a target is doing. */

@@ -14,14 +14,14 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-describe("what is no answer", () => {
+describe("errors of the store", () => {
   test.each([
     new HeadgateError("HEADGATE_STORE_UNAVAILABLE", "gone"),
     new HeadgateError("HEADGATE_HASH_SLOT_UNAVAILABLE", "moving"),
     new HeadgateError("HEADGATE_WRONG_TYPE", "wrong type"),
     new HeadgateError("HEADGATE_BAD_REPLY", "odd"),
     refused,
-  ])("is the store's trouble: $code", async (error) => {
+  ])("a store error degrades the breaker: $code", async (error) => {
     const warnings = hearWarnings();
     const { breaker, answer, failWith } = loseBreaker();
     const heard = hearBreakers();
@@ -35,9 +35,13 @@ describe("what is no answer", () => {
   });
 
   test.each([
-    ["of a wrong type", "HEADGATE_WRONG_TYPE", [1, -1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]],
+    [
+      "for a key of the wrong type",
+      "HEADGATE_WRONG_TYPE",
+      [1, -1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0],
+    ],
     ["that no script gives", "HEADGATE_BAD_REPLY", [0, 0]],
-  ])("but a reply %s, is the store's trouble", async (_, code, reply) => {
+  ])("a reply %s degrades the breaker", async (_, code, reply) => {
     hearWarnings();
     const { breaker, take } = holdBreaker();
     const heard = hearBreakers();
@@ -51,7 +55,7 @@ describe("what is no answer", () => {
     await Promise.all([expect(ordering).rejects.toMatchObject({ code }), take().answer(reply)]);
   });
 
-  test("in time is the store's trouble: it is waited for no longer than storeTimeout", async () => {
+  test("a call waits for the store no longer than storeTimeout", async () => {
     hearWarnings();
     const { breaker, take } = holdBreaker({ storeTimeout: 100 });
     const asking = breaker.admit();
@@ -74,7 +78,7 @@ describe("what is no answer", () => {
     await breaker.close();
   });
 
-  test("but a fault of the application is its own trouble: calls say so, and reports warn", async () => {
+  test("an application error rejects calls, and reports warn of it", async () => {
     const warnings = hearWarnings();
     const fault = new HeadgateError("HEADGATE_INVALID_OPTION", "clock must return milliseconds");
     const { breaker, answer, failWith, held } = loseBreaker({ flushInterval: 250 });
@@ -102,7 +106,7 @@ describe("what is no answer", () => {
     expect(held).toHaveLength(1);
   });
 
-  test("nor does a clock that gives no time end a process, before anybody is told of it", async () => {
+  test("a clock that returns no time causes no unhandled rejection", async () => {
     hearWarnings();
     const unhandled = vi.fn();
     process.on("unhandledRejection", unhandled);
@@ -122,7 +126,7 @@ describe("what is no answer", () => {
     await breaker.close();
   });
 
-  test("nor does it end a process, where nobody waits for what was asked", async () => {
+  test("a failed request that no caller awaits causes no unhandled rejection", async () => {
     const fault = new TypeError("a bug");
     const unhandled = vi.fn();
     process.on("unhandledRejection", unhandled);

@@ -9,8 +9,8 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-describe("what this process counts by itself", () => {
-  test("is emptied when the fleet closes the target", async () => {
+describe("local counts", () => {
+  test("local counts are cleared when the fleet closes the target", async () => {
     hearWarnings();
     const { breaker, peer, answer, failWith } = loseBreaker();
     for (let i = 0; i < 3; i += 1) await answer(breaker.record("failure"));
@@ -22,7 +22,7 @@ describe("what this process counts by itself", () => {
     expect(await answer(breaker.snapshot())).toMatchObject({ state: "closed", calls: 0 });
   });
 
-  test("is all of it, though by itself it would have opened, from one outage to the next", async () => {
+  test("local counts never open the breaker between outages", async () => {
     hearWarnings();
     const { breaker, peer, answer, failWith } = loseBreaker();
     for (let i = 0; i < 10; i += 1) await peer.record("success");
@@ -40,7 +40,7 @@ describe("what this process counts by itself", () => {
     }
   });
 
-  test("is emptied by a reset elsewhere", async () => {
+  test("local counts are cleared by a reset in another process", async () => {
     hearWarnings();
     const { breaker, peer, answer, failWith } = loseBreaker();
     for (let i = 0; i < 3; i += 1) await answer(breaker.record("failure"));
@@ -50,7 +50,7 @@ describe("what this process counts by itself", () => {
     expect(await answer(breaker.snapshot())).toMatchObject({ state: "closed", calls: 0 });
   });
 
-  test("is kept when the fleet opens the target", async () => {
+  test("local counts are kept when the fleet opens the target", async () => {
     hearWarnings();
     const { breaker, peer, answer, failWith } = loseBreaker();
     for (let i = 0; i < 3; i += 1) await answer(breaker.record("failure"));
@@ -60,7 +60,7 @@ describe("what this process counts by itself", () => {
     expect(await answer(breaker.snapshot())).toMatchObject({ state: "open", calls: 3 });
   });
 
-  test("is kept through an outage, for the next one", async () => {
+  test("local counts are kept from one outage to the next", async () => {
     hearWarnings();
     const { breaker, answer, failWith } = loseBreaker();
     for (const next of [refused, undefined, refused]) {

@@ -32,7 +32,7 @@ await bounded.run(() => 1, { timeout: "1d", signal: new AbortController().signal
 console.log("done");
 `;
 
-test("no breaker keeps a process alive", async () => {
+test("a breaker does not keep the process alive", async () => {
   const child = spawn(process.execPath, ["--input-type=module", "--eval", SCRIPT], {
     cwd: join(import.meta.dirname, "../../.."),
     stdio: ["ignore", "pipe", "inherit"],

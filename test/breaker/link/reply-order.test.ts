@@ -25,8 +25,8 @@ async function openBetween() {
   return { ...world, earlier, later, snapshot };
 }
 
-describe("an answer to an earlier contact that comes later", () => {
-  test("does not turn back what is known", async () => {
+describe("replies out of order", () => {
+  test("a late reply does not replace a newer view", async () => {
     const { breaker, earlier, later, snapshot } = await openBetween();
     const heard = hearBreakers();
     await later.deliver();
@@ -38,7 +38,7 @@ describe("an answer to an earlier contact that comes later", () => {
     ]);
   });
 
-  test("and one that comes in its turn does", async () => {
+  test("a reply in order replaces the view", async () => {
     const { breaker, earlier, later, snapshot, held } = await openBetween();
     await earlier.deliver();
     expect((await breaker.admit()).allowed).toBe(true);
@@ -48,7 +48,7 @@ describe("an answer to an earlier contact that comes later", () => {
     expect(held).toEqual([]);
   });
 
-  test("still answers who asked: a trial call keeps its place", async () => {
+  test("a late reply still grants its caller a trial call", async () => {
     const { breaker, peer, held } = holdBreaker({ storeTimeout: "1m" });
     for (let i = 0; i < 4; i += 1) await peer.record("failure");
     const first = breaker.snapshot();
@@ -70,7 +70,7 @@ describe("an answer to an earlier contact that comes later", () => {
     expect((await peer.snapshot()).state).toBe("closed");
   });
 
-  test("an order is news for those who asked before it", async () => {
+  test("a manual state change outlasts the reply to an earlier request", async () => {
     const { breaker, held } = holdBreaker({ storeTimeout: "1m" });
     const asking = breaker.admit();
     await letRun();

@@ -11,8 +11,8 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-describe("while the store is away", () => {
-  test("calls go on, and it is reported once for each target and outage", async () => {
+describe("while the store is unavailable", () => {
+  test("calls continue during an outage, which is published once per target", async () => {
     hearWarnings();
     const { breaker, answer, failWith } = loseBreaker();
     const heard = hearBreakers();
@@ -34,7 +34,7 @@ describe("while the store is away", () => {
     expect(heard).toEqual([degraded("default"), degraded("eu"), degraded("default")]);
   });
 
-  test("it does not open because of that, and opens by what this process sees", async () => {
+  test("an outage opens no breaker, and the process's own failures do", async () => {
     hearWarnings();
     const { breaker, answer, failWith } = loseBreaker();
     const heard = hearBreakers();
@@ -57,7 +57,7 @@ describe("while the store is away", () => {
     expect(error).toMatchObject({ code: "HEADGATE_BREAKER_OPEN", degraded: true });
   });
 
-  test("it begins with what this process counted before, and with the state of the fleet", async () => {
+  test("a process starts an outage with its own earlier counts and the fleet's state", async () => {
     hearWarnings();
     const { breaker, peer, answer, failWith } = loseBreaker();
     for (let i = 0; i < 2; i += 1) await answer(breaker.record("failure"));
@@ -68,7 +68,7 @@ describe("while the store is away", () => {
     expect(await answer(breaker.snapshot())).toMatchObject({ state: "open", opened: 1 });
   });
 
-  test("what the fleet had opened stays so for the time that was left, and counts on", async () => {
+  test("a target that the fleet opened stays open in an outage for its remaining time, and keeps its backoff", async () => {
     hearWarnings();
     const { breaker, peer, answer, failWith } = loseBreaker({
       openFor: (opened: number) => opened * 10_000,
@@ -96,7 +96,7 @@ describe("while the store is away", () => {
     ["forceOpen", "forced-open"],
     ["disable", "disabled"],
     ["metricsOnly", "metrics-only"],
-  ] as const)("%s that was ordered before is known in it", async (order, state) => {
+  ] as const)("%s before an outage holds during it", async (order, state) => {
     hearWarnings();
     const { breaker, answer, failWith } = loseBreaker();
     await answer(breaker[order]());
@@ -109,30 +109,33 @@ describe("while the store is away", () => {
     ["disable", "disabled"],
     ["metricsOnly", "metrics-only"],
     ["reset", "closed"],
-  ] as const)("%s rejects, and holds in this process alone", async (order, state) => {
-    hearWarnings();
-    const { breaker, peer, answer, failWith } = loseBreaker();
-    const heard = hearBreakers();
-    for (let i = 0; i < 4; i += 1) await answer(breaker.record("failure"));
-    failWith(refused);
-    await expect(answer(breaker[order]())).rejects.toBe(refused);
-    expect(heard.filter(([what]) => what === "degraded")).toHaveLength(1);
-    expect(await answer(breaker.admit())).toMatchObject({
-      allowed: state !== "forced-open",
-      state,
-      degraded: true,
-    });
-    expect(await answer(breaker.snapshot())).toMatchObject({
-      state,
-      calls: state === "closed" ? 0 : 4,
-      opened: 0,
-    });
-    expect((await peer.snapshot()).state).toBe("open");
-    failWith(undefined);
-    expect(await answer(breaker.snapshot())).toMatchObject({ state: "open", degraded: false });
-  });
+  ] as const)(
+    "%s during an outage rejects, and holds in this process alone",
+    async (order, state) => {
+      hearWarnings();
+      const { breaker, peer, answer, failWith } = loseBreaker();
+      const heard = hearBreakers();
+      for (let i = 0; i < 4; i += 1) await answer(breaker.record("failure"));
+      failWith(refused);
+      await expect(answer(breaker[order]())).rejects.toBe(refused);
+      expect(heard.filter(([what]) => what === "degraded")).toHaveLength(1);
+      expect(await answer(breaker.admit())).toMatchObject({
+        allowed: state !== "forced-open",
+        state,
+        degraded: true,
+      });
+      expect(await answer(breaker.snapshot())).toMatchObject({
+        state,
+        calls: state === "closed" ? 0 : 4,
+        opened: 0,
+      });
+      expect((await peer.snapshot()).state).toBe("open");
+      failWith(undefined);
+      expect(await answer(breaker.snapshot())).toMatchObject({ state: "open", degraded: false });
+    },
+  );
 
-  test("the state of the fleet counts as soon as the store answers", async () => {
+  test("the fleet's state applies as soon as the store answers", async () => {
     hearWarnings();
     const { breaker, answer, failWith } = loseBreaker();
     failWith(refused);
@@ -142,7 +145,7 @@ describe("while the store is away", () => {
     expect(await answer(breaker.admit())).toMatchObject({ allowed: true, degraded: false });
   });
 
-  test("an order that succeeds ends it", async () => {
+  test("a manual state change that succeeds ends the outage", async () => {
     hearWarnings();
     const { breaker, answer, failWith } = loseBreaker();
     failWith(refused);
@@ -154,7 +157,7 @@ describe("while the store is away", () => {
   });
 });
 
-test("a call that the fleet let through before is counted in an outage", async () => {
+test("a call admitted before an outage counts during it", async () => {
   hearWarnings();
   const { breaker, peer, answer, failWith } = loseBreaker();
   await peer.reset();
@@ -165,8 +168,8 @@ test("a call that the fleet let through before is counted in an outage", async (
   expect(await answer(breaker.snapshot())).toMatchObject({ calls: 1, degraded: true });
 });
 
-describe("a call that was let through by this process alone", () => {
-  test("is counted by the fleet, when the store is back", async () => {
+describe("calls admitted during an outage", () => {
+  test("a call admitted during an outage counts in the fleet after it", async () => {
     hearWarnings();
     const { breaker, peer, answer, failWith } = loseBreaker({ flushInterval: 250 });
     await peer.reset();
@@ -179,7 +182,7 @@ describe("a call that was let through by this process alone", () => {
     expect(await peer.snapshot()).toMatchObject({ calls: 1, failures: 1 });
   });
 
-  test("is counted, too, when it ends while the store is found to be back", async () => {
+  test("a call admitted during an outage counts if it ends while the store recovers", async () => {
     hearWarnings();
     const { breaker, peer, answer, failWith, held } = loseBreaker({ flushInterval: 250 });
     await peer.reset();

@@ -55,7 +55,7 @@ afterAll(() => {
 });
 
 test.concurrent.each(outages)(
-  "Redis $fault, seen through $library: this process goes on by what it sees itself, and with the others when it is back",
+  "with Redis $fault, a process with $library decides by its own calls, and by the fleet's after the outage",
   async ({ library, fault }) => {
     const server = await startRedis({ port: true });
     const { client, connected, close } = makeClient(library, { kind: "server", port: server.port });
@@ -147,7 +147,7 @@ test.concurrent.each(outages)(
 );
 
 test.concurrent.each(LIBRARIES)(
-  "not there when the process starts, seen through %s: the first call is answered in time, and shared when it comes",
+  "without Redis at start, a process with %s answers its first call in time, and joins the fleet later",
   async (library) => {
     const server = await startRedis({ port: true });
     await server.kill();

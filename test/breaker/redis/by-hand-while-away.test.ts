@@ -58,7 +58,7 @@ const orders = [
 ] as const;
 
 test.each(orders)(
-  "$order rejects at once while the store is away, and holds in this process until it is back",
+  "$order rejects at once during an outage, and holds in this process until it ends",
   async ({ order, state }) => {
     server.freeze();
     expect(await breaker.admit()).toMatchObject({ degraded: true });
@@ -73,7 +73,7 @@ test.each(orders)(
   },
 );
 
-test("the first order in an outage rejects in time, and may be carried out later", async () => {
+test("the first manual state change in an outage rejects within storeTimeout, and may apply later", async () => {
   server.freeze();
   const rejected = await timeOf(() => breaker.forceOpen());
   expect(rejected).toMatchObject({ error: { code: "HEADGATE_STORE_UNAVAILABLE" } });
@@ -98,7 +98,7 @@ async function timeOf(
 }
 
 test.each(orders.slice(0, 3))(
-  "what $order set before an outage holds in it, and in the next",
+  "the state of $order before an outage holds in it and in the next",
   async (example) => {
     const { order, state } = example;
     await breaker[order]();
@@ -117,7 +117,7 @@ test.each(orders.slice(0, 3))(
   },
 );
 
-test("what was set between two outages, before any call, holds in the second", async () => {
+test("a manual state set between two outages holds in the second", async () => {
   server.freeze();
   expect(await breaker.admit()).toMatchObject({ state: "closed", degraded: true });
   server.thaw();
@@ -130,7 +130,7 @@ test("what was set between two outages, before any call, holds in the second", a
   expect(events.degraded).toHaveLength(2);
 });
 
-test("what opened before an outage stays open in it for what is left of its time, and trial calls of its own decide then", async () => {
+test("a target that opened before an outage stays open in it for its remaining time, then makes local trial calls", async () => {
   await breaker.close();
   breaker = createBreaker<string>({
     name: "by-hand",

@@ -78,7 +78,7 @@ async function roundTripsOf(work: () => Promise<unknown>): Promise<number> {
 
 const refused = { fallback: () => "fallback" };
 
-test("10,000 calls to an upstream that is well are a few reports", async () => {
+test("10,000 calls to a healthy upstream make a few reports", async () => {
   start();
   await breaker.run(() => "fine");
   await breaker.snapshot();
@@ -99,7 +99,7 @@ test("10,000 calls to an upstream that is well are a few reports", async () => {
   console.log(`${CALLS} calls in ${tookMs.toFixed(0)} ms: ${trips} scripts, ${set.calls} writes`);
 });
 
-test("calls that come slowly are reported each interval, and each report brings the news", async () => {
+test("slow traffic makes one report per flushInterval", async () => {
   start({ flushInterval: 100 });
   await breaker.run(() => "fine");
   const since = performance.now();
@@ -114,7 +114,7 @@ test("calls that come slowly are reported each interval, and each report brings 
   expect(trips).toBeGreaterThan(intervals / 3);
 });
 
-test("while it is open nothing is asked, but a look a second for what is done by hand", async () => {
+test("an open breaker makes one request per second, to see manual state changes", async () => {
   await startOpen();
   const asked = await roundTripsOf(async () => {
     for (let i = 0; i < CALLS; i += 1) {
@@ -141,7 +141,7 @@ test("while it is open nothing is asked, but a look a second for what is done by
   expect(trial).toBe(2);
 });
 
-test("while half-open each trial call is two round trips, and who found no place does not ask again", async () => {
+test("a trial call makes two round trips, and calls without a free trial slot make none", async () => {
   await startOpen({ probes: 2 });
   now += 30_000;
   const first = await roundTripsOf(() => breaker.admit());
@@ -156,7 +156,7 @@ test("while half-open each trial call is two round trips, and who found no place
   expect(await roundTripsOf(() => second.record("success"))).toBe(0);
 });
 
-test("a look, and what is done by hand, is one round trip", async () => {
+test("a snapshot and a manual state change make one round trip each", async () => {
   await startOpen();
   // The server is told the script once.
   await breaker.reset();
@@ -166,7 +166,7 @@ test("a look, and what is done by hand, is one round trip", async () => {
   }
 });
 
-test("with a flushInterval of 0 a call is two round trips, one before and one after it, and a record is one", async () => {
+test("with a flushInterval of 0 a call makes two round trips, and record one", async () => {
   start({ flushInterval: 0 });
   await breaker.run(() => "fine");
   await breaker.snapshot();
@@ -181,7 +181,7 @@ test("with a flushInterval of 0 a call is two round trips, one before and one af
   expect(await roundTripsOf(() => breaker.record("success"))).toBe(1);
 });
 
-test("who calls again at once reports how the last call ended, and asks for the next, in one round trip", async () => {
+test("consecutive calls report one outcome and request the next call in one round trip", async () => {
   start({ flushInterval: 0 });
   await breaker.run(() => "fine");
   await breaker.snapshot();

@@ -20,7 +20,7 @@ afterEach(async () => {
 });
 
 test.each(lostPrimaries(currentClusterClients))(
-  "targets on all slots, through $library; a primary is $fault: its targets go on here, the others with the store",
+  "with $library, a $fault primary degrades its own targets only",
   async ({ library, fault }) => {
     const started = await startCluster({ replicas: 1 });
     cluster = started;

@@ -62,7 +62,7 @@ function leasesThatWent(before: PeriodWrite, after: PeriodWrite) {
   return before.period.leases.filter(({ id }) => !isHeld(id));
 }
 
-test("processes that are killed in a trial call hold its place until it times out, and no outcome is theirs", async () => {
+test("a process that is killed in a trial call holds its slot until the lease ends, and records no outcome", async () => {
   const watched = await watchPeriodWrites(
     inject("redisSocket"),
     `hg:{default}:breaker/${options.name}`,

@@ -70,7 +70,7 @@ function since(time: number, moments: readonly number[]): readonly number[] {
   return moments.filter((moment) => moment >= time);
 }
 
-test("what one process found out protects all of them within flushInterval and storeTimeout", async () => {
+test("failures of one process protect the fleet within flushInterval and storeTimeout", async () => {
   for (let round = 0; round < 2; round += 1) {
     // Their successes of this round must not outweigh its failures.
     const traffic = await callMeanwhile(async () => {
@@ -98,7 +98,7 @@ test("what one process found out protects all of them within flushInterval and s
   }
 });
 
-test("a process that has just started asks before its first call", async () => {
+test("a new process reads the store before its first call", async () => {
   const socket = inject("redisSocket");
   const [before, after] = await Promise.all([
     startMember(socket, options),
@@ -111,7 +111,7 @@ test("a process that has just started asks before its first call", async () => {
   after.kill();
 });
 
-test("what is set by hand in one process reaches the others within a second", async () => {
+test("a manual state change reaches other processes within a second", async () => {
   const traffic = await callMeanwhile(() => failing.forceOpen(), LOOK_AGAIN_MS);
   const opened = await changedAt();
   for (const { calls } of traffic) {
@@ -125,7 +125,7 @@ test("what is set by hand in one process reaches the others within a second", as
   }
 });
 
-test("so does a reset of what opened by itself, which is answered without Redis otherwise", async () => {
+test("a reset of an open breaker reaches other processes within a second", async () => {
   await failing.fail(500);
   await waitUntil("the others are refused", 5_000, async () => {
     const answers = await Promise.all(others.map((member) => member.callOnce()));

@@ -62,27 +62,27 @@ function nearly(milliseconds: number): unknown {
   );
 }
 
-describe("every key expires", () => {
+describe("expiry of keys", () => {
   const short = { minimumCalls: 1, openFor: 20, probes: 1, window: "10m" } as const;
   const WINDOW = 600 * SECOND;
   /** How long a trial call holds its place, whatever becomes of it. */
   const LEASE = 31 * SECOND;
 
-  test("a closed target is one key, which lives as long as its window", async () => {
+  test("a closed target is one key that expires with its window", async () => {
     const breaker = start(short);
     await breaker.record("success");
     await breaker.snapshot();
     expect(await ttls()).toEqual({ window: nearly(WINDOW) });
   });
 
-  test("an open one lives a day longer than it is open", async () => {
+  test("an open target's state expires a day after openFor", async () => {
     const breaker = start({ ...short, openFor: "1h" });
     await breaker.record("failure");
     await breaker.snapshot();
     expect(await ttls()).toEqual({ period: nearly(3_600 * SECOND + DAY), window: nearly(WINDOW) });
   });
 
-  test("a half-open one lives a day longer than its trial calls may take, from the last that was heard of it", async () => {
+  test("a half-open target's state expires a day after its leases could end", async () => {
     const breaker = start({ ...short, probes: 2 });
     await passOpen(breaker);
     const permit = await breaker.admit();
@@ -93,7 +93,7 @@ describe("every key expires", () => {
     expect(await ttls()).toEqual({ period: nearly(DAY + LEASE), window: nearly(WINDOW) });
   });
 
-  test("one that closed again is remembered for a day, which is as long as a window or a ramp may be", async () => {
+  test("a closed target's state expires a day after closing, the longest window and ramp", async () => {
     const breaker = start({ ...short, ramp: "2h" });
     await passOpen(breaker);
     const permit = await breaker.admit();
@@ -106,7 +106,7 @@ describe("every key expires", () => {
   });
 
   test.each(["forceOpen", "disable", "metricsOnly"] as const)(
-    "what %s set stays a week, and a week longer when somebody asks later",
+    "a state set by %s expires a week after the last call",
     async (order) => {
       let now = 1_800_000_000_000;
       const breaker = start({ ...short, store: redisStore(redis, { clock: () => now }) });
@@ -123,7 +123,7 @@ describe("every key expires", () => {
     },
   );
 
-  test("the last calls live a day", async () => {
+  test("a window of calls expires after a day", async () => {
     const breaker = start({ ...short, window: { calls: 5 } });
     await breaker.record("success");
     await breaker.snapshot();
@@ -135,7 +135,7 @@ describe("every key expires", () => {
     expect(await ttls()).toEqual({ period: nearly(DAY), window: nearly(DAY) });
   });
 
-  test("on a clock that is given, which may stand still, all live a day at least", async () => {
+  test("keys on a custom clock expire after at least a day", async () => {
     const now = 1_800_000_000_000;
     const breaker = start({
       ...short,
@@ -150,7 +150,7 @@ describe("every key expires", () => {
   });
 });
 
-describe("memory", () => {
+describe("memory use", () => {
   const sizeOf = async (): Promise<number> => {
     let bytes = 0;
     for (const key of await redis.keys("*")) bytes += Number(await redis.memory("USAGE", key));
@@ -158,10 +158,10 @@ describe("memory", () => {
   };
 
   test.each([
-    { title: "a time", window: "5m", fill: 100 },
+    { title: "a window of time", window: "5m", fill: 100 },
     { title: "the last 100 calls", window: { calls: 100 }, fill: 100 },
     { title: "the last 10,000 calls", window: { calls: 10_000 }, fill: 10_000 },
-  ] as const)("of a target is the same after a million outcomes: $title", async (options) => {
+  ] as const)("a target's memory is constant after a million outcomes: $title", async (options) => {
     const breaker = start({ window: options.window, minimumSuccessRate: 0, slowCall: 1 });
     const record = async (count: number): Promise<void> => {
       for (let i = 0; i < count; i += 1) {
@@ -179,7 +179,7 @@ describe("memory", () => {
     console.log(`${options.title}: ${full} bytes`);
   });
 
-  test("of trial calls under way is that of their places, and free again when they have ended", async () => {
+  test("a trial call in flight uses 20 bytes, which its end frees", async () => {
     const breaker = start({ minimumCalls: 1, openFor: 20, probes: 100 });
     await passOpen(breaker);
     const none = await redis.strlen(PERIOD);

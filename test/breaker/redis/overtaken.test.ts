@@ -40,24 +40,27 @@ async function askBehind(first: () => Promise<unknown>, ask: () => Promise<unkno
   await Promise.all([under, asked]);
 }
 
-describe("an order is the last word", () => {
+describe("reordered requests", () => {
   test.each([
-    ["a report waits that was", "1m", (breaker: Breaker<string>) => breaker.snapshot()],
-    ["outcomes wait that were", 0, async () => {}],
-  ] as const)("where %s made before it", async (what, flushInterval, report) => {
-    const breaker = await start(what, { flushInterval, minimumCalls: 4 });
-    const other = breaker.for("other");
-    await askBehind(
-      () => other.snapshot(),
-      () => {
-        const recorded = Array.from({ length: 4 }, () => breaker.record("failure"));
-        return Promise.all([...recorded, report(breaker), breaker.reset()]);
-      },
-    );
-    expect(await breaker.snapshot()).toMatchObject({ state: "closed", calls: 0 });
-  });
+    ["a report waits", "1m", (breaker: Breaker<string>) => breaker.snapshot()],
+    ["outcomes wait", 0, async () => {}],
+  ] as const)(
+    "a reset applies last although %s behind another request",
+    async (what, flushInterval, report) => {
+      const breaker = await start(what, { flushInterval, minimumCalls: 4 });
+      const other = breaker.for("other");
+      await askBehind(
+        () => other.snapshot(),
+        () => {
+          const recorded = Array.from({ length: 4 }, () => breaker.record("failure"));
+          return Promise.all([...recorded, report(breaker), breaker.reset()]);
+        },
+      );
+      expect(await breaker.snapshot()).toMatchObject({ state: "closed", calls: 0 });
+    },
+  );
 
-  test("where it waits itself, and a look that was made after it does not", async () => {
+  test("a manual state change applies although a later snapshot overtakes it", async () => {
     const breaker = await start("ordered", { flushInterval: "1m" });
     const other = breaker.for("other");
     await askBehind(

@@ -131,7 +131,7 @@ async function playRound(fleet: Fleet, random: Random, probes: number): Promise<
 }
 
 test.for(Array.from({ length: 10 }, (_, i) => i + 1))(
-  "no more trial calls than places, and as many outcomes as places decide (seed %i)",
+  "a half-open target makes at most `probes` trial calls, and that many outcomes decide (seed %i)",
   async (seed) => {
     const random = new Random(seed);
     const probes = random.pick([1, 2, 3, random.whole(1, 20)]);

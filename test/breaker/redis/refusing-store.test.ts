@@ -55,12 +55,12 @@ function turn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }
 
-describe("a key that holds somebody else's value", () => {
+describe("keys of the wrong type", () => {
   const name = "wrong-type";
   const period = `hg:{default}:breaker/${name}`;
 
   test.each(["period", "window"])(
-    "in place of the %s: this process goes on by itself, it is reported once, and the value is kept",
+    "a %s key of the wrong type degrades its target, is reported once and keeps its value",
     async (which) => {
       const warnings = watchWarnings();
       const client = new Redis(server.socket);
@@ -99,8 +99,8 @@ describe("a key that holds somebody else's value", () => {
   );
 });
 
-describe.each(LIBRARIES)("a password that the client does not have, seen through %s", (library) => {
-  test("is an outage like any other, which is reported once", async () => {
+describe.each(LIBRARIES)("a changed password, with %s", (library) => {
+  test("a changed password is an outage that is published once", async () => {
     const warnings = watchWarnings();
     const { client, connected, close } = makeClient(library, { kind: "server", port: server.port });
     onTestFinished(close);

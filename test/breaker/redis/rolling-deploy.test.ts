@@ -43,8 +43,8 @@ async function admit(breaker: Breaker, times: number): Promise<Permit[]> {
   return permits;
 }
 
-describe("while a deploy changes", () => {
-  test("the number of trial calls, those that there are decide, if they are enough", async () => {
+describe("during a deploy", () => {
+  test("a deploy with fewer trial calls closes the breaker if enough have succeeded", async () => {
     const before = deploy({ probes: 10 });
     const after = deploy({ probes: 3 });
     await open(before);
@@ -55,7 +55,7 @@ describe("while a deploy changes", () => {
     expect((await before.admit()).allowed).toBe(true);
   });
 
-  test("the number of trial calls, bad ones open it again", async () => {
+  test("a deploy with fewer trial calls opens the breaker again if they have failed", async () => {
     const before = deploy({ probes: 10 });
     const after = deploy({ probes: 3 });
     await open(before);
@@ -67,7 +67,7 @@ describe("while a deploy changes", () => {
   test.each([
     { what: "taken away", ramp: {}, share: 1 },
     { what: "shortened", ramp: { ramp: "1m" } as const, share: 0.1 },
-  ])("the ramp, $what, nobody is refused for longer", async ({ ramp, share }) => {
+  ])("a deploy with the ramp $what rejects no calls for longer", async ({ ramp, share }) => {
     const before = deploy({ ramp: "10m" });
     const after = deploy(ramp);
     await open(before);
@@ -81,7 +81,7 @@ describe("while a deploy changes", () => {
     expect((await admit(after, 50)).every(({ allowed }) => allowed)).toBe(true);
   });
 
-  test("the window, who closes it empties that of the others too", async () => {
+  test("closing empties the windows of processes with other options", async () => {
     const before = deploy({ window: "5m" });
     const after = deploy({ window: { calls: 50 } });
     for (let i = 0; i < 3; i += 1) await after.record("failure");
@@ -92,7 +92,7 @@ describe("while a deploy changes", () => {
     expect(await after.snapshot()).toMatchObject({ state: "closed", calls: 1, failures: 0 });
   });
 
-  test("the window, a reset empties that of the others too, and not what they count after it", async () => {
+  test("a reset empties the windows of processes with other options, but not their later calls", async () => {
     const before = deploy({ window: "5m" });
     const after = deploy({ window: "1m" });
     for (let i = 0; i < 3; i += 1) await after.record("failure");
@@ -106,7 +106,7 @@ describe("while a deploy changes", () => {
     expect((await before.snapshot()).calls).toBe(0);
   });
 
-  test("the time for a trial call, those under way keep their places", async () => {
+  test("a deploy with another probeTimeout keeps the leases of trial calls in flight", async () => {
     const before = deploy({ probeTimeout: "10m" });
     const after = deploy({ probeTimeout: "1s" });
     await open(before);
@@ -120,7 +120,7 @@ describe("while a deploy changes", () => {
   });
 });
 
-test("a clock that steps back lengthens no lease, and shortens none", async () => {
+test("a clock that steps back restarts a lease at its full length", async () => {
   const breaker = deploy({ probes: 1, probeTimeout: "10s" });
   await open(breaker);
   now += 30_000;

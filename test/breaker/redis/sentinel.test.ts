@@ -13,7 +13,7 @@ afterEach(async () => {
 });
 
 test.each(lostPrimaries(sentinelClients))(
-  "Sentinels name another primary, seen through $library, after one that was $fault: states are what they were",
+  "with $library, states survive a Sentinel failover from a $fault primary",
   async ({ library, fault }) => {
     const started = await startSentinel();
     sentinel = started;

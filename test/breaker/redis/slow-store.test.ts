@@ -36,7 +36,7 @@ function start(client: Redis, options: BreakerOptions<never>): Breaker<string> {
   return breaker;
 }
 
-test("a process that finds it half-open waits no longer than storeTimeout, however many questions that takes", async () => {
+test("a call to a half-open target waits no longer than storeTimeout, however many requests it takes", async () => {
   const options = { name: "slow-half-open", minimumCalls: 1, openFor: 20, probes: 5 } as const;
   const other = start(near, options);
   await other.reset();
@@ -54,7 +54,7 @@ test("a process that finds it half-open waits no longer than storeTimeout, howev
   expect(after - before - stalls.within(before, after)).toBeLessThan(100 + NOISE_MS);
 });
 
-test("what is recorded while a report is under way is reported after it, without another call", async () => {
+test("outcomes recorded during a report are sent after it without another call", async () => {
   const options = { name: "slow-report", flushInterval: 20, storeTimeout: "1s" } as const;
   const [breaker, other] = [start(far, options), start(near, options)];
   await other.reset();
@@ -73,7 +73,7 @@ test("what is recorded while a report is under way is reported after it, without
   expect(proxy.counts.accepted).toBe(accepted);
 });
 
-test("close sends what was recorded while a report was under way", async () => {
+test("close sends outcomes that were recorded during a report", async () => {
   const options = { name: "slow-close", flushInterval: 20, storeTimeout: "1s" } as const;
   const [breaker, other] = [start(far, options), start(near, options)];
   await other.reset();
@@ -89,7 +89,7 @@ test("close sends what was recorded while a report was under way", async () => {
   expect(await other.snapshot()).toMatchObject({ calls: 3, failures: 1 });
 });
 
-test("trial calls of a process far away are leased as long as those of its neighbours", async () => {
+test("trial calls of a distant process have leases as long as others", async () => {
   const options = {
     name: "slow-probes",
     minimumCalls: 1,
@@ -111,7 +111,7 @@ test("trial calls of a process far away are leased as long as those of its neigh
   expect(await breaker.snapshot()).toMatchObject({ state: "closed", degraded: false });
 });
 
-test("places that were granted too late for who asked are given back, long before their time is over", async () => {
+test("trial call leases that arrive after storeTimeout are released long before they end", async () => {
   const options = {
     name: "late-grants",
     minimumCalls: 1,

@@ -77,7 +77,7 @@ async function openAll(name: string, targets: readonly string[]): Promise<string
 }
 
 test.for([1, 2, 3])(
-  "each target has two keys of its own, in one slot, short, whatever it is called (seed %i)",
+  "each target has two short keys of its own in one hash slot, whatever its name (seed %i)",
   async (seed) => {
     const random = new Random(seed);
     const targets = new Set(HOSTILE);
@@ -97,7 +97,7 @@ test.for([1, 2, 3])(
   },
 );
 
-test("so have breakers whose names differ", async () => {
+test("breakers of different names have different keys", async () => {
   const names = [...new Set(HOSTILE.map((name) => name.slice(0, 512)))];
   const before = new Set<string>();
   for (const name of names) {
@@ -111,7 +111,7 @@ test("so have breakers whose names differ", async () => {
   }
 });
 
-test("no key of a limiter's, nor the one that a store is tried with, is a breaker's", async () => {
+test("breakers share no keys with limiters or health probes", async () => {
   const subjects = HOSTILE.slice(0, 30);
   const ofBreakers = new Set(await openAll("names", subjects));
   const tried = [...ofBreakers].map(probeKeyFor);

@@ -59,8 +59,8 @@ async function scriptsOf(work: () => Promise<unknown>): Promise<number> {
 
 const TWELVE = Array.from({ length: 12 }, (_, i) => i);
 
-describe("contacts that wait at the same time are one script", () => {
-  test("of several breakers on a store, whatever their policies", async () => {
+describe("batching", () => {
+  test("concurrent requests of several breakers run in one script", async () => {
     const breakers = TWELVE.map((i) =>
       start(`breaker-${i}`, { minimumCalls: 1 + (i % 3), window: i % 2 ? "1m" : { calls: 9 } }),
     );
@@ -81,7 +81,7 @@ describe("contacts that wait at the same time are one script", () => {
     );
   });
 
-  test("of the targets of a breaker that is closed with something to tell", async () => {
+  test("close sends the outcomes of all targets in one script", async () => {
     const breaker = start("closing", { flushInterval: "1m" });
     await breaker.snapshot();
     for (const i of TWELVE) {
@@ -94,7 +94,7 @@ describe("contacts that wait at the same time are one script", () => {
     expect(snapshots.map(({ calls }) => calls)).toEqual(TWELVE.map((i) => i + 1));
   });
 
-  test("and so are orders", async () => {
+  test("concurrent manual state changes run in one script", async () => {
     const breakers = TWELVE.map((i) => start(`order-${i}`));
     await breakers[0]?.reset();
     const scripts = await scriptsOf(() =>
@@ -108,8 +108,8 @@ describe("contacts that wait at the same time are one script", () => {
   });
 });
 
-describe("of contacts with one target in one script, each sees what the earlier ones did", () => {
-  test("outcomes are counted one by one, and who asks after the one that opens it is refused", async () => {
+describe("requests for one target in one script", () => {
+  test("a request in a script is decided by the outcomes before it", async () => {
     const { policy } = readBreakerOptions({ minimumCalls: 3 });
     const target = { periodKey: "{order}", windowKey: "{order}:window", policy };
     const fail = (): SyncRequest => {
@@ -137,7 +137,7 @@ describe("of contacts with one target in one script, each sees what the earlier 
     ]);
   });
 
-  test("no more trial calls are let through than there are", async () => {
+  test("requests in one script share the trial slots", async () => {
     let now = 1_800_000_000_000;
     store = requireStore(redisStore(redis, { clock: () => now }));
     const breaker = start("probing", { minimumCalls: 1, probes: 3, openFor: "30s" });
@@ -158,7 +158,7 @@ describe("of contacts with one target in one script, each sees what the earlier 
   });
 });
 
-test("a key of a wrong type is the trouble of its own target, and not of its neighbours in a script", async () => {
+test("a key of the wrong type degrades only its own target of a script", async () => {
   watchWarnings();
   const breakers = ["well", "wrong-type", "fine"].map((name) => start(name));
   await breakers[0]?.snapshot();
@@ -172,7 +172,7 @@ test("a key of a wrong type is the trouble of its own target, and not of its nei
   expect(snapshots.map(({ failures }) => failures)).toEqual([1, 1, 1]);
 });
 
-describe("what was given up before it was sent is sent all the same, because it reports how calls ended", () => {
+describe("requests that time out in the queue", () => {
   /** Sixteen scripts of 64 are as many as may be under way: what comes after them waits. */
   const UNDER_WAY = 16 * 64;
 
@@ -191,8 +191,8 @@ describe("what was given up before it was sent is sent all the same, because it 
 
   test.each([
     ["a report", (breaker: Breaker<string>) => breaker.snapshot()],
-    ["a question", (breaker: Breaker<string>) => breaker.admit()],
-  ])("as %s", async (_, give) => {
+    ["an admission", (breaker: Breaker<string>) => breaker.admit()],
+  ])("a request that times out in the queue still reports its outcomes: %s", async (_, give) => {
     // The server has the script.
     const others = start("waits");
     await others.snapshot();

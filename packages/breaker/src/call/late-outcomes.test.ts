@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { breakerOnClock } from "../../../../test/support/breaker-on-clock.ts";
 
-describe("a call that was let through before", () => {
-  test("it opened, and ends while it is open, is not counted", async () => {
+describe("calls that end in a later state", () => {
+  test("a call that ends while the breaker is open does not count", async () => {
     const { breaker, count } = breakerOnClock();
     const permit = await breaker.admit();
     await count(0, 4);
@@ -10,7 +10,7 @@ describe("a call that was let through before", () => {
     expect(await breaker.snapshot()).toMatchObject({ state: "open", calls: 4 });
   });
 
-  test("it opened, and ends among the trial calls, decides nothing", async () => {
+  test("a call admitted before opening does not count as a trial call", async () => {
     const { breaker, count, pass } = breakerOnClock({ probes: 1 });
     const permit = await breaker.admit();
     await count(0, 4);
@@ -22,7 +22,7 @@ describe("a call that was let through before", () => {
     expect(await breaker.snapshot()).toMatchObject({ state: "closed" });
   });
 
-  test("it opened, and ends after it closed again, is not counted", async () => {
+  test("a call admitted before opening does not count after closing", async () => {
     const { breaker, count, pass } = breakerOnClock({ probes: 1, minimumCalls: 1 });
     const permits = await Promise.all(Array.from({ length: 5 }, () => breaker.admit()));
     await count(0, 1);
@@ -34,7 +34,7 @@ describe("a call that was let through before", () => {
     expect(await breaker.snapshot()).toMatchObject({ calls: 1 });
   });
 
-  test("it was reset, and ends after, is not counted", async () => {
+  test("a call admitted before a reset does not count after it", async () => {
     const { breaker } = breakerOnClock();
     const permit = await breaker.admit();
     await breaker.reset();
@@ -43,7 +43,7 @@ describe("a call that was let through before", () => {
   });
 
   test.each(["forceOpen", "disable", "metricsOnly"] as const)(
-    "%s, and ends after, is not counted",
+    "a call admitted before %s does not count after it",
     async (order) => {
       const { breaker } = breakerOnClock();
       const permit = await breaker.admit();
@@ -53,7 +53,7 @@ describe("a call that was let through before", () => {
     },
   );
 
-  test("is counted where nothing has changed, however long it took", async () => {
+  test("a call counts if the state has not changed, however long it took", async () => {
     const { breaker, pass } = breakerOnClock();
     const permit = await breaker.admit();
     pass(86_400_000);
@@ -61,7 +61,7 @@ describe("a call that was let through before", () => {
     expect(await breaker.snapshot()).toMatchObject({ calls: 1, failures: 1 });
   });
 
-  test("is counted where nobody knows any more when it closed the last time", async () => {
+  test("a call counts although the record of the last closing has expired", async () => {
     const { breaker, pass } = breakerOnClock();
     await breaker.reset();
     const permit = await breaker.admit();
@@ -72,7 +72,7 @@ describe("a call that was let through before", () => {
   });
 });
 
-test("a trial call that ends in the next round of trials decides nothing there", async () => {
+test("a trial call that ends in a later half-open period does not count there", async () => {
   const { breaker, count, pass } = breakerOnClock({ probes: 2, probeTimeout: "1d" });
   await count(0, 4);
   pass(30_000);

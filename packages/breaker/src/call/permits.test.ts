@@ -14,8 +14,8 @@ function refusal(message: string) {
   return { code: "HEADGATE_INVALID_OPTION", message };
 }
 
-describe("a permit", () => {
-  test("says that the call is allowed, and how the target is doing", async () => {
+describe("permits", () => {
+  test("an allowed permit has the target's state", async () => {
     const { breaker } = breakerOnClock();
     expect(await breaker.admit()).toEqual({
       allowed: true,
@@ -27,7 +27,7 @@ describe("a permit", () => {
     });
   });
 
-  test("says when to ask again where the call is refused", async () => {
+  test("a denied permit has a retryAfterMs", async () => {
     const { breaker, count, pass } = breakerOnClock();
     await count(0, 4);
     pass(0.001);
@@ -46,7 +46,7 @@ describe("a permit", () => {
     });
   });
 
-  test("that refuses counts nothing, whatever it is told", async () => {
+  test("a denied permit records nothing", async () => {
     const { breaker } = breakerOnClock();
     await breaker.forceOpen();
     const permit = await breaker.admit();
@@ -56,7 +56,7 @@ describe("a permit", () => {
     expect(await breaker.snapshot()).toMatchObject({ calls: 0 });
   });
 
-  test("counts the first outcome that it is told, and no other", async () => {
+  test("a permit records its first outcome only", async () => {
     const { breaker } = breakerOnClock();
     const permit = await breaker.admit();
     await permit.record("success");
@@ -65,7 +65,7 @@ describe("a permit", () => {
     expect(await breaker.snapshot()).toMatchObject({ calls: 1, successes: 1 });
   });
 
-  test("that was released counts nothing any more", async () => {
+  test("a released permit records nothing", async () => {
     const { breaker } = breakerOnClock();
     const permit = await breaker.admit();
     await permit.release();
@@ -81,7 +81,7 @@ describe("a permit", () => {
     [null, "null"],
     // A text in an object may be a secret.
     [{ outcome: "success" }, '{"outcome":"..."}'],
-  ])("is not told %j for an outcome, and can still be told one", async (outcome, received) => {
+  ])("record rejects the outcome %j, and the permit stays usable", async (outcome, received) => {
     const { breaker } = breakerOnClock();
     const permit = await breaker.admit();
     const message = `outcome must be "success" or "failure", got ${received}`;
@@ -98,7 +98,7 @@ describe("a permit", () => {
     ["5", '"5"'],
     [null, "null"],
     [5n, "5n"],
-  ])("is not told %s for a duration", async (duration, received) => {
+  ])("record rejects the duration %s", async (duration, received) => {
     const { breaker } = breakerOnClock();
     const permit = await breaker.admit();
     const message = `durationMs must be milliseconds, at least 0, got ${received}`;
@@ -109,7 +109,7 @@ describe("a permit", () => {
   });
 });
 
-describe("a trial call's permit", () => {
+describe("permits of trial calls", () => {
   beforeEach(() => {
     vi.useFakeTimers();
   });
@@ -117,7 +117,7 @@ describe("a trial call's permit", () => {
     vi.useRealTimers();
   });
 
-  test("is one of as many as `probes` says; then others are refused until one has ended", async () => {
+  test("a half-open breaker allows `probes` trial calls at a time", async () => {
     const { breaker, pass } = await halfOpen({ probes: 3 });
     const permits = await Promise.all(Array.from({ length: 10 }, () => breaker.admit()));
     expect(permits.map(({ allowed }) => allowed)).toEqual([
@@ -134,7 +134,7 @@ describe("a trial call's permit", () => {
     expect((await breaker.admit()).allowed).toBe(false);
   });
 
-  test("counts once: exactly `probes` outcomes decide", async () => {
+  test("exactly `probes` outcomes decide a half-open breaker", async () => {
     const { breaker } = await halfOpen({ probes: 2 });
     const [first, second] = [await breaker.admit(), await breaker.admit()];
     await first.record("success");
@@ -145,7 +145,7 @@ describe("a trial call's permit", () => {
     expect(await breaker.snapshot()).toMatchObject({ state: "closed", calls: 0, opened: 0 });
   });
 
-  test("that was released gives its place to another, and is no outcome", async () => {
+  test("a released trial call frees its slot and records no outcome", async () => {
     const { breaker } = await halfOpen({ probes: 1 });
     const permit = await breaker.admit();
     await permit.release();
@@ -155,7 +155,7 @@ describe("a trial call's permit", () => {
     expect(await breaker.snapshot()).toMatchObject({ state: "open", opened: 2 });
   });
 
-  test("is a failure when it takes longer than probeTimeout, and what comes later does not count", async () => {
+  test("a trial call that exceeds probeTimeout is a failure, and its later outcome does not count", async () => {
     const { breaker, pass } = await halfOpen({ probes: 1 });
     const permit = await breaker.admit();
     await vi.advanceTimersByTimeAsync(9_999);
@@ -173,7 +173,7 @@ describe("a trial call's permit", () => {
     ["slow, too", { slowCall: 9_999 }, 1],
     ["not slow, where that takes longer", { slowCall: "10s" }, 0],
     ["not slow, where nobody said what is", {}, 0],
-  ] as const)("is %s, when it takes longer than probeTimeout", async (_, options, slow) => {
+  ] as const)("a trial call that exceeds probeTimeout is %s", async (_, options, slow) => {
     const { breaker } = await halfOpen({ probes: 1, ...options });
     const permit = await breaker.admit();
     const heard = hearBreakers();
@@ -184,7 +184,7 @@ describe("a trial call's permit", () => {
     ]);
   });
 
-  test("leaves no timer behind, once it is told how the call ended", async () => {
+  test("recording or releasing a trial call clears its timer", async () => {
     const { breaker } = await halfOpen({ probes: 2 });
     const [first, second] = [await breaker.admit(), await breaker.admit()];
     expect(vi.getTimerCount()).toBe(2);
@@ -193,7 +193,7 @@ describe("a trial call's permit", () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  test("of a call made by run is reported by run", async () => {
+  test("run records the trial calls that it makes", async () => {
     const { breaker, pass } = await halfOpen({ probes: 1 });
     let end = (_: string): void => {};
     const running = breaker.run(
@@ -214,7 +214,7 @@ describe("a trial call's permit", () => {
     expect(await breaker.snapshot()).toMatchObject({ state: "half-open", opened: 2 });
   });
 
-  test("of a process that is gone is free a second after probeTimeout", async () => {
+  test("the trial slot of a crashed process is free a second after probeTimeout", async () => {
     const { breaker, pass } = await halfOpen({ probes: 1 });
     // Nobody reports how it ended, and this process's timers stand still.
     await breaker.admit();

@@ -15,8 +15,8 @@ interface Page extends Answer {
 
 const page: Page = { status: 200, body: "" };
 
-describe("the type of what a call returns", () => {
-  test("is that of what run returns, at once or later", () => {
+describe("result types", () => {
+  test("run has the result type of its call, sync or async", () => {
     const breaker = createBreaker();
     expectTypeOf(breaker.run(() => 5)).resolves.toEqualTypeOf<number>();
     expectTypeOf(breaker.run(async () => page)).resolves.toEqualTypeOf<Page>();
@@ -25,7 +25,7 @@ describe("the type of what a call returns", () => {
     expectTypeOf(narrow.for("eu").run(() => page)).resolves.toEqualTypeOf<Page>();
   });
 
-  test("is one that isFailure can judge", () => {
+  test("isFailure receives the breaker's result type", () => {
     const breaker = createBreaker<Answer>({
       isFailure(call) {
         expectTypeOf(call).toEqualTypeOf<PromiseSettledResult<Answer>>();
@@ -40,7 +40,7 @@ describe("the type of what a call returns", () => {
     expectTypeOf(wrong).toBeFunction();
   });
 
-  test("is that of the fallback, which is told what was returned", () => {
+  test("the fallback has the call's result type, and its context the returned result", () => {
     const breaker = createBreaker<Answer>();
     const running = breaker.run(() => page, {
       fallback(context) {
@@ -55,7 +55,7 @@ describe("the type of what a call returns", () => {
   });
 });
 
-test("a refusal is told apart by why", () => {
+test("FallbackContext is discriminated by its reason", () => {
   expectTypeOf<
     Extract<FallbackContext<Page>, { because: "open" }>["error"]["code"]
   >().toEqualTypeOf<import("@headgate/core").HeadgateErrorCode>();
@@ -71,7 +71,7 @@ test("a refusal is told apart by why", () => {
   >();
 });
 
-test("a breaker is a target, and a target of a wider result is none of a narrower one", () => {
+test("a breaker is a target of its result type", () => {
   expectTypeOf(createBreaker<Answer>()).toExtend<Target<Answer>>();
   expectTypeOf(createBreaker().admit()).resolves.toEqualTypeOf<Permit>();
   expectTypeOf<RunOptions<Page>["timeout"]>().toEqualTypeOf<
@@ -79,7 +79,7 @@ test("a breaker is a target, and a target of a wider result is none of a narrowe
   >();
 });
 
-test("a backoff is what openFor takes", () => {
+test("openFor accepts an exponentialBackoff", () => {
   const openFor = exponentialBackoff({ first: "1s", longest: "1m" });
   expectTypeOf(createBreaker({ openFor }).name).toBeString();
   // @ts-expect-error A time has a unit.

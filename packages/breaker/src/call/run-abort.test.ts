@@ -18,8 +18,8 @@ function hangingCall() {
   return { call, began };
 }
 
-describe("a call that its caller gives up", () => {
-  test("before it began is not made, and the store is not asked", async () => {
+describe("aborted calls", () => {
+  test("run with an aborted signal neither makes the call nor reads the store", async () => {
     const { breaker } = breakerOnClock();
     const call = vi.fn(() => 1);
     const fallback = vi.fn(() => 2);
@@ -30,7 +30,7 @@ describe("a call that its caller gives up", () => {
     expect(await breaker.snapshot()).toMatchObject({ calls: 0 });
   });
 
-  test("while the store is asked is not made", async () => {
+  test("run does not make a call that is aborted while the store is read", async () => {
     const { breaker } = breakerOnClock({ aborted: "failure" });
     const call = vi.fn(() => 1);
     const controller = new AbortController();
@@ -41,7 +41,7 @@ describe("a call that its caller gives up", () => {
     expect(await breaker.snapshot()).toMatchObject({ calls: 0 });
   });
 
-  test("while the store is asked is not answered with the fallback, where the answer is no", async () => {
+  test("a rejected call that is aborted while the store is read does not get the fallback", async () => {
     const { breaker: before, store } = breakerOnClock();
     await before.forceOpen();
     await before.close();
@@ -55,7 +55,7 @@ describe("a call that its caller gives up", () => {
     expect(fallback).not.toHaveBeenCalled();
   });
 
-  test("while the store is asked gives the place of a trial call back", async () => {
+  test("a call that is aborted while the store is read releases its trial call lease", async () => {
     const { breaker, count, pass } = breakerOnClock({ probes: 1 });
     await count(0, 4);
     pass(30_000);
@@ -67,7 +67,7 @@ describe("a call that its caller gives up", () => {
     expect(await breaker.snapshot()).toMatchObject({ state: "closed" });
   });
 
-  test("while it is made is given up at once, whether it listens or not", async () => {
+  test("run rejects at once when a call in flight is aborted, even if the call ignores its signal", async () => {
     const { breaker } = breakerOnClock();
     const controller = new AbortController();
     const { call, began } = hangingCall();
@@ -77,7 +77,7 @@ describe("a call that its caller gives up", () => {
     await expect(running).rejects.toBe(reason);
   });
 
-  test("rejects with the signal's reason, whatever the call makes of it", async () => {
+  test("run rejects with the signal's reason, whatever the call throws", async () => {
     const { breaker } = breakerOnClock();
     const controller = new AbortController();
     await breaker.snapshot();
@@ -92,7 +92,7 @@ describe("a call that its caller gives up", () => {
     await expect(running).rejects.toBe(reason);
   });
 
-  test("after it ended is over already", async () => {
+  test("an abort after the call has ended changes nothing", async () => {
     const { breaker } = breakerOnClock({ aborted: "failure" });
     const controller = new AbortController();
     expect(await breaker.run(() => 1, { signal: controller.signal })).toBe(1);
@@ -105,7 +105,7 @@ describe("a call that its caller gives up", () => {
     ["success", { calls: 1, successes: 1, failures: 0 }],
     ["failure", { calls: 1, successes: 0, failures: 1 }],
     [undefined, { calls: 0, successes: 0, failures: 0 }],
-  ] as const)("counts as the option says: %s", async (aborted, counted) => {
+  ] as const)("an aborted call counts as the aborted option says: %s", async (aborted, counted) => {
     const isFailure = vi.fn(() => true);
     const { breaker } = breakerOnClock({ aborted, isFailure });
     const controller = new AbortController();
@@ -118,7 +118,7 @@ describe("a call that its caller gives up", () => {
     expect(isFailure).not.toHaveBeenCalled();
   });
 
-  test("as a trial call that is ignored leaves its place to another", async () => {
+  test("an ignored aborted trial call frees its slot for another", async () => {
     const { breaker, count, pass } = breakerOnClock({ probes: 1 });
     await count(0, 4);
     pass(30_000);
@@ -134,8 +134,8 @@ describe("a call that its caller gives up", () => {
   });
 });
 
-describe("a signal that lives long", () => {
-  test("keeps no listener of calls that have ended", async () => {
+describe("a long-lived signal", () => {
+  test("a signal keeps no listeners of ended calls", async () => {
     const { breaker } = breakerOnClock({ minimumCalls: 1_000 });
     const { signal } = new AbortController();
     for (let i = 0; i < 100; i += 1) {
@@ -145,7 +145,7 @@ describe("a signal that lives long", () => {
     expect(getEventListeners(signal, "abort")).toHaveLength(0);
   });
 
-  test("keeps one for each call under way, until it ends", async () => {
+  test("a signal has a listener while a call is in flight", async () => {
     const { breaker } = breakerOnClock();
     const { signal } = new AbortController();
     await breaker.run(() => 0);
@@ -161,7 +161,7 @@ describe("a signal that lives long", () => {
     expect(getEventListeners(signal, "abort")).toHaveLength(0);
   });
 
-  test("has one listener, and gives up all calls, however many are under way", async () => {
+  test("a signal has one listener for all its calls in flight, and aborts them all", async () => {
     const { breaker } = breakerOnClock();
     const controller = new AbortController();
     const { signal } = controller;
@@ -177,7 +177,7 @@ describe("a signal that lives long", () => {
     expect(getEventListeners(signal, "abort")).toHaveLength(0);
   });
 
-  test("gives up the last call of several, and one that began after all others had ended", async () => {
+  test("a signal aborts its last remaining call, and one that began after all others had ended", async () => {
     const { breaker } = breakerOnClock();
     const controller = new AbortController();
     const { signal } = controller;
@@ -198,7 +198,7 @@ describe("a signal that lives long", () => {
     await expect(last).rejects.toBe(reason);
   });
 
-  test("is told apart from another", async () => {
+  test("a signal aborts its own calls only", async () => {
     const { breaker } = breakerOnClock();
     const [one, other] = [new AbortController(), new AbortController()];
     await breaker.run(() => 0);
@@ -212,7 +212,7 @@ describe("a signal that lives long", () => {
     await expect(otherRunning).rejects.toBe(otherReason);
   });
 
-  test("keeps none of a call that was refused", async () => {
+  test("a signal keeps no listener of a rejected call", async () => {
     const { breaker } = breakerOnClock();
     const { signal } = new AbortController();
     await breaker.forceOpen();
@@ -220,7 +220,7 @@ describe("a signal that lives long", () => {
     expect(getEventListeners(signal, "abort")).toHaveLength(0);
   });
 
-  describe("and a timeout", () => {
+  describe("with a timeout", () => {
     beforeEach(() => {
       vi.useFakeTimers();
     });
@@ -228,7 +228,7 @@ describe("a signal that lives long", () => {
       vi.useRealTimers();
     });
 
-    test("keeps none of a call that took too long", async () => {
+    test("a signal keeps no listener of a call that timed out", async () => {
       const { breaker } = breakerOnClock();
       const { signal } = new AbortController();
       const running = breaker.run(never, { signal, timeout: 5 }).catch(() => {});
@@ -237,7 +237,7 @@ describe("a signal that lives long", () => {
       expect(getEventListeners(signal, "abort")).toHaveLength(0);
     });
 
-    test("leaves no timer behind, when it aborts first", async () => {
+    test("a signal that aborts before the timeout clears its timer", async () => {
       const { breaker } = breakerOnClock();
       const controller = new AbortController();
       await breaker.run(() => 1);

@@ -2,7 +2,7 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { breakerOnClock } from "../../../../test/support/breaker-on-clock.ts";
 
-describe("the signal that a call gets", () => {
+describe("the signal of a call", () => {
   beforeEach(() => {
     vi.useFakeTimers();
   });
@@ -10,20 +10,20 @@ describe("the signal that a call gets", () => {
     vi.useRealTimers();
   });
 
-  test("never aborts, where there is neither a signal nor a timeout", async () => {
+  test("the signal of a call without signal or timeout never aborts", async () => {
     const { breaker } = breakerOnClock();
     const signal = await breaker.run((context) => context.signal);
     expect(signal).toBeInstanceOf(AbortSignal);
     expect(signal.aborted).toBe(false);
   });
 
-  test("can be taken by name", async () => {
+  test("a call can destructure its signal", async () => {
     const { breaker } = breakerOnClock();
     expect(await breaker.run(({ signal }) => signal.aborted)).toBe(false);
     expect(await breaker.run(({ signal }) => signal.aborted, { timeout: 5 })).toBe(false);
   });
 
-  test("aborts with the caller's, for the same reason", async () => {
+  test("the signal of a call aborts with the caller's signal, for the same reason", async () => {
     const { breaker } = breakerOnClock();
     const controller = new AbortController();
     let seen: AbortSignal | undefined;
@@ -44,7 +44,7 @@ describe("the signal that a call gets", () => {
     await expect(running).rejects.toBe(reason);
   });
 
-  test("aborts at the timeout, with the error that the caller gets", async () => {
+  test("the signal of a call aborts at the timeout, with the caller's error as its reason", async () => {
     const { breaker } = breakerOnClock();
     let seen: AbortSignal | undefined;
     const running = breaker.run(
@@ -63,7 +63,7 @@ describe("the signal that a call gets", () => {
     expect(await rejected).toBe(seen?.reason);
   });
 
-  test("does not abort after the call has ended", async () => {
+  test("the signal of a call does not abort after the call has ended", async () => {
     const { breaker } = breakerOnClock();
     const controller = new AbortController();
     const seen = await breaker.run(({ signal }) => signal, {
@@ -76,7 +76,7 @@ describe("the signal that a call gets", () => {
   });
 });
 
-describe("what the caller has stored for what it calls", () => {
+describe("AsyncLocalStorage", () => {
   const request = new AsyncLocalStorage<string>();
 
   /** What is seen in the call and in the fallback of a caller. */
@@ -101,19 +101,19 @@ describe("what the caller has stored for what it calls", () => {
     return seen;
   }
 
-  test("is there in the call and in the fallback", async () => {
+  test("the call and the fallback run in the caller's async context", async () => {
     const { breaker } = breakerOnClock();
     expect(await seenBy(breaker, "first")).toEqual(["first", "first", "first"]);
     expect(await seenBy(breaker, "second")).toEqual(["second", "second", "second"]);
   });
 
-  test("is there where several wait for the same answer of the store", async () => {
+  test("calls that share one request to the store keep their own async contexts", async () => {
     const { breaker } = breakerOnClock();
     const seen = await Promise.all(["a", "b", "c"].map((who) => seenBy(breaker, who)));
     expect(seen).toEqual(["a", "b", "c"].map((who) => [who, who, who]));
   });
 
-  test("is there in a trial call, and where the call is refused", async () => {
+  test("trial calls and fallbacks of rejected calls run in the caller's async context", async () => {
     const { breaker, count, pass } = breakerOnClock({ probes: 1 });
     await count(0, 4);
     expect(await seenBy(breaker, "refused")).toEqual(["refused"]);

@@ -21,8 +21,8 @@ function cache() {
   };
 }
 
-describe("the fallback answers", () => {
-  test("where the call is not let through", async () => {
+describe("the fallback is called", () => {
+  test("the fallback is called for a rejected call", async () => {
     const { breaker, count, pass } = breakerOnClock();
     await count(0, 4);
     pass(10_000);
@@ -39,7 +39,7 @@ describe("the fallback answers", () => {
     });
   });
 
-  test("with one error, however often it is looked at", async () => {
+  test("the fallback context creates its error once", async () => {
     const { breaker } = breakerOnClock();
     await breaker.forceOpen();
     const refusal = await breaker.run<unknown>(() => "real", { fallback: (why) => why });
@@ -49,7 +49,7 @@ describe("the fallback answers", () => {
     expect(refusal).toMatchObject({ because: "open", retryAfterMs: Number.POSITIVE_INFINITY });
   });
 
-  test("where the call throws a failure", async () => {
+  test("the fallback is called when the call throws a failure", async () => {
     const { breaker } = breakerOnClock();
     const { asked, fallback } = cache();
     const error = new Error("upstream");
@@ -58,7 +58,7 @@ describe("the fallback answers", () => {
     expect((asked[0] as { error?: unknown }).error).toBe(error);
   });
 
-  test("where the call takes too long", async () => {
+  test("the fallback is called when the call times out", async () => {
     const { breaker } = breakerOnClock();
     const { asked, fallback } = cache();
     const answer = breaker.run(() => new Promise<string>(() => {}), { fallback, timeout: 50 });
@@ -75,7 +75,7 @@ describe("the fallback answers", () => {
     ]);
   });
 
-  test("where the call returns a failure", async () => {
+  test("the fallback is called when the call returns a failure", async () => {
     const { breaker } = breakerOnClock<string>({
       isFailure: (call) => call.status === "rejected" || call.value === "broken",
     });
@@ -84,20 +84,20 @@ describe("the fallback answers", () => {
     expect(asked).toEqual([{ because: "result", result: "broken" }]);
   });
 
-  test("later, where it takes its time", async () => {
+  test("the fallback may be async", async () => {
     const { breaker } = breakerOnClock();
     await breaker.forceOpen();
     expect(await breaker.run(() => "real", { fallback: async () => "cached" })).toBe("cached");
   });
 
-  test("and the failure is counted all the same, and its own answer is not", async () => {
+  test("a failure counts once although the fallback succeeds", async () => {
     const { breaker } = breakerOnClock();
     const { fallback } = cache();
     await breaker.run(() => Promise.reject(new Error("upstream")), { fallback });
     expect(await breaker.snapshot()).toMatchObject({ calls: 1, failures: 1 });
   });
 
-  test("for a trial call that fails", async () => {
+  test("the fallback is called for a trial call that fails", async () => {
     const { breaker, count, pass } = breakerOnClock({ probes: 1 });
     await count(0, 4);
     pass(30_000);
@@ -109,15 +109,15 @@ describe("the fallback answers", () => {
   });
 });
 
-describe("the fallback is not asked", () => {
-  test("for a call that is fine", async () => {
+describe("the fallback is not called", () => {
+  test("the fallback is not called for a successful call", async () => {
     const { breaker } = breakerOnClock();
     const { asked, fallback } = cache();
     expect(await breaker.run(() => "real", { fallback })).toBe("real");
     expect(asked).toEqual([]);
   });
 
-  test("for an error that is no failure", async () => {
+  test("the fallback is not called for an error that is no failure", async () => {
     const { breaker } = breakerOnClock<string>({ isFailure: () => false });
     const { asked, fallback } = cache();
     const error = new Error("not found");
@@ -126,7 +126,7 @@ describe("the fallback is not asked", () => {
   });
 
   test.each(["ignore", "success", "failure"] as const)(
-    "for a call that its caller gave up, which counts as %s",
+    "the fallback is not called for an aborted call that counts as %s",
     async (aborted) => {
       const { breaker } = breakerOnClock<string>({ aborted });
       const { asked, fallback } = cache();
@@ -144,7 +144,7 @@ describe("the fallback is not asked", () => {
   );
 });
 
-describe("what the fallback throws goes to the caller", () => {
+describe("errors of the fallback", () => {
   const error = new Error("nothing cached");
 
   test.each([
@@ -155,7 +155,7 @@ describe("what the fallback throws goes to the caller", () => {
       },
     ],
     ["later", () => Promise.reject(error)],
-  ])("%s", async (_, fallback) => {
+  ])("an error of the fallback reaches the caller, thrown %s", async (_, fallback) => {
     const { breaker } = breakerOnClock();
     const failing = breaker.run(() => Promise.reject(new Error("upstream")), { fallback });
     await expect(failing).rejects.toBe(error);

@@ -24,7 +24,7 @@ describe("run rejects", () => {
     ["https://example.com", "a string"],
     [{}, "an object"],
     [Promise.resolve(1), "an object"],
-  ])("a call that is no function: %s", async (call, received) => {
+  ])("run rejects a call that is no function: %s", async (call, received) => {
     expect(await run(call)).toEqual(refusal(`run: call must be a function, got ${received}`));
   });
 
@@ -32,7 +32,7 @@ describe("run rejects", () => {
     [null, "null"],
     [5, "5"],
     [[], "[]"],
-  ])("invalid options: %s", async (options, received) => {
+  ])("run rejects invalid options: %s", async (options, received) => {
     const call = vi.fn();
     expect(await run(call, options)).toEqual(
       refusal(`run: options must be an object, got ${received}`),
@@ -40,7 +40,7 @@ describe("run rejects", () => {
     expect(call).not.toHaveBeenCalled();
   });
 
-  test("an option that nobody reads", async () => {
+  test("run rejects an unknown option", async () => {
     expect(await run(vi.fn(), { retries: 3 })).toEqual(
       refusal('run: unknown option "retries"; it takes fallback, signal, timeout'),
     );
@@ -50,7 +50,7 @@ describe("run rejects", () => {
     ["cached", "a string"],
     [null, "null"],
     [{ because: "open" }, "an object"],
-  ])("a fallback that is no function: %s", async (fallback, received) => {
+  ])("run rejects a fallback that is no function: %s", async (fallback, received) => {
     const call = vi.fn();
     expect(await run(call, { fallback })).toEqual(
       refusal(`run: fallback must be a function, got ${received}`),
@@ -62,7 +62,7 @@ describe("run rejects", () => {
     [new AbortController(), "an object"],
     [null, "null"],
     [true, "a boolean"],
-  ])("an invalid signal: %s", async (signal, received) => {
+  ])("run rejects an invalid signal: %s", async (signal, received) => {
     const call = vi.fn();
     expect(await run(call, { signal })).toEqual(
       refusal(`run: signal must be an AbortSignal, got ${received}`),
@@ -77,7 +77,7 @@ describe("run rejects", () => {
     [Number.NaN, "NaN"],
     ["soon", "a string"],
     [null, "null"],
-  ])("a timeout that is no duration: %s", async (timeout, received) => {
+  ])("run rejects a timeout that is no duration: %s", async (timeout, received) => {
     const call = vi.fn();
     expect(await run(call, { timeout })).toEqual(
       refusal(
@@ -87,7 +87,7 @@ describe("run rejects", () => {
     expect(call).not.toHaveBeenCalled();
   });
 
-  test("a timeout of more than a day", async () => {
+  test("run rejects a timeout of more than a day", async () => {
     const error = await run(vi.fn(), { timeout: 86_400_001 });
     expect(error).toMatchObject({ code: "HEADGATE_INVALID_OPTION" });
     expect((error as Error).message).toMatch(/^run: timeout must be at most 1 day, got /);
@@ -101,6 +101,6 @@ test.each([
   [{ timeout: 1 }],
   [{ timeout: "1d" }],
   [{ signal: new AbortController().signal, fallback: () => 1, timeout: "1m" }],
-])("run takes %j", async (options) => {
+])("run accepts the options %j", async (options) => {
   expect(await run(() => 1, options)).toBeUndefined();
 });

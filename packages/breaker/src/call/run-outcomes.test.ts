@@ -2,7 +2,7 @@ import { describe, expect, test, vi } from "vitest";
 import { breakerOnClock } from "../../../../test/support/breaker-on-clock.ts";
 
 describe("run", () => {
-  test("returns what the call returns, at once or later", async () => {
+  test("run returns the call's result, sync or async", async () => {
     const { breaker } = breakerOnClock();
     const answer = { rows: 3 };
     expect(await breaker.run(() => answer)).toBe(answer);
@@ -15,7 +15,7 @@ describe("run", () => {
     ["an error", new Error("upstream")],
     ["undefined", undefined],
     ["a text", "upstream"],
-  ])("throws what the call throws, at once or later: %s", async (_, thrown) => {
+  ])("run rejects with the call's error, sync or async: %s", async (_, thrown) => {
     const { breaker } = breakerOnClock({ minimumCalls: 20 });
     const throwNow = () => {
       throw thrown;
@@ -25,7 +25,7 @@ describe("run", () => {
     expect(await breaker.snapshot()).toMatchObject({ calls: 2, successes: 0, failures: 2 });
   });
 
-  test("never throws by itself, but rejects", async () => {
+  test("run rejects instead of throwing synchronously", async () => {
     const { breaker } = breakerOnClock();
     const throwNow = () => {
       throw new Error("upstream");
@@ -34,7 +34,7 @@ describe("run", () => {
     await expect(promise).rejects.toThrow("upstream");
   });
 
-  test("counts a call when it ends, not before", async () => {
+  test("run counts a call when it ends", async () => {
     const { breaker } = breakerOnClock();
     let end = (_: string): void => {};
     const running = breaker.run(
@@ -50,7 +50,7 @@ describe("run", () => {
     expect(await breaker.snapshot()).toMatchObject({ calls: 2 });
   });
 
-  test("a call that is refused is not made, and is no outcome", async () => {
+  test("run does not make or count a rejected call", async () => {
     const { breaker, count, pass } = breakerOnClock();
     await count(0, 4);
     const call = vi.fn(() => "real");
@@ -63,7 +63,7 @@ describe("run", () => {
     expect(await breaker.run(call)).toBe("real");
   });
 
-  test("the error of a refusal says what is the matter, and for how long", async () => {
+  test("the error of a rejected call has its state and retryAfterMs", async () => {
     const { breaker, count, pass } = breakerOnClock();
     await count(0, 4);
     pass(29_000.5);
@@ -81,7 +81,7 @@ describe("run", () => {
     });
   });
 
-  test("the error of a refusal says why, in each state that refuses", async () => {
+  test("the error message of a rejected call names the state", async () => {
     const { breaker, count, pass } = breakerOnClock({ probes: 1, ramp: "1m" });
     const messageOf = () => breaker.run(() => 1).catch(({ message }: Error) => message);
     const prefix = "the breaker does not let this call through: it is";
@@ -99,7 +99,7 @@ describe("run", () => {
     );
   });
 
-  test("a call knows what the one before it has changed", async () => {
+  test("run decides by the outcome of the call before", async () => {
     const { breaker, pass } = breakerOnClock({ minimumCalls: 1, probes: 1 });
     await breaker.run(() => Promise.reject(new Error("upstream"))).catch(() => {});
     await expect(breaker.run(() => 1)).rejects.toMatchObject({ state: "open" });
@@ -108,7 +108,7 @@ describe("run", () => {
     expect(await breaker.run(() => "next")).toBe("next");
   });
 
-  test("exactly half of the calls may fail at 0.5, and one more opens", async () => {
+  test("a minimumSuccessRate of 0.5 allows half of the calls to fail, and opens at one more", async () => {
     const { breaker, count } = breakerOnClock({ minimumCalls: 1, minimumSuccessRate: 0.5 });
     for (let i = 0; i < 10; i += 1) await count(1, 1);
     expect(await breaker.snapshot()).toMatchObject({ state: "closed", calls: 20, failures: 10 });
@@ -118,7 +118,7 @@ describe("run", () => {
 });
 
 describe("isFailure", () => {
-  test("is told how each call settled", async () => {
+  test("isFailure receives each settled call", async () => {
     const isFailure = vi.fn(() => false);
     const { breaker } = breakerOnClock({ isFailure });
     const error = new Error("upstream");
@@ -130,7 +130,7 @@ describe("isFailure", () => {
     ]);
   });
 
-  test("makes a failure of what was returned, which is returned all the same", async () => {
+  test("isFailure can make a returned value a failure, and run still returns it", async () => {
     const { breaker } = breakerOnClock<number>({
       isFailure: (call) => call.status === "rejected" || call.value >= 500,
     });
@@ -139,7 +139,7 @@ describe("isFailure", () => {
     expect(await breaker.snapshot()).toMatchObject({ calls: 2, failures: 1 });
   });
 
-  test("makes no failure of what was thrown, which is thrown all the same", async () => {
+  test("isFailure can make a thrown error a success, and run still throws it", async () => {
     const notFound = new Error("not found");
     const { breaker } = breakerOnClock({
       isFailure: (call) => call.status === "rejected" && call.reason !== notFound,
@@ -151,7 +151,7 @@ describe("isFailure", () => {
     expect(await breaker.snapshot()).toMatchObject({ calls: 2, successes: 1, failures: 1 });
   });
 
-  test("that throws fails the call with its error: a failure, without a fallback", async () => {
+  test("an error thrown by isFailure reaches the caller, counts as a failure and skips the fallback", async () => {
     const bug = new TypeError("no status");
     const { breaker } = breakerOnClock<string>({
       isFailure() {
@@ -165,7 +165,7 @@ describe("isFailure", () => {
     expect(await breaker.snapshot()).toMatchObject({ calls: 2, failures: 2 });
   });
 
-  test("can say that a call says nothing of its target", async () => {
+  test("isFailure can ignore a call", async () => {
     const badRequest = new Error("bad request");
     const fallback = vi.fn(() => "cached");
     const { breaker } = breakerOnClock<string>({
@@ -180,7 +180,7 @@ describe("isFailure", () => {
     expect(await breaker.snapshot()).toMatchObject({ calls: 1, failures: 0 });
   });
 
-  test("that ignores a trial call leaves its place to another", async () => {
+  test("an ignored trial call frees its slot for another", async () => {
     const { breaker, count, pass } = breakerOnClock<string>({
       probes: 1,
       isFailure: (call) => call.status === "fulfilled" && call.value === "unsure" && "ignore",
@@ -198,7 +198,7 @@ describe("isFailure", () => {
     [() => undefined, "undefined"],
     [() => 1, "a number"],
     [() => "failure", "a string"],
-  ])("answers nothing else: %s", async (isFailure: unknown, received) => {
+  ])("isFailure must return true, false or ignore: %s", async (isFailure: unknown, received) => {
     const { breaker } = breakerOnClock({ isFailure: isFailure as () => boolean });
     await expect(breaker.run(() => "secret")).rejects.toMatchObject({
       code: "HEADGATE_INVALID_OPTION",
@@ -208,7 +208,7 @@ describe("isFailure", () => {
     expect(await breaker.snapshot()).toMatchObject({ calls: 1, failures: 1 });
   });
 
-  test("is not asked about calls that were not made", async () => {
+  test("isFailure is not called for rejected calls", async () => {
     const isFailure = vi.fn(() => true);
     const { breaker } = breakerOnClock({ isFailure });
     await breaker.forceOpen();
@@ -216,7 +216,7 @@ describe("isFailure", () => {
     expect(isFailure).not.toHaveBeenCalled();
   });
 
-  test("decides trial calls as well", async () => {
+  test("isFailure classifies trial calls too", async () => {
     const { breaker, count, pass } = breakerOnClock<number>({
       isFailure: (call) => call.status === "rejected" || call.value >= 500,
     });

@@ -19,7 +19,7 @@ function watch(promise: Promise<unknown>): { settled: unknown } {
 }
 
 describe("a call with a timeout", () => {
-  test("that does not listen is given up at its time, and not before", async () => {
+  test("a call that ignores its signal is abandoned at its timeout", async () => {
     const { breaker } = breakerOnClock();
     const watched = watch(breaker.run(() => new Promise(() => {}), { timeout: "2s" }));
     await vi.advanceTimersByTimeAsync(1_999);
@@ -34,7 +34,7 @@ describe("a call with a timeout", () => {
     expect(await breaker.snapshot()).toMatchObject({ calls: 1, failures: 1 });
   });
 
-  test("that takes too long is a failure, whatever isFailure says", async () => {
+  test("a call that times out is a failure, whatever isFailure says", async () => {
     const isFailure = vi.fn(() => false);
     const { breaker } = breakerOnClock({ isFailure });
     const watched = watch(breaker.run(() => new Promise(() => {}), { timeout: 5 }));
@@ -44,7 +44,7 @@ describe("a call with a timeout", () => {
     expect(await breaker.snapshot()).toMatchObject({ failures: 1 });
   });
 
-  test("counts once, however it ends afterwards, and nobody need catch that", async () => {
+  test("a call that times out counts once, and its later rejection is handled", async () => {
     const unhandled = vi.fn();
     process.on("unhandledRejection", unhandled);
     const { breaker } = breakerOnClock();
@@ -67,7 +67,7 @@ describe("a call with a timeout", () => {
     expect(await breaker.snapshot()).toMatchObject({ calls: 2, failures: 2 });
   });
 
-  test("that ends in time leaves no timer behind", async () => {
+  test("a call that ends in time clears its timer", async () => {
     const { breaker } = breakerOnClock();
     expect(await breaker.run(() => "fine", { timeout: "1d" })).toBe("fine");
     await breaker.run(() => Promise.reject(new Error("no")), { timeout: "1d" }).catch(() => {});
@@ -78,14 +78,14 @@ describe("a call with a timeout", () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  test("has its time for the call alone: what is refused has none", async () => {
+  test("a rejected call starts no timer", async () => {
     const { breaker } = breakerOnClock();
     await breaker.forceOpen();
     await breaker.run(() => 1, { timeout: 5, fallback: () => 2 });
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  test("is a trial call as any other, and frees its place", async () => {
+  test("a trial call that times out ends its lease", async () => {
     const { breaker, count, pass } = breakerOnClock({ probes: 2 });
     await count(0, 4);
     pass(30_000);
@@ -101,7 +101,7 @@ describe("a call with a timeout", () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  test("of a day is waited for a day", async () => {
+  test("a timeout of a day waits a day", async () => {
     const { breaker } = breakerOnClock();
     const watched = watch(breaker.run(() => new Promise(() => {}), { timeout: "1d" }));
     await vi.advanceTimersByTimeAsync(86_399_999);
@@ -111,7 +111,7 @@ describe("a call with a timeout", () => {
   });
 });
 
-describe("a signal of AbortSignal.timeout is a timeout", () => {
+describe("AbortSignal.timeout", () => {
   beforeEach(() => {
     // Node's own timers know nothing of the test's.
     vi.useRealTimers();
@@ -123,7 +123,7 @@ describe("a signal of AbortSignal.timeout is a timeout", () => {
       "with others",
       (signal: AbortSignal) => AbortSignal.any([signal, new AbortController().signal]),
     ],
-  ])("%s: a failure, and a case for the fallback", async (_, combine) => {
+  ])("a signal of AbortSignal.timeout counts as a timeout: %s", async (_, combine) => {
     const { breaker } = breakerOnClock({ aborted: "success" });
     const running = breaker.run(() => new Promise(() => {}), {
       signal: combine(AbortSignal.timeout(5)),
@@ -140,7 +140,7 @@ describe("a signal of AbortSignal.timeout is a timeout", () => {
     expect(await breaker.snapshot()).toMatchObject({ calls: 2, failures: 2 });
   });
 
-  test("and one that aborts for another reason is not a timeout, whatever the reason is called", async () => {
+  test("a signal that aborts for another reason is no timeout, whatever the reason's name", async () => {
     const { breaker } = breakerOnClock();
     for (const reason of [new DOMException("gone", "AbortError"), { name: "TimeoutError" }]) {
       const controller = new AbortController();

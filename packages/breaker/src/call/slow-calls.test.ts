@@ -20,8 +20,8 @@ async function finish(promise: Promise<unknown>, ms: number): Promise<void> {
   await settled;
 }
 
-describe("a slow call", () => {
-  test("took longer than slowCall: exactly as long is not slow", async () => {
+describe("slow calls", () => {
+  test("a call is slow only if it takes longer than slowCall", async () => {
     const { breaker } = breakerOnClock({ slowCall: "2s" });
     await breaker.run(() => "at once");
     await finish(breaker.run(lasting(2_000)), 2_000);
@@ -30,7 +30,7 @@ describe("a slow call", () => {
     expect(await breaker.snapshot()).toMatchObject({ calls: 3, successes: 3, slow: 1 });
   });
 
-  test("may have failed, and then it is both", async () => {
+  test("a failed call can be slow", async () => {
     const { breaker } = breakerOnClock({ slowCall: 10 });
     const failing = async () => {
       await lasting(11)();
@@ -40,14 +40,14 @@ describe("a slow call", () => {
     expect(await breaker.snapshot()).toMatchObject({ calls: 1, failures: 1, slow: 1 });
   });
 
-  test("may have been given up by its timeout", async () => {
+  test("a call that timed out can be slow", async () => {
     const { breaker } = breakerOnClock({ slowCall: 10 });
     await finish(breaker.run(lasting(1_000), { timeout: 10 }), 10);
     await finish(breaker.run(lasting(1_000), { timeout: 11 }), 11);
     expect(await breaker.snapshot()).toMatchObject({ calls: 2, failures: 2, slow: 1 });
   });
 
-  test("may have been given up by its caller, where that counts", async () => {
+  test("an aborted call that counts can be slow", async () => {
     const { breaker } = breakerOnClock({ slowCall: 10, aborted: "success" });
     const controller = new AbortController();
     const running = breaker.run(lasting(1_000), { signal: controller.signal });
@@ -57,7 +57,7 @@ describe("a slow call", () => {
     expect(await breaker.snapshot()).toMatchObject({ calls: 1, successes: 1, slow: 1 });
   });
 
-  test("that is ignored counts nothing", async () => {
+  test("an ignored slow call does not count", async () => {
     const { breaker } = breakerOnClock({ slowCall: 10 });
     const controller = new AbortController();
     const running = breaker.run(lasting(1_000), { signal: controller.signal });
@@ -67,7 +67,7 @@ describe("a slow call", () => {
     expect(await breaker.snapshot()).toMatchObject({ calls: 0, slow: 0 });
   });
 
-  test("does not exist without slowCall", async () => {
+  test("no call is slow without slowCall", async () => {
     const { breaker } = breakerOnClock();
     await finish(breaker.run(lasting(3_600_000)), 3_600_000);
     await breaker.record("success", 1e9);
@@ -75,7 +75,7 @@ describe("a slow call", () => {
     expect(await breaker.snapshot()).toMatchObject({ calls: 3, slow: 0, slowRate: 0 });
   });
 
-  test("counts only the time of the call, not that of its fallback", async () => {
+  test("the fallback's duration does not make a call slow", async () => {
     const { breaker } = breakerOnClock({ slowCall: 10 });
     const failing = () => Promise.reject(new Error("upstream"));
     await finish(breaker.run(failing, { fallback: lasting(1_000) }), 1_000);
@@ -83,8 +83,8 @@ describe("a slow call", () => {
   });
 });
 
-describe("told by how long a call took", () => {
-  test("record and a permit count what took longer", async () => {
+describe("recorded durations", () => {
+  test("record counts calls that took longer than slowCall, on the target and on a permit", async () => {
     const { breaker } = breakerOnClock({ slowCall: 10, minimumCalls: 100 });
     await breaker.record("success", 10);
     await breaker.record("success", 10.001);
@@ -99,8 +99,8 @@ describe("told by how long a call took", () => {
   });
 });
 
-describe("the share of slow calls", () => {
-  test("opens when it reaches slowCallRate, though all succeed", async () => {
+describe("slowCallRate", () => {
+  test("a breaker opens when the share of slow calls reaches slowCallRate, even if all succeed", async () => {
     const { breaker } = breakerOnClock({ slowCall: 10, slowCallRate: 0.5, minimumCalls: 4 });
     await breaker.record("success", 11);
     await breaker.record("success", 1);
@@ -118,7 +118,7 @@ describe("the share of slow calls", () => {
     });
   });
 
-  test("opens only when every call is slow, where slowCallRate is not given", async () => {
+  test("a breaker with the default slowCallRate opens only if every call is slow", async () => {
     const { breaker } = breakerOnClock({ slowCall: 10, minimumCalls: 4, window: { calls: 4 } });
     await breaker.record("success", 1);
     for (let i = 0; i < 3; i += 1) await breaker.record("success", 11);
@@ -127,7 +127,7 @@ describe("the share of slow calls", () => {
     expect(await breaker.snapshot()).toMatchObject({ state: "open", calls: 4, slow: 4 });
   });
 
-  test("decides trial calls as well", async () => {
+  test("slow trial calls open the breaker again", async () => {
     const { breaker, count, pass } = breakerOnClock({ slowCall: 10, slowCallRate: 0.5, probes: 2 });
     await count(0, 4);
     pass(30_000);

@@ -10,7 +10,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-test("outcomes are due once until they are taken, also if more are added meanwhile", () => {
+test("a buffer calls onDue once until its outcomes are taken, even if more are added", () => {
   const onDue = vi.fn();
   const outbox = new OutcomeBuffer({
     createBatch: () => timeWindow.createBatch(60_000_000),

@@ -8,8 +8,8 @@ function admitted(left: number, calls: number): number[] {
   return Array.from({ length: calls }, (_, i) => i + 1).filter(() => ramp.tryAdmit(left));
 }
 
-describe("a ramp", () => {
-  test("lets one call in ten through when it begins, evenly spread", () => {
+describe("Ramp", () => {
+  test("a ramp lets one call in ten through at its start, evenly spread", () => {
     const through = admitted(1_000, 1_000);
     expect(through).toHaveLength(100);
     expect(new Set(through.slice(1).map((call, i) => call - (through[i] as number)))).toEqual(
@@ -24,7 +24,7 @@ describe("a ramp", () => {
     [250, 775],
     [100, 910],
     [0, 1_000],
-  ])("lets the share through that its time says: of 1,000 with %i left, %i", (left, share) => {
+  ])("a ramp of 1,000 with %i left lets %i of 1,000 calls through", (left, share) => {
     expect(admitted(left, 1_000)).toHaveLength(share);
     // Evenly: at no time more than one call from its share.
     admitted(left, 1_000).forEach((call, i) => {
@@ -32,7 +32,7 @@ describe("a ramp", () => {
     });
   });
 
-  test("lets as many through over its whole length as are due: 55 of a hundred", () => {
+  test("a ramp lets 55 of 100 calls through over its whole length", () => {
     const ramp = new Ramp(60_000_000);
     let through = 0;
     for (let call = 0; call < 10_000; call += 1) {
@@ -52,8 +52,8 @@ async function justClosed() {
   return { breaker, pass };
 }
 
-describe("a breaker with a ramp, after it closed", () => {
-  test("refuses most calls at first, and says when to ask again: in a second at the latest", async () => {
+describe("a breaker with a ramp, after closing", () => {
+  test("a breaker on a ramp rejects most calls at first, with a retryAfterMs of at most a second", async () => {
     const { breaker, pass } = await justClosed();
     const permits = await Promise.all(Array.from({ length: 100 }, () => breaker.admit()));
     const refused = permits.filter(({ allowed }) => !allowed);
@@ -67,7 +67,7 @@ describe("a breaker with a ramp, after it closed", () => {
     expect(last).toMatchObject({ allowed: false, retryAfterMs: 500 });
   });
 
-  test("answers refused calls with the fallback, and they are no outcomes", async () => {
+  test("calls rejected by a ramp get the fallback and do not count", async () => {
     const { breaker } = await justClosed();
     const answers = new Map<string, number>();
     for (let i = 0; i < 100; i += 1) {
@@ -78,13 +78,13 @@ describe("a breaker with a ramp, after it closed", () => {
     expect(await breaker.snapshot()).toMatchObject({ state: "closed", calls: 10, failures: 0 });
   });
 
-  test("lets every call through when the time is over", async () => {
+  test("a breaker lets every call through at the end of its ramp", async () => {
     const { breaker, pass } = await justClosed();
     pass(60_000);
     for (let i = 0; i < 100; i += 1) expect((await breaker.admit()).allowed).toBe(true);
   });
 
-  test("opens again when what was let through fails", async () => {
+  test("a breaker on a ramp opens again if the calls it lets through fail", async () => {
     const { breaker } = await justClosed();
     let calls = 0;
     for (let i = 0; i < 100 && calls < 4; i += 1) {
@@ -97,7 +97,7 @@ describe("a breaker with a ramp, after it closed", () => {
   });
 });
 
-test("without a ramp every call is let through at once", async () => {
+test("a breaker without a ramp lets every call through once it has closed", async () => {
   const { breaker, count, pass } = breakerOnClock();
   await count(0, 4);
   pass(30_000);
@@ -105,7 +105,7 @@ test("without a ramp every call is let through at once", async () => {
   for (let i = 0; i < 100; i += 1) expect((await breaker.admit()).allowed).toBe(true);
 });
 
-test("a breaker closed by hand has no ramp", async () => {
+test("reset closes a breaker without a ramp", async () => {
   const { breaker, count } = breakerOnClock({ ramp: "1m" });
   await count(0, 4);
   await breaker.reset();

@@ -7,8 +7,8 @@ const NOW = 1_800_000_000_000_000;
 const OPEN = [NOW, 1, 77, 1_000_500, 3, 9, 8, 1, 20, 5, 10, 0, 1];
 const HALF_OPEN = OPEN.with(1, 2);
 
-describe("a reply", () => {
-  test("is read as a view of the target", () => {
+describe("decoding a reply", () => {
+  test("a reply decodes to a view of the target", () => {
     expect(readView(OPEN, NOW, true)).toMatchObject({
       state: "open",
       period: 77,
@@ -20,7 +20,7 @@ describe("a reply", () => {
   });
 
   test.each([[[]], [OPEN.slice(1)], [[...OPEN, 0]], [OPEN.with(1, 6)], [OPEN.with(1, -2)]])(
-    "that no script gives is refused: %j",
+    "a reply that no script returns throws HEADGATE_BAD_REPLY: %j",
     (reply) => {
       expect(() => readView(reply, NOW, false)).toThrow(
         expect.objectContaining({
@@ -32,7 +32,7 @@ describe("a reply", () => {
   );
 });
 
-test("a snapshot reports the calls of the window, and how long it stays open, rounded up", () => {
+test("a snapshot has the counts of the window and a retryAfterMs that is rounded up", () => {
   expect(toSnapshot(readView(OPEN, NOW, true))).toEqual({
     state: "open",
     calls: 20,
@@ -52,8 +52,8 @@ test("a snapshot reports the calls of the window, and how long it stays open, ro
   });
 });
 
-describe("when to ask again", () => {
-  test("is told from the moment that is now, at least a millisecond", () => {
+describe("retryAfterMs", () => {
+  test("retryAfterMs counts from now and is at least 1 ms", () => {
     const view = readView(OPEN, NOW, false);
     expect(retryAfterMsOf(view, NOW)).toBe(1_001);
     expect(retryAfterMsOf(view, NOW + 500_000)).toBe(501);
@@ -61,11 +61,11 @@ describe("when to ask again", () => {
     expect(retryAfterMsOf(view, NOW + 9_000_000)).toBe(1);
   });
 
-  test("is no later than when it was learned, though the clock stepped back", () => {
+  test("retryAfterMs does not grow when the clock steps back", () => {
     expect(retryAfterMsOf(readView(OPEN, NOW, false), NOW - 60_000_000)).toBe(1_001);
   });
 
-  test("is within a second on a ramp, and never where it was opened by hand", () => {
+  test("retryAfterMs is at most a second on a ramp, and Infinity while forced open", () => {
     expect(retryAfterMsOf(readView(OPEN.with(1, 0), NOW, false), NOW)).toBe(1_000);
     expect(retryAfterMsOf(readView(OPEN.with(1, 3), NOW, false), NOW)).toBe(
       Number.POSITIVE_INFINITY,

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { breakerOnClock } from "../../../../test/support/breaker-on-clock.ts";
 
-describe("a target", () => {
-  test("is guarded by itself", async () => {
+describe("targets", () => {
+  test("each target has its own state and window", async () => {
     const { breaker, count } = breakerOnClock();
     const [eu, us] = [breaker.for("eu"), breaker.for("us")];
     for (let i = 0; i < 4; i += 1) await eu.record("failure");
@@ -19,7 +19,7 @@ describe("a target", () => {
     expect((await us.snapshot()).state).toBe("forced-open");
   });
 
-  test("has a name, and the breaker is one of them: default", async () => {
+  test("the breaker itself is its target default", async () => {
     const { breaker } = breakerOnClock();
     expect(breaker.target).toBe("default");
     expect(breaker.for("payments-eu").target).toBe("payments-eu");
@@ -32,7 +32,7 @@ describe("a target", () => {
     });
   });
 
-  test("is the same, however often it is asked for", async () => {
+  test("for returns the same target each time", async () => {
     const { breaker } = breakerOnClock();
     for (let i = 0; i < 4; i += 1) await breaker.for("eu").record("failure");
     expect((await breaker.for("eu").admit()).allowed).toBe(false);
@@ -48,7 +48,7 @@ describe("a target", () => {
     "naïve 💧",
     "\u0000",
     "x".repeat(10_000),
-  ])("%j is a name like any other", async (name) => {
+  ])("%j is a target name like any other", async (name) => {
     const { breaker } = breakerOnClock();
     const neighbours = [`${name}x`, `${name}:`, name.slice(1) || "y"].map((other) =>
       breaker.for(other),
@@ -58,7 +58,7 @@ describe("a target", () => {
     for (const other of neighbours) expect((await other.admit()).allowed).toBe(true);
   });
 
-  test.each([undefined, ""])("is not %j", (target) => {
+  test.each([undefined, ""])("for rejects the target %j", (target) => {
     const { breaker } = breakerOnClock();
     expect(() => breaker.for(target as string)).toThrow(
       expect.objectContaining({
@@ -74,7 +74,7 @@ describe("a target", () => {
     [{ host: "secret" }, "an object"],
     [["eu"], "an array"],
     [Symbol("eu"), "a symbol"],
-  ])("is a string, not %s", (target: unknown, received) => {
+  ])("for rejects a target that is not a string: %s", (target: unknown, received) => {
     const { breaker } = breakerOnClock();
     expect(() => breaker.for(target as string)).toThrow(
       expect.objectContaining({
@@ -86,7 +86,7 @@ describe("a target", () => {
 });
 
 describe("more targets than maxTargets", () => {
-  test("are guarded all the same: the store knows what this process has forgotten", async () => {
+  test("a target beyond maxTargets keeps its state in the store", async () => {
     const { breaker } = breakerOnClock({ maxTargets: 2 });
     for (let i = 0; i < 20; i += 1) await breaker.for(`t${i}`).forceOpen();
     for (let i = 0; i < 20; i += 1) {
@@ -95,7 +95,7 @@ describe("more targets than maxTargets", () => {
     expect((await breaker.for("t20").admit()).allowed).toBe(true);
   });
 
-  test("leave what somebody holds as it is: a target is one, however it was come by", async () => {
+  test("a referenced target beyond maxTargets shares its state with the same target obtained again", async () => {
     const { breaker } = breakerOnClock({ maxTargets: 1 });
     const held = breaker.for("eu");
     expect((await held.admit()).allowed).toBe(true);

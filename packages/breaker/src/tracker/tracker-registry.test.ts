@@ -24,8 +24,8 @@ async function letGo(): Promise<void> {
   await new Promise((resolve) => setImmediate(resolve));
 }
 
-describe("the links of a breaker", () => {
-  test("are made once for each target", () => {
+describe("the trackers of a breaker", () => {
+  test("a target has one tracker", () => {
     const { registry, made } = start(2);
     const tracker = registry.get("a");
     expect(registry.get("a")).toBe(tracker);
@@ -33,7 +33,7 @@ describe("the links of a breaker", () => {
     expect(made()).toEqual(["a", "b"]);
   });
 
-  test("that were used last are kept, though nobody holds them", async () => {
+  test("the last used trackers are kept without references", async () => {
     const { registry, made } = start(2);
     for (const name of ["a", "b", "a", "c"]) registry.get(name);
     made();
@@ -45,7 +45,7 @@ describe("the links of a breaker", () => {
     expect(made()).toEqual(["b"]);
   });
 
-  test("that somebody holds are kept, however many are used", async () => {
+  test("a referenced tracker is kept, however many others are used", async () => {
     const { registry } = start(1);
     const held = registry.get("a");
     for (let i = 0; i < 100; i += 1) registry.get(`t${i}`);
@@ -56,7 +56,7 @@ describe("the links of a breaker", () => {
     expect(registry.get("a")).toBe(held);
   });
 
-  test("that were called are named, also where only somebody holds them, the last used ones first", async () => {
+  test("called targets are listed in order of last use, then those that are only referenced", async () => {
     const registry = new TrackerRegistry(
       3,
       (name) => ({ name, view: name === "idle" ? undefined : {} }) as TargetTracker,
@@ -67,7 +67,7 @@ describe("the links of a breaker", () => {
     expect([...registry.calledTargets()]).toEqual(["a", "b", held.name]);
   });
 
-  test("that were made again are not forgotten with those that are gone", async () => {
+  test("a tracker that was created again is not removed when the old one is collected", async () => {
     const { registry, made } = start(1);
     registry.get("a");
     registry.get("b");
@@ -82,7 +82,7 @@ describe("the links of a breaker", () => {
     expect(registry.get("a")).toBe(held);
   });
 
-  test("that nobody holds are let go", async () => {
+  test("unreferenced trackers beyond maxTargets are garbage-collected", async () => {
     const { registry, made } = start(10);
     for (let i = 0; i < 1_000; i += 1) registry.get(`t${i}`);
     made();
