@@ -8,9 +8,9 @@ import Fastify from "fastify";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { useOwnRedis } from "../support/own-redis.ts";
 import { serve } from "../support/serve.ts";
-import { api, ask } from "./support/ask.ts";
-import { createFleet, createSeenFleet } from "./support/fleet.ts";
+import { createFleet, createFleetWithUsage } from "./support/fleet.ts";
 import { mounts } from "./support/mounts.ts";
+import { api, sendRequest } from "./support/send-request.ts";
 
 const own = useOwnRedis();
 
@@ -46,7 +46,7 @@ describe("a dashboard with invalid options", () => {
 
 describe.each(mounts)("authorize in $name", ({ mount }) => {
   test("is called for the page and for each endpoint; a refused visitor gets 403", async () => {
-    const fleet = await createSeenFleet(own.client);
+    const fleet = await createFleetWithUsage(own.client);
     let asked = 0;
     const authorize = (): Permission => {
       asked += 1;
@@ -54,7 +54,7 @@ describe.each(mounts)("authorize in $name", ({ mount }) => {
     };
     const page = await mount({ store: fleet.store, authorize });
     for (const path of ["", ...READS.map((read) => `api/${read}`), "api/nothing"]) {
-      const { status, body } = await ask(`${page}${path}`);
+      const { status, body } = await sendRequest(`${page}${path}`);
       expect([path, status]).toEqual([path, 403]);
       expect(body.toString()).not.toContain("api");
     }
@@ -83,17 +83,17 @@ describe.each(mounts)("authorize in $name", ({ mount }) => {
     ["returns true", () => true as never],
     ["names an unknown action", () => ({ by: "eve", actions: ["drop" as never] })],
   ])("gives 500 without details if it %s", async (_, authorize) => {
-    const fleet = await createSeenFleet(own.client);
+    const fleet = await createFleetWithUsage(own.client);
     const page = await mount({ store: fleet.store, authorize });
     for (const path of ["", "api/overview"]) {
-      const { status, body } = await ask(`${page}${path}`);
+      const { status, body } = await sendRequest(`${page}${path}`);
       expect([status, JSON.parse(body.toString()).error.code]).toEqual([500, "FAILED"]);
       expect(body.toString()).not.toContain("1234");
     }
   });
 
   test.each([false, true])("may respond itself, and throws afterwards: %s", async (throwsThen) => {
-    const fleet = await createSeenFleet(own.client);
+    const fleet = await createFleetWithUsage(own.client);
     const authorize = async (_: unknown, response: object): Promise<Permission> => {
       const raw = "raw" in response ? (response as { raw: object }).raw : response;
       const { hijack } = response as { hijack?: () => void };
@@ -106,7 +106,7 @@ describe.each(mounts)("authorize in $name", ({ mount }) => {
     };
     const page = await mount({ store: fleet.store, authorize });
     for (const path of ["", "api/overview"]) {
-      const { status, headers, body } = await ask(`${page}${path}`);
+      const { status, headers, body } = await sendRequest(`${page}${path}`);
       expect([status, headers["www-authenticate"], body.toString()]).toEqual([
         401,
         "Basic",
@@ -116,7 +116,7 @@ describe.each(mounts)("authorize in $name", ({ mount }) => {
   });
 
   test("receives the framework's request", async () => {
-    const fleet = await createSeenFleet(own.client);
+    const fleet = await createFleetWithUsage(own.client);
     const authorize = ({ headers }: { headers: { cookie?: string | undefined } }): Permission =>
       headers.cookie === "sid=1" ? "read" : false;
     const page = await mount({ store: fleet.store, authorize });
@@ -140,5 +140,5 @@ test("authorize may be typed with the request types of Express and Fastify", asy
     authorize: (request) => request.ip === "" && "read",
   });
   const url = await serve(app);
-  expect((await ask(`${url}/a/api/session`)).status).toBe(403);
+  expect((await sendRequest(`${url}/a/api/session`)).status).toBe(403);
 });

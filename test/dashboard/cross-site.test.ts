@@ -5,9 +5,9 @@ import type { AddressInfo } from "node:net";
 import { dashboard } from "@headgate/dashboard";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { useOwnRedis } from "../support/own-redis.ts";
-import { ask, OWN } from "./support/ask.ts";
-import { createSeenFleet } from "./support/fleet.ts";
+import { createFleetWithUsage } from "./support/fleet.ts";
 import { mounts } from "./support/mounts.ts";
+import { SAME_ORIGIN, sendRequest } from "./support/send-request.ts";
 
 const own = useOwnRedis();
 
@@ -30,7 +30,7 @@ describe("a POST to an endpoint", () => {
     ["an Origin that is none", { origin: "http://" }, 403],
     ["an Origin of another scheme", { origin: "chrome-extension://OWNHOST" }, 403],
   ])("is checked for its origin with %s", async (_, given, status) => {
-    const fleet = await createSeenFleet(own.client);
+    const fleet = await createFleetWithUsage(own.client);
     for (const { mount } of mounts) {
       const page = await mount({
         store: fleet.store,
@@ -40,13 +40,13 @@ describe("a POST to an endpoint", () => {
       const headers = Object.fromEntries(
         Object.entries(given).map(([name, value]) => [
           name,
-          value.replace("OWNHOST", host).replace(/^OWN$/, origin),
+          value.replace("OWNHOST", host).replace(/^SAME_ORIGIN$/, origin),
         ]),
       );
       const options = { method: "POST", headers: { ...json, ...headers }, body: BODY };
-      expect((await ask(`${page}api/subject`, options)).status).toBe(status);
+      expect((await sendRequest(`${page}api/subject`, options)).status).toBe(status);
       for (const write of ["preview", "act"]) {
-        const asked = await ask(`${page}api/${write}`, options);
+        const asked = await sendRequest(`${page}api/${write}`, options);
         expect(asked.status === 403).toBe(status === 403);
       }
     }
@@ -56,7 +56,7 @@ describe("a POST to an endpoint", () => {
     ["our Origin", "OWN", 200],
     ["another Origin", "http://evil.example", 403],
   ])("over HTTP/2, which has no Host header, is checked with %s", async (_, given, status) => {
-    const fleet = await createSeenFleet(own.client);
+    const fleet = await createFleetWithUsage(own.client);
     const page = dashboard({
       store: fleet.store,
       authorize: () => ({ by: "e", actions: "all" }),
@@ -79,7 +79,7 @@ describe("a POST to an endpoint", () => {
   });
 
   test("is refused with 405 if it has another method", async () => {
-    const fleet = await createSeenFleet(own.client);
+    const fleet = await createFleetWithUsage(own.client);
     for (const { mount } of mounts) {
       const page = await mount({
         store: fleet.store,
@@ -87,29 +87,35 @@ describe("a POST to an endpoint", () => {
       });
       for (const write of ["subject", "preview", "act"]) {
         for (const method of ["GET", "HEAD", "PUT", "DELETE", "PATCH"]) {
-          const { status, headers } = await ask(`${page}api/${write}`, { method, headers: OWN });
+          const { status, headers } = await sendRequest(`${page}api/${write}`, {
+            method,
+            headers: SAME_ORIGIN,
+          });
           expect([method, status, headers["allow"]]).toEqual([method, 405, "POST"]);
         }
       }
       for (const path of ["", "api/overview"]) {
-        const { status, headers } = await ask(`${page}${path}`, { method: "POST", headers: OWN });
+        const { status, headers } = await sendRequest(`${page}${path}`, {
+          method: "POST",
+          headers: SAME_ORIGIN,
+        });
         expect([status, headers["allow"]]).toEqual([405, "GET, HEAD"]);
       }
     }
   });
 
   test("is refused if it has the content type of a form", async () => {
-    const fleet = await createSeenFleet(own.client);
+    const fleet = await createFleetWithUsage(own.client);
     for (const { mount } of mounts) {
       const page = await mount({ store: fleet.store, authorize: () => "read" });
       for (const type of ["text/plain", "application/x-www-form-urlencoded", "application/json2"]) {
-        const headers = { ...OWN, "content-type": type };
+        const headers = { ...SAME_ORIGIN, "content-type": type };
         const options = { method: "POST", headers, body: BODY };
-        expect((await ask(`${page}api/subject`, options)).status).toBe(400);
+        expect((await sendRequest(`${page}api/subject`, options)).status).toBe(400);
       }
-      const charset = { ...OWN, "content-type": "Application/JSON; charset=utf-8" };
+      const charset = { ...SAME_ORIGIN, "content-type": "Application/JSON; charset=utf-8" };
       const options = { method: "POST", headers: charset, body: BODY };
-      expect((await ask(`${page}api/subject`, options)).status).toBe(200);
+      expect((await sendRequest(`${page}api/subject`, options)).status).toBe(200);
     }
   });
 });

@@ -3,8 +3,8 @@
 //
 //   node test/dashboard/first-view.mjs [TIMES]    15 by default
 import { startChromium } from "../../scripts/start-chromium.mjs";
+import { median } from "./measure/compare-samples.mjs";
 import { startFleet } from "./measure/fleet.mjs";
-import { median } from "./measure/verdict.mjs";
 
 const times = Number(process.argv[2] ?? 15);
 /** So many times slower than this machine. */
@@ -46,7 +46,7 @@ function isPainted(message) {
 
 /** Notes when each part of the page was first painted: milliseconds since the navigation began; logs all when it has them. Runs in the page. */
 function notePaints() {
-  const parts = { frame: "header.top", answer: "main .answer h1", chart: ".chart > *" };
+  const parts = { frame: "header.top", headline: "main .headline h1", chart: ".chart > *" };
   const painted = {};
   const seen = new Set();
   new MutationObserver(() => {

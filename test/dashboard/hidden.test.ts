@@ -6,9 +6,9 @@ import { actionLogKey } from "../../packages/core/src/control/operations.ts";
 import { READ_ENDPOINTS, WRITE_ENDPOINTS } from "../../packages/dashboard/src/endpoints.ts";
 import { useOwnRedis } from "../support/own-redis.ts";
 import { writeRegistry } from "../support/write-registry.ts";
-import { api } from "./support/ask.ts";
 import { consume, createFleet, THREE_AN_HOUR } from "./support/fleet.ts";
 import { nodeMount } from "./support/mounts.ts";
+import { api } from "./support/send-request.ts";
 
 const own = useOwnRedis();
 
@@ -88,7 +88,7 @@ async function seedSeen() {
   const admin = createAdmin(fleet.store);
   await admin.setOverride({ limiter: "api", shadow: true }, { by: "root", reason: "seen" });
   await admin.addToDenyList("203.0.113.9", { by: "root", reason: MARK });
-  await fleet.tell();
+  await fleet.report();
   return { fleet, operator: admin };
 }
 
@@ -105,7 +105,7 @@ async function addHidden({ fleet, operator: admin }: Awaited<ReturnType<typeof s
   await admin.block(limiter, "ann", "1h", note);
   await admin.setOverride({ limiter: MARK, subject: { default: "ann" }, shadow: false }, note);
   await admin.setOverride({ limiter: `gone ${MARK}`, shadow: true }, note);
-  await fleet.tell();
+  await fleet.report();
   await rewrite(new Set(), (record) => ({ ...record, more: 3 }));
   const before = await keys();
   const other = createFleet(own.client);
@@ -129,7 +129,7 @@ test("a hidden limiter changes no response to a visitor who may not see it", asy
   const breaker = createBreaker({ name: "api", store: seen.fleet.store });
   onTestFinished(() => breaker.close());
   await breaker.for("eu").run(async () => 1);
-  await seen.fleet.tell();
+  await seen.fleet.report();
   const doctor = async () => ({ checks: [{ findings: [{ status: "warning", message: MARK }] }] });
   const options = { store: seen.fleet.store, createBreaker, doctor };
   const without = await answersOf(await nodeMount.mount({ ...options, authorize }));

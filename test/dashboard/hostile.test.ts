@@ -4,10 +4,10 @@ import { fixedWindow } from "@headgate/core";
 import { createAdmin } from "@headgate/core/admin";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { useOwnRedis } from "../support/own-redis.ts";
-import { api, ask, OWN } from "./support/ask.ts";
-import { ANN, seedDenied } from "./support/denied.ts";
 import { consume, createFleet, THREE_AN_HOUR } from "./support/fleet.ts";
 import { mounts, nodeMount } from "./support/mounts.ts";
+import { ANN, seedDenied } from "./support/seed-denied.ts";
+import { api, SAME_ORIGIN, sendRequest } from "./support/send-request.ts";
 
 const own = useOwnRedis();
 
@@ -37,7 +37,7 @@ test.each(TEXTS)(
   async (text) => {
     const fleet = createFleet(own.client);
     await consume(fleet.make(nameOf(text), THREE_AN_HOUR), text, 4);
-    await fleet.tell();
+    await fleet.report();
     const admin = createAdmin(fleet.store);
     const page = await nodeMount.mount({
       store: fleet.store,
@@ -77,7 +77,7 @@ test.each(["constructor", "toString", "valueOf", "__proto__", "then", "toJSON"])
     const fleet = createFleet(own.client);
     const limiter = fleet.make("api", fixedWindow({ limit: 3, window: "1h", per }));
     for (let i = 0; i < 4; i += 1) await limiter.consume({ [per]: "ann" });
-    await fleet.tell();
+    await fleet.report();
     const page = await nodeMount.mount({ store: fleet.store, authorize: () => "read" });
     const { json } = await api(page, "subject", { subject: "ann", kind: "text" });
     expect(json.limiters).toMatchObject([{ name: "api", allowed: false }]);
@@ -88,7 +88,7 @@ test.each(["constructor", "toString", "valueOf", "__proto__", "then", "toJSON"])
 test("a deeply nested body, or one that pollutes prototypes, is refused", async () => {
   const fleet = createFleet(own.client);
   fleet.make("api", THREE_AN_HOUR);
-  await fleet.tell();
+  await fleet.report();
   const page = await nodeMount.mount({
     store: fleet.store,
     authorize: () => ({ by: "eve", actions: "all" }),
@@ -103,7 +103,11 @@ test("a deeply nested body, or one that pollutes prototypes, is refused", async 
   ];
   for (const body of bodies) {
     for (const write of ["preview", "act", "subject"]) {
-      const { status } = await ask(`${page}api/${write}`, { method: "POST", headers: OWN, body });
+      const { status } = await sendRequest(`${page}api/${write}`, {
+        method: "POST",
+        headers: SAME_ORIGIN,
+        body,
+      });
       expect([body.slice(0, 90), write, status]).toEqual([body.slice(0, 90), write, 400]);
     }
   }
@@ -120,8 +124,8 @@ test("a deeply nested body is refused also with a token, and also if the applica
       const page = await mount({ ...options, parsesBodies });
       const { token } = (await api(page, "preview", { action: reset })).json;
       const body = `{"token":"${token}","reason":"r","action":${action}}`;
-      const asked = { method: "POST", headers: OWN, body };
-      const { status } = await ask(`${page}api/act`, asked);
+      const asked = { method: "POST", headers: SAME_ORIGIN, body };
+      const { status } = await sendRequest(`${page}api/act`, asked);
       expect([name, parsesBodies, status]).toEqual([name, parsesBodies, 400]);
     }
   }
@@ -156,7 +160,7 @@ describe("invalid input", () => {
   test.each(TEXTS)("with %j in each field gives 400 or 404, never 500", async (text) => {
     const fleet = createFleet(own.client);
     fleet.make("api", THREE_AN_HOUR);
-    await fleet.tell();
+    await fleet.report();
     const page = await nodeMount.mount({
       store: fleet.store,
       authorize: () => ({ by: "eve", actions: "all" }),

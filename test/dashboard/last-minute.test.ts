@@ -5,8 +5,8 @@ import { expect, test } from "vitest";
 import { addUsage } from "../../packages/core/src/usage/operations.ts";
 import { limiterId } from "../../packages/core/src/usage/usage-counter.ts";
 import { useOwnRedis } from "../support/own-redis.ts";
-import { api } from "./support/ask.ts";
 import { nodeMount } from "./support/mounts.ts";
+import { api } from "./support/send-request.ts";
 
 const own = useOwnRedis();
 

@@ -4,16 +4,16 @@ import { parsePermission } from "../../packages/dashboard/src/access/visitor.ts"
 import { READ_ENDPOINTS } from "../../packages/dashboard/src/endpoints.ts";
 import { createFleetReader } from "../../packages/dashboard/src/fleet-reader.ts";
 import { useOwnRedis } from "../support/own-redis.ts";
-import { api } from "./support/ask.ts";
-import { createSeenFleet } from "./support/fleet.ts";
+import { createFleetWithUsage } from "./support/fleet.ts";
 import { nodeMount } from "./support/mounts.ts";
+import { api } from "./support/send-request.ts";
 
 const own = useOwnRedis();
 
 const ONLY_API = { by: "eve", actions: [], limiters: (name: string) => name === "api" } as const;
 
 test("the overview is built once for all visitors with the same permissions, and again after an action", async () => {
-  const { store } = await createSeenFleet(own.client);
+  const { store } = await createFleetWithUsage(own.client);
   const reader = createFleetReader(store);
   const load = (permission: unknown) => {
     const visitor = parsePermission(permission, false);
@@ -28,7 +28,7 @@ test("the overview is built once for all visitors with the same permissions, and
 });
 
 test("the overview of a visitor never shows a limiter that is hidden from that visitor", async () => {
-  const { store } = await createSeenFleet(own.client);
+  const { store } = await createFleetWithUsage(own.client);
   let sees: "read" | typeof ONLY_API = "read";
   const page = await nodeMount.mount({ store, authorize: () => sees });
   const names = async () => {

@@ -6,9 +6,9 @@ import { dashboard as forFastify } from "@headgate/dashboard/fastify";
 import Fastify from "fastify";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { useOwnRedis } from "../support/own-redis.ts";
-import { api, ask, OWN } from "./support/ask.ts";
 import { createFleet } from "./support/fleet.ts";
 import { mounts } from "./support/mounts.ts";
+import { api, SAME_ORIGIN, sendRequest } from "./support/send-request.ts";
 
 const PAGE = join(import.meta.dirname, "../../packages/dashboard/page");
 const SLASH = join(PAGE, "public/slash.js");
@@ -45,7 +45,7 @@ const options = () => ({
 describe.each(mounts)("the page in $name", ({ mount }) => {
   test("serves its files compressed as the client accepts, cached for a year if their names have a hash", async () => {
     const page = await mount(options());
-    const html = await ask(page);
+    const html = await sendRequest(page);
     expect([html.status, html.body.toString()]).toEqual([
       200,
       "<!doctype html><title>page</title>",
@@ -55,7 +55,7 @@ describe.each(mounts)("the page in $name", ({ mount }) => {
       "cache-control": "no-cache",
     });
     const headers = { "accept-encoding": "gzip, deflate, br" };
-    const asset = await ask(`${page}${ASSET}`, { headers });
+    const asset = await sendRequest(`${page}${ASSET}`, { headers });
     expect(asset.headers).toMatchObject({
       "content-type": "text/javascript; charset=utf-8",
       "content-encoding": "br",
@@ -68,13 +68,15 @@ describe.each(mounts)("the page in $name", ({ mount }) => {
       ["br;q=0, gzip", "gzip"],
       ["identity", undefined],
     ] as const) {
-      const one = await ask(`${page}${ASSET}`, { headers: { "accept-encoding": accepted } });
+      const one = await sendRequest(`${page}${ASSET}`, {
+        headers: { "accept-encoding": accepted },
+      });
       expect(one.headers["content-encoding"]).toBe(encoding);
     }
     const known = { "if-none-match": String(html.headers["etag"]) };
-    const again = await ask(page, { headers: known });
+    const again = await sendRequest(page, { headers: known });
     expect([again.status, again.body.length]).toEqual([304, 0]);
-    const head = await ask(page, { method: "HEAD" });
+    const head = await sendRequest(page, { method: "HEAD" });
     expect([head.status, head.body.length, head.headers["content-length"]]).toEqual([
       200,
       0,
@@ -86,24 +88,27 @@ describe.each(mounts)("the page in $name", ({ mount }) => {
     const page = await mount(options());
     const bare = page.slice(0, -1);
     for (const url of [bare, `${bare}?a=1`, `${page}?a=1`]) {
-      const { status, body } = await ask(url);
+      const { status, body } = await sendRequest(url);
       expect([url, status, body.toString()]).toEqual([
         url,
         200,
         "<!doctype html><title>page</title>",
       ]);
     }
-    expect((await ask(`${bare}/api/session`)).status).toBe(200);
+    expect((await sendRequest(`${bare}/api/session`)).status).toBe(200);
   });
 
   test("sends the security headers with every response", async () => {
     const page = await mount(options());
     const paths = ["", ASSET, "assets/none.js", "none", "api/session", "api/none", "api/limiter"];
     const answers = await Promise.all([
-      ...paths.map((path) => ask(`${page}${path}`)),
-      ask(page.slice(0, -1)),
-      ask(page, { method: "POST" }),
-      ask(`${page}api/act`, { method: "POST", headers: { "sec-fetch-site": "cross-site" } }),
+      ...paths.map((path) => sendRequest(`${page}${path}`)),
+      sendRequest(page.slice(0, -1)),
+      sendRequest(page, { method: "POST" }),
+      sendRequest(`${page}api/act`, {
+        method: "POST",
+        headers: { "sec-fetch-site": "cross-site" },
+      }),
     ]);
     for (const { headers } of answers) {
       expect(headers).toMatchObject({
@@ -141,7 +146,7 @@ describe.each(mounts)("the page in $name", ({ mount }) => {
     ]) {
       const url = new URL(page);
       const raw = `${url.origin}${url.pathname}${path}`;
-      const { status, body } = await ask(raw);
+      const { status, body } = await sendRequest(raw);
       // Outside of its path, the dashboard in node:http leaves requests to others.
       expect([path, [400, 404, 418].includes(status)]).toEqual([path, true]);
       expect(body.toString()).not.toContain("secret");
@@ -162,7 +167,11 @@ describe.each(mounts)("the page in $name", ({ mount }) => {
         expect([status, json.error.code]).toEqual([413, "TOO_LONG"]);
       }
       for (const body of ["", "{", "[]", "null", '"x"', Buffer.from([0x7b, 0xff, 0x7d])]) {
-        const { status } = await ask(`${page}api/subject`, { method: "POST", headers: OWN, body });
+        const { status } = await sendRequest(`${page}api/subject`, {
+          method: "POST",
+          headers: SAME_ORIGIN,
+          body,
+        });
         expect(status).toBe(400);
       }
     },
@@ -177,9 +186,9 @@ test("the Fastify plugin leaves the application's body parsers unchanged", async
   const page = `${await app.listen({ port: 0, host: "127.0.0.1" })}/limits/`;
   const json = { "content-type": "application/json" };
   const echo = new URL("/echo", page).href;
-  const short = await ask(echo, { method: "POST", headers: json, body: '{"a":1}' });
+  const short = await sendRequest(echo, { method: "POST", headers: json, body: '{"a":1}' });
   expect(short.json).toEqual({ a: 1 });
-  const form = await ask(echo, {
+  const form = await sendRequest(echo, {
     method: "POST",
     headers: { "content-type": "text/x" },
     body: "x",
@@ -197,11 +206,11 @@ test("the page has no inline script, and loads slash.js from its own URL, with o
   for (const { mount } of mounts) {
     const page = await mount(options());
     for (const url of [`${page}?slash`, `${page.slice(0, -1)}?slash`, `${page}index.html?slash`]) {
-      const { status, headers, body } = await ask(url);
+      const { status, headers, body } = await sendRequest(url);
       expect([status, body.toString()]).toEqual([200, script]);
       expect(headers).toMatchObject({ "content-type": "text/javascript; charset=utf-8" });
     }
-    expect((await ask(`${page}?slash`, { method: "POST" })).status).toBe(405);
+    expect((await sendRequest(`${page}?slash`, { method: "POST" })).status).toBe(405);
   }
 });
 
@@ -213,7 +222,7 @@ test("a dashboard without its page files says so, and its API still works", asyn
   for (const { mount } of mounts) {
     for (const files of [empty, join(empty, "none")]) {
       const page = await mount({ ...options(), files });
-      const { status, body } = await ask(page);
+      const { status, body } = await sendRequest(page);
       expect([status, body.toString()]).toEqual([503, expect.stringContaining("option `files`")]);
     }
     const page = await mount({ ...options(), files: empty });

@@ -3,9 +3,9 @@ import { createAdmin } from "@headgate/core/admin";
 import type { ActionName, Permission } from "@headgate/dashboard";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { useOwnRedis } from "../support/own-redis.ts";
-import { api } from "./support/ask.ts";
-import { createSeenFleet, THREE_AN_HOUR } from "./support/fleet.ts";
+import { createFleetWithUsage, THREE_AN_HOUR } from "./support/fleet.ts";
 import { nodeMount } from "./support/mounts.ts";
+import { api } from "./support/send-request.ts";
 
 const own = useOwnRedis();
 
@@ -46,10 +46,10 @@ describe("permitted actions", () => {
       ["block", "unblock", "reset", "setOverride", "unsetOverride", "breaker"],
     ],
   ])("with %s, only those are listed, previewed and performed", async (_, permission, allowed) => {
-    const fleet = await createSeenFleet(own.client);
+    const fleet = await createFleetWithUsage(own.client);
     const breaker = createBreaker({ name: "bank", store: fleet.store });
     onTestFinished(() => breaker.close());
-    await fleet.tell();
+    await fleet.report();
     const page = await nodeMount.mount({
       store: fleet.store,
       authorize: () => permission,
@@ -77,7 +77,7 @@ describe("a hidden limiter", () => {
   });
 
   async function seedHidden() {
-    const fleet = await createSeenFleet(own.client);
+    const fleet = await createFleetWithUsage(own.client);
     const admin = createAdmin(fleet.store);
     const limiter = { name: "secret", limits: THREE_AN_HOUR };
     await admin.block(limiter, "bob", "1h", { by: "root", reason: "hushed" });
@@ -85,13 +85,13 @@ describe("a hidden limiter", () => {
     await admin.setOverride({ limiter: "secretly-gone", shadow: true });
     const breaker = createBreaker({ name: "secret", store: fleet.store });
     onTestFinished(() => breaker.close());
-    await fleet.tell();
+    await fleet.report();
     const page = await nodeMount.mount({ store: fleet.store, authorize, createBreaker });
     return { fleet, page };
   }
 
   test("hides all findings of the doctor, which does not know visitors", async () => {
-    const fleet = await createSeenFleet(own.client);
+    const fleet = await createFleetWithUsage(own.client);
     const finding = { status: "warning", message: "secret has 2 policies" };
     const doctor = async () => ({ checks: [{ findings: [finding] }] });
     const page = await nodeMount.mount({ store: fleet.store, authorize, doctor });

@@ -1,10 +1,10 @@
 import { fixedWindow } from "@headgate/core";
 import { describe, expect, test } from "vitest";
 import { useOwnRedis } from "../support/own-redis.ts";
-import { api } from "./support/ask.ts";
-import { ANN, seedDenied } from "./support/denied.ts";
 import { consume } from "./support/fleet.ts";
 import { nodeMount } from "./support/mounts.ts";
+import { ANN, seedDenied } from "./support/seed-denied.ts";
+import { api } from "./support/send-request.ts";
 
 const own = useOwnRedis();
 

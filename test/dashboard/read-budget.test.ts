@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { useOwnRedis } from "../support/own-redis.ts";
-import { api } from "./support/ask.ts";
-import { seedDenied } from "./support/denied.ts";
+import { seedDenied } from "./support/seed-denied.ts";
+import { api } from "./support/send-request.ts";
 
 const own = useOwnRedis();
 
@@ -11,15 +11,15 @@ test("a visitor who exceeds the read budget gets 429, and other visitors do not"
     return cookie === undefined ? ("read" as const) : { by: cookie, actions: [] };
   };
   const { page } = await seedDenied(own.client, { authorize });
-  const ask = (cookie: string) => api(page, "limiter?name=api", undefined, { cookie });
-  // Each takes 10 of the 2,000 looks, of which 200 come back in a second.
-  const answers = await Promise.all(Array.from({ length: 600 }, () => ask("mallory")));
+  const load = (cookie: string) => api(page, "limiter?name=api", undefined, { cookie });
+  // Each takes 10 of the 2,000 lookups of the budget, which refills by 200 per second.
+  const answers = await Promise.all(Array.from({ length: 600 }, () => load("mallory")));
   const refused = answers.filter(({ status }) => status === 429);
   expect(answers.length - refused.length).toBeGreaterThanOrEqual(200);
   expect(refused.length).toBeGreaterThan(0);
   expect(refused[0]?.json).toMatchObject({ error: { code: "TOO_MANY_READS" } });
   expect(Number(refused[0]?.headers["retry-after"])).toBeGreaterThanOrEqual(1);
-  expect((await ask("ann")).status).toBe(200);
+  expect((await load("ann")).status).toBe(200);
   expect((await api(page, "limiter?name=api")).status).toBe(200);
   // What all visitors share is never refused.
   expect((await api(page, "overview", undefined, { cookie: "mallory" })).status).toBe(200);

@@ -6,10 +6,10 @@ import { useOwnRedis } from "../support/own-redis.ts";
 import { sendUsage } from "../support/send-usage.ts";
 import { waitUntil } from "../support/wait-until.ts";
 import { writeRegistry } from "../support/write-registry.ts";
-import { api } from "./support/ask.ts";
 import { consume, createFleet, THREE_AN_HOUR } from "./support/fleet.ts";
+import { mountThroughProxy } from "./support/mount-through-proxy.ts";
 import { nodeMount } from "./support/mounts.ts";
-import { mountThroughProxy } from "./support/through-proxy.ts";
+import { api } from "./support/send-request.ts";
 
 const own = useOwnRedis();
 
@@ -19,7 +19,7 @@ describe("while Redis is unavailable", () => {
   test("each view responds 503 in time without details of the server, and recovers by itself", async () => {
     const fleet = createFleet(own.client);
     await consume(fleet.make("api", THREE_AN_HOUR), "ann", 4);
-    await fleet.tell();
+    await fleet.report();
     const { page, proxy } = await mountThroughProxy(own.server);
     const action = { kind: "reset", limiter: "api", subject: { default: "ann" } };
     const { token } = (await api(page, "preview", { action })).json;

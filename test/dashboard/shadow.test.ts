@@ -2,9 +2,9 @@ import { createAdmin } from "@headgate/core/admin";
 import { expect, test } from "vitest";
 import type { BlockRow } from "../../packages/dashboard/src/api.ts";
 import { useOwnRedis } from "../support/own-redis.ts";
-import { api } from "./support/ask.ts";
 import { consume, createFleet, THREE_AN_HOUR } from "./support/fleet.ts";
 import { nodeMount } from "./support/mounts.ts";
+import { api } from "./support/send-request.ts";
 
 const own = useOwnRedis();
 
@@ -13,7 +13,7 @@ test("the overview counts requests passed in shadow mode as allowed, and shows s
   await createAdmin(fleet.store).setOverride({ limiter: "trial", shadow: true });
   await consume(fleet.make("api", THREE_AN_HOUR), "ann", 5);
   await consume(fleet.make("trial", THREE_AN_HOUR), "ann", 13);
-  await fleet.tell();
+  await fleet.report();
   const page = await nodeMount.mount({ store: fleet.store, authorize: () => "read" });
   const { json } = await api(page, "overview");
   expect(json.totals).toEqual({ allowed: 16, denied: 2, degraded: 0 });
@@ -37,7 +37,7 @@ test("a block of a limiter in shadow mode is listed as in shadow mode", async ()
     fleet.make(name, THREE_AN_HOUR);
     await admin.block({ name, limits: THREE_AN_HOUR }, "ann", "2h");
   }
-  await fleet.tell();
+  await fleet.report();
   const page = await nodeMount.mount({ store: fleet.store, authorize: () => "read" });
   const { blocks } = (await api(page, "control")).json;
   const shadows = blocks.map(({ limiter, shadow }: BlockRow) => [limiter, shadow]);

@@ -5,8 +5,8 @@
 import { once } from "node:events";
 import { setTimeout as delay } from "node:timers/promises";
 import { startChromium } from "../../scripts/start-chromium.mjs";
+import { compareSamples } from "./measure/compare-samples.mjs";
 import { startFleet } from "./measure/fleet.mjs";
-import { judge } from "./measure/verdict.mjs";
 
 const minutes = Number(process.argv[2] ?? 60);
 /** Milliseconds; at most every two minutes, and often enough for three thirds. */
@@ -64,7 +64,7 @@ async function soak() {
     console.log(troubles.slice(0, 5).join("\n"));
     return "errors in the page";
   }
-  const found = judge(samples);
+  const found = compareSamples(samples);
   for (const { name, before, after, isSteady } of found) {
     console.log(`${isSteady ? "steady" : "GROWS "}  ${name}: ${before} -> ${after}`);
   }

@@ -6,9 +6,9 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import type { BlockRow } from "../../packages/dashboard/src/api.ts";
 import { useOwnRedis } from "../support/own-redis.ts";
 import { serve } from "../support/serve.ts";
-import { api, ask } from "./support/ask.ts";
 import { consume, createFleet, THREE_AN_HOUR } from "./support/fleet.ts";
 import { nodeMount } from "./support/mounts.ts";
+import { api, sendRequest } from "./support/send-request.ts";
 
 const own = useOwnRedis();
 
@@ -20,7 +20,7 @@ async function seed() {
   await consume(api, "ann", 5);
   await consume(api, "bob", 1);
   await consume(login, "ann", 2);
-  await fleet.tell();
+  await fleet.report();
   const admin = createAdmin(fleet.store);
   const page = await nodeMount.mount({ store: fleet.store, authorize: () => "read" });
   return { fleet, operator: admin, page, api: { name: "api", limits: THREE_AN_HOUR } };
@@ -58,7 +58,7 @@ describe("a subject lookup", () => {
     const hourly = fixedWindow({ name: "plan", limit: 2, window: "1h", align: "clock" });
     await limiter.consume("ann", { limits: daily, cost: 4 });
     await limiter.consume("ann", { limits: hourly, cost: 2 });
-    await fleet.tell();
+    await fleet.report();
     const page = await nodeMount.mount({ store: fleet.store, authorize: () => "read" });
     const { json } = await api(page, "subject", { subject: "ann", kind: "text" });
     const [ann] = json.limiters;
@@ -111,8 +111,9 @@ describe("a subject lookup", () => {
     for (const one of middleware) app.use(one);
     app.get("/", (_, response) => response.end());
     const url = await serve(app);
-    for (let i = 0; i < 2; i += 1) await ask(url, { headers: { "x-api-key": "sesame-12345" } });
-    await fleet.tell();
+    for (let i = 0; i < 2; i += 1)
+      await sendRequest(url, { headers: { "x-api-key": "sesame-12345" } });
+    await fleet.report();
     await createAdmin(fleet.store).addToDenyList("127.0.0.0/8", { reason: "a flood" });
     const page = await nodeMount.mount({ store: fleet.store, authorize: () => "read" });
     const address = await api(page, "subject", { subject: "127.0.0.1", kind: "address" });
@@ -148,7 +149,7 @@ describe("a subject lookup", () => {
     const all = createLimiter({ name: "all", limits, store: fleet.store, denyCache: false });
     onTestFinished(() => all.close());
     await all.consume({ global: "*" });
-    await fleet.tell();
+    await fleet.report();
     const page = await nodeMount.mount({ store: fleet.store, authorize: () => "read" });
     const { json } = await api(page, "subject", { subject: "203.0.113.7", kind: "address" });
     expect(json.limiters).toMatchObject([
@@ -167,7 +168,7 @@ describe("a subject lookup", () => {
     const both = createLimiter({ name: "both", limits, store: fleet.store, denyCache: false });
     onTestFinished(() => both.close());
     await both.consume({ default: "bob", global: "*" });
-    await fleet.tell();
+    await fleet.report();
     const page = await nodeMount.mount({ store: fleet.store, authorize: () => "read" });
     const { json } = await api(page, "subject", { subject: "ann", kind: "text" });
     expect(json.limiters).toMatchObject([

@@ -7,9 +7,9 @@ import { createLimiter, fixedWindow, gcra } from "@headgate/express";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { useOwnRedis } from "../support/own-redis.ts";
 import { writeRegistry } from "../support/write-registry.ts";
-import { api } from "./support/ask.ts";
 import { consume, createFleet, THREE_AN_HOUR } from "./support/fleet.ts";
 import { mounts, nodeMount } from "./support/mounts.ts";
+import { api } from "./support/send-request.ts";
 
 const own = useOwnRedis();
 
@@ -24,7 +24,7 @@ async function seed() {
   await consume(api, "ann", 5);
   await consume(api, "bob", 1);
   await consume(login, "ann", 2);
-  await fleet.tell();
+  await fleet.report();
   const admin = createAdmin(fleet.store);
   const page = await nodeMount.mount({ store: fleet.store, authorize: () => "read" });
   return { fleet, operator: admin, page, api: { name: "api", limits: THREE_AN_HOUR } };
@@ -87,8 +87,8 @@ describe("the overview", () => {
     await admin.setOverride({ limiter: "api", limits: { "3-per-1h": { limit: 9 } } });
     const other = createFleet(own.client);
     other.make("api", fixedWindow({ limit: 4, window: "1h" }));
-    await other.tell();
-    await fleet.tell();
+    await other.report();
+    await fleet.report();
     const { json } = await api(page, "overview");
     expect(json.mixedVersions).toEqual([{ name: "api", versions: 2 }]);
     expect(json.active.overrides).toBe(2);
@@ -139,7 +139,7 @@ describe("the limiter view", () => {
     const { processes: _, isMixed: __, ...listed } = record as RegistryLimiter;
     const other = createFleet(own.client);
     addToRegistry(requireStore(other.store), { ...listed, version: "0.0.1" });
-    await other.tell();
+    await other.report();
     expect((await readRegistry(fleet.store)).limiters.map(({ name }) => name)).toEqual([
       "api",
       "api",
@@ -184,7 +184,7 @@ describe("the other views", () => {
     const { fleet, page } = await seed();
     const breaker = createBreaker({ name: "bank", store: fleet.store });
     onTestFinished(() => breaker.close());
-    await fleet.tell();
+    await fleet.report();
     const { json } = await api(page, "breakers");
     expect(json.breakers).toMatchObject([
       {
@@ -210,7 +210,7 @@ describe("the other views", () => {
       await admin.logBreakerAction(done, { by, reason: "maintenance" });
     }
     await breaker.for("us").forceOpen();
-    await fleet.tell();
+    await fleet.report();
     const authorize = () => "read" as const;
     const page = await nodeMount.mount({ store: fleet.store, authorize, createBreaker });
     await expect

@@ -16,7 +16,7 @@ import { startRedis } from "../../support/redis-process.ts";
 const DEMO = join(import.meta.dirname, "../../../examples/demo");
 
 interface Traffic {
-  /** Asks applications on these ports; returns how to stop. */
+  /** Sends requests to applications on these ports; returns a function that stops. */
   startTraffic(ports: readonly number[]): () => void;
 }
 
@@ -24,7 +24,7 @@ interface Traffic {
 export interface LiveFleet {
   readonly url: string;
   readonly redis: RedisProcess;
-  /** What the visitor may do from now on. */
+  /** The visitor's permission from now on. */
   permission: Permission;
   /** Ends the dashboard's server as a crash would. */
   down(): Promise<void>;

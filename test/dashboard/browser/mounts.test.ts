@@ -10,9 +10,9 @@ import { hasChromium, startChromium } from "../../support/chromium.ts";
 import { hasNginx, startNginx } from "../../support/nginx-process.ts";
 import { useOwnRedis } from "../../support/own-redis.ts";
 import { serve } from "../../support/serve.ts";
-import { ask } from "../support/ask.ts";
-import { seedDenied } from "../support/denied.ts";
 import { mounts } from "../support/mounts.ts";
+import { seedDenied } from "../support/seed-denied.ts";
+import { sendRequest } from "../support/send-request.ts";
 import { runProgram } from "./programs/run-program.ts";
 
 const PROGRAMS = join(import.meta.dirname, "programs");
@@ -88,7 +88,7 @@ describe.runIf(hasChromium())("the dashboard in a browser", { timeout: 180_000 }
       const program = join(PROGRAMS, `mounted.${extension}`);
       const urls = await runProgram(program, own.server.socket);
       for (const url of urls) await expectWorks(url);
-      const { headers } = await ask(urls[0] as string);
+      const { headers } = await sendRequest(urls[0] as string);
       expect(headers["x-frame-options"]).toBe("SAMEORIGIN");
       expect(headers["content-security-policy"]).toMatch(/^default-src 'none'/);
     },
@@ -114,15 +114,15 @@ describe.runIf(hasChromium())("the dashboard in a browser", { timeout: 180_000 }
       const { socket } = own.server;
       const urls = await runProgram(bundle, socket, files);
       for (const url of urls) {
-        const { status, body } = await ask(url);
+        const { status, body } = await sendRequest(url);
         expect([status, body.toString()]).toEqual([503, expect.stringContaining(MEND)]);
       }
       // Found without a restart.
       cpSync(FILES, files, { recursive: true });
       await expectWorks(urls[0] as string);
-      expect((await ask(urls[1] as string)).status).toBe(200);
+      expect((await sendRequest(urls[1] as string)).status).toBe(200);
       const [bare = ""] = await runProgram(bundle, socket);
-      expect((await ask(bare)).status).toBe(503);
+      expect((await sendRequest(bare)).status).toBe(503);
     },
   );
 });

@@ -4,7 +4,7 @@ import { recordingAt } from "../../../packages/dashboard/page/demo/recording.ts"
 import { hasChromium, startChromium } from "../../support/chromium.ts";
 import type { DemoServer } from "./demo-server.ts";
 import { serveDemo } from "./demo-server.ts";
-import { isTooWide, settle, violations } from "./judge-page.ts";
+import { isTooWide, settle, violations } from "./page-checks.ts";
 
 const VIEWS = [
   "#/",

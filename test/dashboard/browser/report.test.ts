@@ -7,7 +7,7 @@ import { runCli } from "../../cli/run-cli.ts";
 import { hasChromium, startChromium } from "../../support/chromium.ts";
 import type { DemoServer } from "./demo-server.ts";
 import { serveDemo } from "./demo-server.ts";
-import { isTooWide, violations } from "./judge-page.ts";
+import { isTooWide, violations } from "./page-checks.ts";
 
 const SAMPLE = join(import.meta.dirname, "../../../examples/access-log/sample.log");
 

@@ -16,15 +16,15 @@ export async function startFleet() {
   const server = fork(join(import.meta.dirname, "server.mjs"), [redis.url], {
     execArgv: ["--expose-gc"],
   });
-  const [port, ...ports] = await Promise.all([server, ...shop].map(heard));
+  const [port, ...ports] = await Promise.all([server, ...shop].map(nextMessage));
   const stopTraffic = startTraffic(ports);
   const url = `http://127.0.0.1:${port}/`;
-  await listed(url, shop.length);
+  await untilListed(url, shop.length);
   return {
     url,
     async memory() {
       server.send("measure");
-      return heard(server);
+      return nextMessage(server);
     },
     async end() {
       stopTraffic();
@@ -39,7 +39,7 @@ export async function startFleet() {
 }
 
 /** Resolves when all limiters are listed, which a process does after ten seconds, and their decisions counted. */
-async function listed(url, shop) {
+async function untilListed(url, shop) {
   for (;;) {
     const { limiters } = await (await fetch(`${url}api/overview`)).json();
     const known = limiters?.filter(
@@ -50,7 +50,7 @@ async function listed(url, shop) {
   }
 }
 
-async function heard(child) {
+async function nextMessage(child) {
   const [message] = await once(child, "message");
   return message;
 }

@@ -10,16 +10,16 @@ import { writeRegistry } from "../../support/write-registry.ts";
 export interface Fleet {
   readonly store: Store;
   make(name: string, limits: Policy): Limiter;
-  /** Lists what was made, and sends what was counted. */
-  tell(): Promise<void>;
+  /** Registers the limiters and sends their usage. */
+  report(): Promise<void>;
 }
 
 /** The policy of most limiters of these tests. */
 export const THREE_AN_HOUR = fixedWindow({ limit: 3, window: "1h", block: "10m" });
 
-/** A fleet on a Redis. Subjects in usage are as they are. */
+/** A fleet on a Redis server. Its usage has subjects in plain text. */
 export function createFleet(client: Redis, prefix = "fleet"): Fleet {
-  // A client of its own: a process remembers the blocks that it has sent.
+  // Its own client, because a process does not send the same block twice.
   const own = client.duplicate();
   onTestFinished(() => own.disconnect());
   const store = redisStore(own, { prefix, usage: { subjects: "plain" } });
@@ -30,7 +30,7 @@ export function createFleet(client: Redis, prefix = "fleet"): Fleet {
       onTestFinished(() => limiter.close());
       return limiter;
     },
-    async tell() {
+    async report() {
       await writeRegistry(store);
       await sendUsage(store);
     },
@@ -38,14 +38,14 @@ export function createFleet(client: Redis, prefix = "fleet"): Fleet {
 }
 
 /** A fleet with the limiters `api` and `secret`, each of which admitted three requests of ann, and denied two. */
-export async function createSeenFleet(client: Redis): Promise<Fleet> {
+export async function createFleetWithUsage(client: Redis): Promise<Fleet> {
   const fleet = createFleet(client);
   for (const name of ["api", "secret"]) await consume(fleet.make(name, THREE_AN_HOUR), "ann", 5);
-  await fleet.tell();
+  await fleet.report();
   return fleet;
 }
 
-/** Asks a limiter so many times about a subject. */
+/** Calls `consume` several times for a subject. */
 export async function consume(limiter: Limiter, subject: string, times: number): Promise<void> {
   for (let i = 0; i < times; i += 1) await limiter.consume(subject);
 }

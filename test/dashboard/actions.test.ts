@@ -4,11 +4,11 @@ import { fixedWindow } from "@headgate/core";
 import { createAdmin } from "@headgate/core/admin";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { useOwnRedis } from "../support/own-redis.ts";
-import { api } from "./support/ask.ts";
-import { ANN, seedDenied } from "./support/denied.ts";
 import { createFleet, THREE_AN_HOUR } from "./support/fleet.ts";
+import { mountThroughProxy } from "./support/mount-through-proxy.ts";
 import { mounts, nodeMount } from "./support/mounts.ts";
-import { mountThroughProxy } from "./support/through-proxy.ts";
+import { ANN, seedDenied } from "./support/seed-denied.ts";
+import { api } from "./support/send-request.ts";
 
 const own = useOwnRedis();
 
@@ -88,7 +88,7 @@ describe("an action", () => {
     } = await seedDenied(own.client, { createBreaker });
     const breaker = createBreaker({ name: "bank", store: fleet.store });
     onTestFinished(() => breaker.close());
-    await fleet.tell();
+    await fleet.report();
     expect((await api(page, "session")).json.actions).toContain("breaker");
     const action = { kind: "breaker", breaker: "bank", target: "eu", order: "open" };
     const { preview, done } = await act(page, action);
@@ -112,7 +112,7 @@ describe("an action", () => {
     const fleet = createFleet(own.client);
     const breaker = createBreaker({ name: "bank", store: fleet.store });
     onTestFinished(() => breaker.close());
-    await fleet.tell();
+    await fleet.report();
     const { page, proxy } = await mountThroughProxy(own.server, {
       createBreaker(options: BreakerOptions) {
         const made = createBreaker(options);
@@ -148,7 +148,7 @@ describe("an action", () => {
     const { page, fleet, operator: admin } = await seedDenied(own.client, { createBreaker });
     const breaker = createBreaker({ name: "bank", store: fleet.store });
     onTestFinished(() => breaker.close());
-    await fleet.tell();
+    await fleet.report();
     const named = breaker.for("x".repeat(1_001));
     const action = { kind: "breaker", breaker: "bank", target: "x".repeat(1_001), order: "open" };
     expect((await act(page, action)).done.status).toBe(200);
@@ -179,7 +179,7 @@ describe("an override set in the dashboard", () => {
     const fleet = createFleet(own.client);
     const limits = fixedWindow({ limit: 9, window: "1d" });
     await fleet.make("api", THREE_AN_HOUR).consume("ann", { limits });
-    await fleet.tell();
+    await fleet.report();
     const authorize = () => ({ by: "eve", actions: "all" as const });
     const page = await nodeMount.mount({ store: fleet.store, authorize });
     const setting = (name: string) => ({
@@ -207,8 +207,8 @@ describe("an override set in the dashboard", () => {
     expect([misfit.status, misfit.json.error.code]).toEqual([400, "HEADGATE_INVALID_OPTION"]);
     const other = createFleet(own.client);
     other.make("api", fixedWindow({ limit: 4, window: "1h" }));
-    await other.tell();
-    await fleet.tell();
+    await other.report();
+    await fleet.report();
     // The directory of two seconds ago is not what is acted by after an action.
     await act(page, { kind: "reset", ...ANN });
     const partly = await api(page, "preview", { action: setting({ "3-per-1h": { limit: 1 } }) });

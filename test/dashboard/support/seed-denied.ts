@@ -17,7 +17,7 @@ export async function seedDenied(
 ) {
   const fleet = createFleet(client);
   await consume(fleet.make("api", limits), "ann", 5);
-  await fleet.tell();
+  await fleet.report();
   const { actions = "all", ...rest } = more;
   const options = { store: fleet.store, authorize: () => ({ by: "eve", actions }), ...rest };
   const admin = createAdmin(fleet.store);

@@ -1,7 +1,7 @@
 import { request } from "node:http";
 
-/** An answer, whole. */
-export interface Asked {
+/** A complete response. */
+export interface TestResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   readonly body: Buffer;
@@ -10,17 +10,17 @@ export interface Asked {
   readonly json: any;
 }
 
-interface AskOptions {
+interface RequestOptions {
   readonly method?: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string | Buffer;
 }
 
-/** Asks as a client that follows nothing, decodes nothing and sends no header of its own. */
-export function ask(url: string, options: AskOptions = {}): Promise<Asked> {
+/** Sends a request without following redirects, decoding the body or adding headers. */
+export function sendRequest(url: string, options: RequestOptions = {}): Promise<TestResponse> {
   const { method = "GET", headers = {}, body } = options;
   return new Promise((resolve, reject) => {
-    // The path as it is given: a URL would be made tidy.
+    // The path stays unchanged: `new URL` would normalize it.
     const [, host = "", port = "", path = ""] = /^http:\/\/([^:/]+):(\d+)(.*)$/s.exec(url) ?? [];
     const sent = request({ host, port, path, method, headers, agent: false }, (response) => {
       const chunks: Buffer[] = [];
@@ -43,17 +43,24 @@ export function ask(url: string, options: AskOptions = {}): Promise<Asked> {
   });
 }
 
-/** The headers that a browser sends with a request of the page to its own server. */
-export const OWN = { "sec-fetch-site": "same-origin", "content-type": "application/json" } as const;
+/** The headers of a request from the page to its own server. */
+export const SAME_ORIGIN = {
+  "sec-fetch-site": "same-origin",
+  "content-type": "application/json",
+} as const;
 
-/** Asks an endpoint as the page does: with a body, if one is given. */
+/** Calls an endpoint like the page: POST with a body, or else GET. */
 export function api(
   page: string,
   path: string,
   body?: unknown,
   headers: Readonly<Record<string, string>> = {},
-): Promise<Asked> {
+): Promise<TestResponse> {
   const url = new URL(`api/${path}`, page).href;
-  if (body === undefined) return ask(url, { headers });
-  return ask(url, { method: "POST", headers: { ...OWN, ...headers }, body: JSON.stringify(body) });
+  if (body === undefined) return sendRequest(url, { headers });
+  return sendRequest(url, {
+    method: "POST",
+    headers: { ...SAME_ORIGIN, ...headers },
+    body: JSON.stringify(body),
+  });
 }

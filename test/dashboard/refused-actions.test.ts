@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { useOwnRedis } from "../support/own-redis.ts";
-import { api } from "./support/ask.ts";
-import { ANN, seedDenied } from "./support/denied.ts";
+import { ANN, seedDenied } from "./support/seed-denied.ts";
+import { api } from "./support/send-request.ts";
 
 const own = useOwnRedis();
 

@@ -11,7 +11,7 @@ const ALLOWED = {
 };
 
 /** Compares the middle of the last third of all samples with that of the second: the first one is warming up. */
-export function judge(samples) {
+export function compareSamples(samples) {
   const third = Math.floor(samples.length / 3);
   const [second, last] = [samples.slice(-2 * third, -third), samples.slice(-third)];
   return Object.entries(ALLOWED).map(([name, { share, least }]) => {
