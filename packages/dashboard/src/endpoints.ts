@@ -22,10 +22,10 @@ export interface EndpointContext {
 }
 
 /** An endpoint for GET, with a query. */
-type ReadEndpoint = (asking: EndpointContext, query: URLSearchParams) => object | Promise<object>;
+type ReadEndpoint = (context: EndpointContext, query: URLSearchParams) => object | Promise<object>;
 
 /** An endpoint for POST, with a body; only for requests from the page itself. */
-type WriteEndpoint = (asking: EndpointContext, body: Record<string, unknown>) => Promise<object>;
+type WriteEndpoint = (context: EndpointContext, body: Record<string, unknown>) => Promise<object>;
 
 /** The endpoints below `api/` for reading. */
 export const READ_ENDPOINTS: Readonly<Record<string, ReadEndpoint>> = {

@@ -72,7 +72,7 @@ export function createFleetReader(store: Store, timeout: Duration = "2s"): Fleet
   const cacheRead: FleetReader["cacheRead"] = (key, read, everyMs) =>
     actionIndependent.get(key, read, everyMs);
   const loadRegistry: FleetReader["loadRegistry"] = () =>
-    snapshots.get("directory", () => readRegistry(store, { timeout }));
+    snapshots.get("registry", () => readRegistry(store, { timeout }));
   return {
     store,
     client,

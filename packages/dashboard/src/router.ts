@@ -58,15 +58,15 @@ async function handleApi(
   const write = Object.hasOwn(WRITE_ENDPOINTS, name) ? WRITE_ENDPOINTS[name] : undefined;
   const visitor = await authorizeVisitor(dashboard, exchange);
   if (visitor === undefined) return undefined;
-  const asking = { dashboard, visitor, reader: visibleTo(dashboard.reader, visitor) };
+  const context = { dashboard, visitor, reader: visibleTo(dashboard.reader, visitor) };
   if (read !== undefined) {
     requireMethod(raw.method, ["GET", "HEAD"]);
-    return jsonResponse(await read(asking, query));
+    return jsonResponse(await read(context, query));
   }
   if (write === undefined) throw new HttpError(404, "NOT_FOUND", "there is no such endpoint");
   requireMethod(raw.method, ["POST"]);
   requireSameOrigin(raw.headers);
-  return jsonResponse(await write(asking, await readBody(exchange)));
+  return jsonResponse(await write(context, await readBody(exchange)));
 }
 
 /** The visitor; undefined if the application has responded itself. */

@@ -12,9 +12,11 @@ function sourceOf(location: string): DataSource | Promise<DataSource> {
 }
 
 const box = document.getElementById("page");
-const place = document.querySelector<HTMLMetaElement>("meta[name=headgate-source]")?.content;
+const sourceLocation = document.querySelector<HTMLMetaElement>(
+  "meta[name=headgate-source]",
+)?.content;
 if (box) {
-  const source = await sourceOf(place ?? "api/");
+  const source = await sourceOf(sourceLocation ?? "api/");
   prefetch(source, parseRoute(location.hash));
   render(<App source={source} />, box);
 }

@@ -45,7 +45,7 @@ export interface Overview {
   /** The length of a step of each series, in milliseconds: 10 seconds, 10 minutes, or an hour. */
   readonly stepMs: number;
   readonly series: readonly Point[];
-  /** Of the last minute that all processes have reported, whatever the span. */
+  /** Of the last minute that all processes have reported, regardless of the span. */
   readonly lastMinute: Counts;
   /** The decisions of limiters in shadow mode: `denied` counts those that they would have denied. */
   readonly shadow: { readonly totals: Counts; readonly lastMinute: Counts };

@@ -75,8 +75,8 @@ export class PageFiles {
 function findDirectory(): string | undefined {
   const here = ownDirectory();
   if (here === undefined) return undefined;
-  const candidates = PAGE_DIRECTORIES.map((place) => join(here, place));
-  return candidates.find((place) => existsSync(join(place, "index.html")));
+  const candidates = PAGE_DIRECTORIES.map((path) => join(here, path));
+  return candidates.find((path) => existsSync(join(path, "index.html")));
 }
 
 /** The directory of this file; undefined if a bundler has put it into a module without such a path. */

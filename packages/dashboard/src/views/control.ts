@@ -1,7 +1,7 @@
 import type { ControlView } from "../api.ts";
 import type { FleetReader } from "../fleet-reader.ts";
 import { loadBlockRows } from "./blocks.ts";
-import { toDenyListRows } from "./denied-rows.ts";
+import { toDenyListRows } from "./deny-list-rows.ts";
 import { toOverrideRows } from "./override-rows.ts";
 
 /** The overrides, blocks and deny-list entries in force. */

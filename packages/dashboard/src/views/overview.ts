@@ -160,11 +160,11 @@ function ignoredOverridesOf(
   registry: Registry,
 ): Overview["ignoredOverrides"] {
   return record.overrides
-    .map((override) => ({ override, reach: overrideCoverageOf(override, registry) }))
-    .filter(({ reach }) => reach.state === "ignored" || reach.state === "partly")
-    .map(({ override: { limiter, subject }, reach }) => ({
+    .map((override) => ({ override, coverage: overrideCoverageOf(override, registry) }))
+    .filter(({ coverage }) => coverage.state === "ignored" || coverage.state === "partly")
+    .map(({ override: { limiter, subject }, coverage }) => ({
       limiter,
       subject,
-      why: formatIgnoredReasons(reach).join("; "),
+      why: formatIgnoredReasons(coverage).join("; "),
     }));
 }

@@ -9,7 +9,7 @@ import { toOverrideRows } from "./override-rows.ts";
 export interface SubjectContext {
   readonly at: number;
   readonly record: ControlRecord;
-  readonly directory: Registry;
+  readonly registry: Registry;
   readonly log: readonly LogEntry[];
 }
 
@@ -48,12 +48,12 @@ export function manualBlockAuthor(
 
 /** The override that applies to a subject: the one that takes precedence. */
 export function overrideFor(
-  { record, directory: registry, log, at }: SubjectContext,
+  { record, registry, log, at }: SubjectContext,
   { name }: LimiterDefinition,
   subject: SubjectByDimension,
 ): OverrideRow | undefined {
-  const most = overridesFor(record, name, subject, at).at(-1);
-  return most === undefined ? undefined : toOverrideRows([most], registry, log)[0];
+  const override = overridesFor(record, name, subject, at).at(-1);
+  return override === undefined ? undefined : toOverrideRows([override], registry, log)[0];
 }
 
 function sharesDimension(one: SubjectByDimension, subject: SubjectByDimension): boolean {

@@ -9,7 +9,7 @@ import { namedLimitsOf } from "../named-limits.ts";
 import { unknownLimiter } from "../serve/http-error.ts";
 import { deriveSubjects } from "../subjects/derive-subjects.ts";
 import type { ParsedLookup } from "../subjects/parse-lookup.ts";
-import { toDenyListRows } from "./denied-rows.ts";
+import { toDenyListRows } from "./deny-list-rows.ts";
 import type { SubjectContext } from "./subject-context.ts";
 import { historyOf, manualBlockAuthor, overrideFor } from "./subject-context.ts";
 
@@ -43,7 +43,7 @@ export async function buildSubjectView(
   );
   await spend(tasks.length + 1);
   const denied = await denyListEntriesOf(reader, query);
-  const context: SubjectContext = { at, record, directory: registry, log: log.entries };
+  const context: SubjectContext = { at, record, registry, log: log.entries };
   const limiters: SubjectStatus[] = [];
   for (let i = 0; i < tasks.length; i += MAX_CONCURRENT_LOOKUPS) {
     const some = tasks.slice(i, i + MAX_CONCURRENT_LOOKUPS);

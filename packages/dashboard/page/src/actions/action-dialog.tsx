@@ -113,7 +113,7 @@ function ActionTarget({ draft }: { draft: ActionDraft }): JSX.Element | null {
   const target = draft.form === "fixed" ? draft.action : draft;
   if ("breaker" in target) {
     return (
-      <p class="whom">
+      <p class="action-target">
         <Name value={target.target} /> <span class="quiet">of the breaker</span>{" "}
         <Name value={target.breaker} />
       </p>
@@ -121,7 +121,7 @@ function ActionTarget({ draft }: { draft: ActionDraft }): JSX.Element | null {
   }
   if ("limiter" in target) {
     return (
-      <p class="whom">
+      <p class="action-target">
         {"subject" in target && target.subject ? (
           <Subject subject={target.subject} />
         ) : (
@@ -132,7 +132,7 @@ function ActionTarget({ draft }: { draft: ActionDraft }): JSX.Element | null {
     );
   }
   return target.network === undefined ? null : (
-    <p class="whom">
+    <p class="action-target">
       <Name value={target.network} />
     </p>
   );

@@ -1,6 +1,6 @@
 import type { SubjectByDimension } from "../../../src/api.ts";
 
-/** A subject in words: `203.0.113.7`, or `tenant acme, user ada` if its dimensions have names of their own. */
+/** A subject as text: `203.0.113.7`, or `tenant acme, user ada` if its dimensions have names of their own. */
 export function formatSubject(subject: SubjectByDimension | undefined): string {
   if (subject === undefined) return "all subjects";
   return Object.entries(subject)
@@ -13,7 +13,7 @@ export function isUnnamedDimension(dimension: string): boolean {
   return ["default", "target"].includes(dimension);
 }
 
-/** A limit in words, without its algorithm and its name, which is shown beside it: `20 per 10 seconds for each client`. */
+/** A limit as text without its name and its algorithm: `20 per 10 seconds for each client`. */
 export function shortenLimit(description: string, name: string): string {
   const rest = description.startsWith(`${name}: `)
     ? description.slice(name.length + 2)

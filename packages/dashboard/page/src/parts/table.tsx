@@ -85,7 +85,7 @@ function Head<Row>({
   if (sortKey === undefined) {
     return (
       <th scope="col" class={kind}>
-        {isTitleHidden ? <span class="silent">{title}</span> : title}
+        {isTitleHidden ? <span class="visually-hidden">{title}</span> : title}
       </th>
     );
   }

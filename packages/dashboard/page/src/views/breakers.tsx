@@ -67,7 +67,7 @@ function BreakersHeadline({ view: { breakers } }: { view: BreakersView }): JSX.E
     );
   }
   return (
-    <div class="answer">
+    <div class="headline">
       <h1 class={open.length > 0 ? "is-denied" : ""}>
         {first === undefined ? (
           isKnown ? (

@@ -54,7 +54,7 @@ export function RedisFindings(): JSX.Element {
   const rest = findings.filter(({ level }) => level === "note" || level === "ok");
   return (
     <>
-      <div class="answer">
+      <div class="headline">
         <h1>
           {bad.length > 0
             ? `${pluralize(bad.length, "finding needs", "findings need")} attention.`

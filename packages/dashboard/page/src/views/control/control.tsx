@@ -20,7 +20,7 @@ export function Control(): JSX.Element {
   const { overrides, blocks, hasAllBlocks, denyList } = data;
   return (
     <>
-      <div class="answer">
+      <div class="headline">
         <h1>
           {formatBlockCount(blocks.length, hasAllBlocks)}, {pluralize(overrides.length, "override")}{" "}
           and {pluralize(denyList.length, "entry", "entries")} of the deny list in force.

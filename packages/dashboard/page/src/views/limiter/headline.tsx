@@ -15,7 +15,7 @@ export function LimiterHeadline({ view }: { view: LimiterView }): JSX.Element {
   const { name, shadow, policies, totals, lastMinute } = view;
   const now = ratesOfMinute(lastMinute);
   return (
-    <div class="answer">
+    <div class="headline">
       <div class="with-tools">
         <h1>
           <Name value={name} />

@@ -13,7 +13,7 @@ export function OverviewHeadline({ overview }: { overview: Overview }): JSX.Elem
   const first = limiters.find(({ shadow }) => !shadow);
   if (all === 0) return <NoRequests overview={overview} />;
   return (
-    <div class="answer">
+    <div class="headline">
       <h1>
         {now.denied === 0
           ? "Nothing is denied now."
@@ -45,7 +45,7 @@ function ShadowNote({ overview: { shadow } }: { overview: Overview }): JSX.Eleme
 
 function NoRequests({ overview: { span, limiters } }: { overview: Overview }): JSX.Element {
   return (
-    <div class="answer">
+    <div class="headline">
       <h1>No request was counted {SPAN_PHRASES[span]}.</h1>
       <p>
         {limiters.length === 0

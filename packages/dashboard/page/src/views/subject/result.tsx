@@ -14,7 +14,7 @@ export function SubjectResult({ view }: { view: SubjectView }): JSX.Element {
   const sorted = [...limiters].sort((a, b) => rank(a) - rank(b));
   return (
     <>
-      <div class="answer" aria-live="polite">
+      <div class="headline" aria-live="polite">
         <Verdict view={view} denied={sorted.filter(({ allowed }) => !allowed)} />
       </div>
       {denyList.map((row) => (

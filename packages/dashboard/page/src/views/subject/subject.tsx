@@ -29,7 +29,7 @@ export function SubjectSearch({ route }: { route: Route }): JSX.Element {
   };
   return (
     <>
-      <h1 class={lookup ? "silent" : ""}>Why is a client denied?</h1>
+      <h1 class={lookup ? "visually-hidden" : ""}>Why is a client denied?</h1>
       <SubjectForm key={JSON.stringify(route.params)} params={route.params} onSearch={search} />
       {lookup ? (
         <LookupResult key={secret?.searchedAt ?? 0} lookup={lookup} />
