@@ -350,7 +350,7 @@ describeAdapters(({ serve }) => {
     test("count is rejected for a limiter whose denials block", async () => {
       const limiter = createLimiter({ limits: [gcra({ limit: 9, window: "1m" }), guarded] });
       await expect(serve({ limits: { limiter, count: "failed" } })).rejects.toMatchObject(
-        refused('make the limiter with blockOn: "settle"'),
+        refused('create the limiter with blockOn: "settle"'),
       );
       await serve({ limits: { limiter, count: "all" } });
     });
@@ -362,7 +362,7 @@ test('an adapter that does not watch responses rejects a limiter with blockOn: "
   expect(() => createHttpGuard("limited", { limiter })).toThrow(
     expect.objectContaining({
       code: "HEADGATE_INVALID_OPTION",
-      message: expect.stringContaining('it cannot settle what a limiter with blockOn: "settle"'),
+      message: expect.stringContaining('it cannot settle the charges of a limiter with blockOn: "settle"'),
     }),
   );
 });

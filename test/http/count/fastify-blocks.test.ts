@@ -76,6 +76,6 @@ test.each([
 ])("a route cannot have %s if denials of the plugin's limits block", async (_, routes) => {
   await expect(open({ limits: guarded }, routes)).rejects.toMatchObject({
     code: "HEADGATE_INVALID_OPTION",
-    message: expect.stringContaining("Give count where the limits are"),
+    message: expect.stringContaining("Give count together with limits"),
   });
 });

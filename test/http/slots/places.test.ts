@@ -112,7 +112,7 @@ describeSites((serve) => {
       ...memory,
       runSync: undefined,
       run(operation, call) {
-        if (operation.name === "places") renewals += 1;
+        if (operation.name === "slots") renewals += 1;
         return memory.run(operation, call);
       },
     };

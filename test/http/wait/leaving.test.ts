@@ -179,7 +179,7 @@ describeAdapters(({ serve }) => {
       await (await next("refund"))?.carryOut();
       expect(statusOf(await answer)).toBe(0);
       const free = limiter.peek("127.0.0.1");
-      await (await next("look"))?.carryOut();
+      await (await next("peek"))?.carryOut();
       expect((await free).allowed).toBe(true);
       pass(3_600_000);
     }
