@@ -127,9 +127,24 @@ describe("limiters", () => {
     const absent = 'no limit counts by "user"; this limiter counts by default';
     const gone = "no listed process has this limiter";
     expect(overrides.map(({ reach }) => reach)).toEqual([
-      { state: "ignored", appliedBy: 0, ignored: [{ why: renamed, processes: 1 }], unknownTo: 0 },
-      { state: "partly", appliedBy: 1, ignored: [{ why: absent, processes: 1 }], unknownTo: 0 },
-      { state: "ignored", appliedBy: 0, ignored: [{ why: gone, processes: 0 }], unknownTo: 0 },
+      {
+        state: "ignored",
+        applyingProcesses: 0,
+        ignored: [{ reason: renamed, processes: 1 }],
+        unknownProcesses: 0,
+      },
+      {
+        state: "partial",
+        applyingProcesses: 1,
+        ignored: [{ reason: absent, processes: 1 }],
+        unknownProcesses: 0,
+      },
+      {
+        state: "ignored",
+        applyingProcesses: 0,
+        ignored: [{ reason: gone, processes: 0 }],
+        unknownProcesses: 0,
+      },
     ]);
     const text = (await headgate("limiters")).stdout;
     expect(text).toContain(`ignored: ${renamed}`);
@@ -187,9 +202,9 @@ describe("limiters", () => {
       overrides: { until: number; from: number }[];
     };
     expect(document).toMatchObject({
-      limiters: [{ name: "api", limits: [{ limit: 100 }, { limit: 9 }], isMixed: false }],
+      limiters: [{ name: "api", limits: [{ limit: 100 }, { limit: 9 }], hasOtherVersions: false }],
       processes: [{ pid: process.pid }],
-      unread: [],
+      unreadable: [],
     });
     expect(overrides[0]?.until).toBe((overrides[0]?.from ?? 0) + 86_400_000);
     expect(Math.abs((overrides[0]?.from ?? 0) - Date.now())).toBeLessThan(60_000);
@@ -224,7 +239,7 @@ describe("limiters", () => {
     const { stdout } = await headgate("limiters --json");
     expect(expectDocument("limiters", stdout)).toMatchObject({
       overrides: null,
-      unread: [{ why: "other-format" }],
+      unreadable: [{ reason: "other-format" }],
     });
   });
 

@@ -25,10 +25,10 @@ test.each(clusterClientNames)(
       createLimiter({ name: `limiter ${i}`, store, limits }),
     );
     await writeRegistry(store);
-    const { limiters: listed, processes, unread } = await readRegistry(store);
+    const { limiters: listed, processes, unreadable } = await readRegistry(store);
     expect(listed).toHaveLength(200);
     expect(processes).toHaveLength(1);
-    expect(unread).toEqual([]);
+    expect(unreadable).toEqual([]);
     const holding = await cluster.nodeOf(`${prefix}:{registry}`);
     for (const node of cluster.nodes) {
       const keys = (await node.admin.ask("KEYS", `${prefix}:*`)) as readonly string[];

@@ -59,8 +59,8 @@ test("blocks on a cluster are read from every primary, and hours from the hash s
   await writeRegistry(store);
   for (let i = 0; i < 3; i += 1) for (const subject of SUBJECTS) await limiter.consume(subject);
   await sendUsage(store);
-  const { blocks, unknown, unread } = await readBlocks(store);
-  expect({ unknown, unread }).toEqual({ unknown: 0, unread: [] });
+  const { blocks, uncheckedCount, unreadable } = await readBlocks(store);
+  expect({ uncheckedCount, unreadable }).toEqual({ uncheckedCount: 0, unreadable: [] });
   expect(blocks.map(({ subject }) => subject).sort()).toEqual([...SUBJECTS].sort());
   const [login] = (await readUsage(store, { span: "30d" })).limiters;
   expect(login?.hours.reduce((sum, { denied }) => sum + denied, 0)).toBe(2 * SUBJECTS.length);

@@ -31,7 +31,7 @@ describe.each(mounts)("actions in $name", ({ mount }) => {
         /^3-per-1h: 3 of 3 used\nblocked by the limit 3-per-1h until /,
       );
       expect(preview.after).toBe("3-per-1h: 0 of 3 used\nnot blocked");
-      expect(preview.inForceAt).toBeGreaterThan(Date.now() - 60_000);
+      expect(preview.effectiveAt).toBeGreaterThan(Date.now() - 60_000);
       expect(done.status).toBe(200);
       expect(done.json.after).toBe(preview.after);
       expect((await admin.log()).entries).toMatchObject([
@@ -75,7 +75,7 @@ describe("an action", () => {
     // Times in words may be of the next second.
     const still = (text: string) => text.replace(/\d\d:\d\d:\d\d/g, "");
     expect(still(done.json.after)).toBe(still(preview.after));
-    expect(done.json.inForceAt).toBeGreaterThanOrEqual(done.json.at);
+    expect(done.json.effectiveAt).toBeGreaterThanOrEqual(done.json.at);
     expect((await admin.log()).entries).toMatchObject([{ by: "eve" }]);
   });
 

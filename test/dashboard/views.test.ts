@@ -136,7 +136,7 @@ describe("the limiter view", () => {
   test("shows one policy while a fleet is upgraded to another version of Headgate", async () => {
     const { fleet, page } = await seed();
     const [record] = (await readRegistry(fleet.store)).limiters;
-    const { processes: _, isMixed: __, ...listed } = record as RegistryLimiter;
+    const { processes: _, hasOtherVersions: __, ...listed } = record as RegistryLimiter;
     const other = createFleet(own.client);
     addToRegistry(requireStore(other.store), { ...listed, version: "0.0.1" });
     await other.report();

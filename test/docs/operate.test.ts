@@ -97,7 +97,7 @@ describe("a reader", () => {
     expect(blocked).toBe(true);
     expect(await by.peek(api, "ann")).toMatchObject({ blocked: true });
     expect(states.map(({ remaining }) => remaining)).toEqual([99, 999, 499, 4]);
-    expect((await by.readControl()).orders).toHaveLength(1);
+    expect((await by.readControl()).invalidations).toHaveLength(1);
     expect((await by.log()).entries).toHaveLength(1);
     await limiter.close();
     const looking = limiterOn(client);

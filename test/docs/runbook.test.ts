@@ -77,7 +77,8 @@ async function headgateJson(...args: readonly string[]): Promise<any> {
 }
 
 /** A timer may be a millisecond early. */
-const inForce = ({ inForceAt }: { inForceAt: Date }) => delay(inForceAt.getTime() - Date.now() + 1);
+const inForce = ({ effectiveAt }: { effectiveAt: Date }) =>
+  delay(effectiveAt.getTime() - Date.now() + 1);
 
 /** What is asked of Prometheus: how samples are put together, by which labels, of which metric, with which labels. */
 const EXPRESSION = /(sum|min) by \(([^)]+)\) \((?:rate\()?(headgate_\w+)(?:\{([^}]*)\})?/g;
@@ -168,7 +169,7 @@ test("incident: one client floods; the commands find, block and unblock it", asy
 
   const who = ["--ip", flooder, "--limiter", "orders"];
   const [blocked] = (await headgateJson("block", "1h", ...who, "--reason", "flood")).done;
-  await inForce({ inForceAt: new Date(blocked.inForceAt) });
+  await inForce({ effectiveAt: new Date(blocked.effectiveAt) });
   for (const { askAs } of instances) {
     expect(Number((await askAs(flooder)).headers["retry-after"])).toBeGreaterThan(3_000);
     expect((await askAs("198.51.100.1")).status).toBe(200);
@@ -177,7 +178,7 @@ test("incident: one client floods; the commands find, block and unblock it", asy
 
   await headgateJson("unblock", ...who);
   const [reset] = (await headgateJson("reset", ...who)).done;
-  await inForce({ inForceAt: new Date(reset.inForceAt) });
+  await inForce({ effectiveAt: new Date(reset.effectiveAt) });
   expect(await areServed(instances, flooder)).toBe(true);
   expect((await headgate("explain", ...who)).exitCode).toBe(0);
   const { entries } = await headgateJson("log");
@@ -344,7 +345,7 @@ test("incident: a limit is wrong after a deploy; an override corrects it until t
   const { limiters } = await readRegistry(own.client);
   const names = limiters.map(({ shapes }) => shapes.flatMap(({ limits }) => limits));
   expect(names.flat().sort()).toEqual(["2-per-1h", "5-per-1h"]);
-  expect(limiters).toMatchObject([{ isMixed: true }, { isMixed: true }]);
+  expect(limiters).toMatchObject([{ hasOtherVersions: true }, { hasOtherVersions: true }]);
 
   const right = { limiter: "orders", limits: { "2-per-1h": { limit: 5 } } };
   checkOverride(deployed, right);

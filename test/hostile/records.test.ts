@@ -113,8 +113,8 @@ describe("with garbage as the registry's index,", () => {
     await turn();
     expect(await limiter.consume("ann")).toMatchObject({ remaining: 4, degraded: false });
     expect(warnings.map(({ code }) => code)).toEqual(["HEADGATE_REGISTRY_REFUSED"]);
-    const { unread } = await readRegistry(own.client);
-    expect(unread).toMatchObject([{ key: "hg:{registry}" }]);
+    const { unreadable } = await readRegistry(own.client);
+    expect(unreadable).toMatchObject([{ key: "hg:{registry}" }]);
     expect((await bytesSent()) - before).toBeLessThan(MB);
     expect(await doctor()).toContain("hg:{registry}");
   });
@@ -127,8 +127,8 @@ describe("with garbage as the registry's index,", () => {
     await writeRegistry(store);
     await turn();
     expect(warnings).toMatchObject([{ message: expect.stringContaining("delete the key") }]);
-    const { unread } = await readRegistry(own.client);
-    expect(unread).toEqual([{ key: "hg:{registry}", why: "too-long" }]);
+    const { unreadable } = await readRegistry(own.client);
+    expect(unreadable).toEqual([{ key: "hg:{registry}", reason: "too-long" }]);
   });
 });
 
@@ -160,9 +160,9 @@ describe("with garbage in the usage records,", () => {
     await turn();
     expect(warnings.map(({ code }) => code)).toEqual(["HEADGATE_USAGE_REFUSED"]);
     expect(await own.client.strlen(key as string)).toBe(length);
-    const { limiters, unread } = await readUsage(own.client);
+    const { limiters, unreadable } = await readUsage(own.client);
     expect(limiters).toMatchObject([{ name: "api", total: { allowed: 2, denied: 0 } }]);
-    expect(unread).toMatchObject([{ key }]);
+    expect(unreadable).toMatchObject([{ key }]);
     expect(await limiter.consume("ann")).toMatchObject({ remaining: 2, degraded: false });
     expect(await doctor()).toContain(key);
   });

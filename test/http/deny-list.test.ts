@@ -109,7 +109,7 @@ test("the operators' deny list applies to every guard on Redis, whatever its lim
     ).kind;
   expect(await check()).toBe("allowed");
   const admin = createAdmin(requireStore(redisStore(redis, { prefix })));
-  const { after, inForceAt } = await admin.addToDenyList("::ffff:203.0.113.9/120", {
+  const { after, effectiveAt } = await admin.addToDenyList("::ffff:203.0.113.9/120", {
     for: "1h",
     reason: "flood",
     by: "ann",
@@ -118,7 +118,7 @@ test("the operators' deny list applies to every guard on Redis, whatever its lim
   await waitUntil("it is refused", 10_000, async () =>
     (await check()) === "refused" ? true : undefined,
   );
-  expect(Date.now()).toBeLessThan(inForceAt.getTime() + 1_000);
+  expect(Date.now()).toBeLessThan(effectiveAt.getTime() + 1_000);
   expect(await admin.denyList("203.0.113.255")).toMatchObject([{ network: "203.0.113.0/24" }]);
   expect(await admin.denyList("203.0.114.0")).toEqual([]);
   const removed = await admin.removeFromDenyList("203.0.113.0/24");

@@ -35,9 +35,9 @@ describeAdapters(({ serve }) => {
     });
     expect((await ask("/", as("ann"))).headers["ratelimit-policy"]).toBe('"hourly";q=2;w=3600');
     const admin = createAdmin(requireStore(redisStore(redis, { prefix })));
-    const { inForceAt } = await admin.setOverride({ limiter: "api", ...to(10) });
+    const { effectiveAt } = await admin.setOverride({ limiter: "api", ...to(10) });
     // A timer may be a millisecond early.
-    await delay(inForceAt.getTime() - Date.now() + 1);
+    await delay(effectiveAt.getTime() - Date.now() + 1);
     const { headers, json } = await ask("/", as("ann"));
     expect(headers["ratelimit-policy"]).toBe('"hourly";q=10;w=3600');
     expect(json()).toMatchObject({ overridden: true, remaining: 8 });

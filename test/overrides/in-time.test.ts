@@ -51,18 +51,21 @@ describe("an override that another client sets", () => {
     expect((await first(ask, ({ source }) => source === "deny-cache")).decision.allowed).toBe(
       false,
     );
-    const { inForceAt } = await operator().setOverride({ ...to(11), subject: { default: "ada" } });
+    const { effectiveAt } = await operator().setOverride({
+      ...to(11),
+      subject: { default: "ada" },
+    });
     const { begun, decision } = await first(ask, ({ allowed }) => allowed);
     expect(decision).toMatchObject({ overridden: true, limit: 11, source: "store" });
-    expect(begun).toBeLessThanOrEqual(inForceAt.getTime());
+    expect(begun).toBeLessThanOrEqual(effectiveAt.getTime());
     expect(await limiter.consume("bob")).toMatchObject({ overridden: false, limit: 10 });
   });
 
   test("is known to the first decision of who was idle", async () => {
     const limiter = elsewhere();
     await limiter.consume("ada", { cost: 10 });
-    const { inForceAt } = await operator().setOverride(to(5));
-    await delay(inForceAt.getTime() - Date.now() + 1);
+    const { effectiveAt } = await operator().setOverride(to(5));
+    await delay(effectiveAt.getTime() - Date.now() + 1);
     expect(await limiter.consume("bob")).toMatchObject({ overridden: true, limit: 5 });
   });
 
@@ -71,9 +74,9 @@ describe("an override that another client sets", () => {
     await limiter.consume("ada", { cost: 10 });
     const waiting = limiter.wait("ada");
     await delay(100);
-    const { inForceAt } = await operator().setOverride(to(11));
+    const { effectiveAt } = await operator().setOverride(to(11));
     expect(await waiting).toMatchObject({ allowed: true, overridden: true });
-    expect(Date.now()).toBeLessThanOrEqual(inForceAt.getTime());
+    expect(Date.now()).toBeLessThanOrEqual(effectiveAt.getTime());
   });
 
   test("beside an order: who waits where nobody else asks hears of a reset by the time that was said", async () => {
@@ -81,9 +84,9 @@ describe("an override that another client sets", () => {
     await limiter.consume("ada", { cost: 10 });
     const waiting = limiter.wait("ada");
     await delay(100);
-    const { inForceAt } = await operator().reset({ name: "api", limits }, "ada");
+    const { effectiveAt } = await operator().reset({ name: "api", limits }, "ada");
     expect(await waiting).toMatchObject({ allowed: true, remaining: 9 });
-    expect(Date.now()).toBeLessThanOrEqual(inForceAt.getTime());
+    expect(Date.now()).toBeLessThanOrEqual(effectiveAt.getTime());
   });
 
   test("ends leases: what is not spent is given back, and taken again when it is over", async () => {
@@ -97,9 +100,9 @@ describe("an override that another client sets", () => {
     };
     await first(ask, ({ source }) => source === "lease");
     expect(await used()).toBeGreaterThan(admitted);
-    const { inForceAt } = await operator().setOverride(to(admitted + 2));
+    const { effectiveAt } = await operator().setOverride(to(admitted + 2));
     const { begun } = await first(ask, ({ overridden }) => overridden);
-    expect(begun).toBeLessThanOrEqual(inForceAt.getTime());
+    expect(begun).toBeLessThanOrEqual(effectiveAt.getTime());
     await first(ask, ({ allowed }) => !allowed);
     await waitUntil("what is held is given back", 5_000, async () =>
       (await used()) === admitted ? true : undefined,

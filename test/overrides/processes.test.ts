@@ -56,14 +56,14 @@ interface Decided {
 /** A number, and from when on it is in force everywhere, in microseconds. */
 interface Change {
   readonly limit: number;
-  readonly inForceAt: number;
+  readonly effectiveAt: number;
 }
 
 /** For so long an action is on its way, in microseconds. */
 const UNTIL_IN_FORCE = 2_000_000;
 
-function changeTo(limit: number, { inForceAt }: ActionResult<unknown>): Change {
-  return { limit, inForceAt: inForceAt.getTime() * 1_000 };
+function changeTo(limit: number, { effectiveAt }: ActionResult<unknown>): Change {
+  return { limit, effectiveAt: effectiveAt.getTime() * 1_000 };
 }
 
 /** Lets every process ask for the same subject while `change` is called every 300 ms. */
@@ -113,9 +113,9 @@ function readLine(line: string): Decided {
 /** Decisions by a number that was not to be in force any more when they were begun, or that nobody had set yet. */
 function untimely(decided: readonly Decided[], changes: readonly Change[]): readonly Decided[] {
   const spans = new Map<number, { from: number; to: number }[]>();
-  changes.forEach(({ limit, inForceAt }, i) => {
-    const from = inForceAt - UNTIL_IN_FORCE;
-    const to = changes[i + 1]?.inForceAt ?? Number.POSITIVE_INFINITY;
+  changes.forEach(({ limit, effectiveAt }, i) => {
+    const from = effectiveAt - UNTIL_IN_FORCE;
+    const to = changes[i + 1]?.effectiveAt ?? Number.POSITIVE_INFINITY;
     spans.set(limit, [...(spans.get(limit) ?? []), { from, to }]);
   });
   return decided.filter(({ begun, at, limit }) => {

@@ -43,12 +43,12 @@ describe("an action", () => {
   test("an action returns the state before and after it, and the time from which all processes follow it", async () => {
     const { store, operator: admin, now } = start();
     for (let i = 0; i < 2; i += 1) await consume(store);
-    const inForceAt = new Date(now() + 2_000);
+    const effectiveAt = new Date(now() + 2_000);
     const blocked = await admin.block(api, "ann", "1h");
     expect(blocked).toMatchObject({
       before: { blocked: false, limits: [{ name: "3-per-1h", remaining: 1 }] },
       after: { blocked: true, limits: [{ retryAfterMs: 3_600_000 }] },
-      inForceAt,
+      effectiveAt,
     });
     expect(await consume(store)).toMatchObject({ blocked: true });
     const unblocked = await admin.unblock(api, { default: "ann" });
@@ -57,7 +57,7 @@ describe("an action", () => {
     expect(reset).toMatchObject({
       before: { limits: [{ remaining: 1 }] },
       after: { limits: [{ remaining: 3 }] },
-      inForceAt,
+      effectiveAt,
     });
     expect(await admin.inspect(api, "ann")).toEqual(reset.after);
     expect(await consume(store)).toMatchObject({ remaining: 2 });
@@ -121,13 +121,13 @@ describe("an action", () => {
     expect(await admin.readControl()).toEqual({
       version: now() * 1_000,
       overrides: [],
-      orders: [{ limiter: "api", subject: { default: 'a "from":-5' }, kind: "reset", from }],
+      invalidations: [{ limiter: "api", subject: { default: 'a "from":-5' }, kind: "reset", from }],
     });
     pass(1);
     await admin.block(api, "bob", "1m");
-    const { version, orders } = await admin.readControl();
+    const { version, invalidations } = await admin.readControl();
     expect(version).toBe(now() * 1_000);
-    expect(orders.map((invalidation) => [invalidation.kind, invalidation.from])).toEqual([
+    expect(invalidations.map((invalidation) => [invalidation.kind, invalidation.from])).toEqual([
       ["reset", from],
       ["block", from + 1_000],
     ]);
@@ -143,7 +143,7 @@ describe("an action", () => {
     expect(after.limits.map(({ remaining }) => remaining)).toEqual([3]);
     const look = await limiter.peek({ default: "ann", tenant: "acme" }, { cost: 0 });
     expect(look.limits.map(({ remaining }) => remaining)).toEqual([2, 3]);
-    const [invalidation] = (await admin.readControl()).orders;
+    const [invalidation] = (await admin.readControl()).invalidations;
     expect(invalidation?.subject).toEqual({ tenant: "acme" });
     await limiter.close();
   });
@@ -153,7 +153,7 @@ describe("an action", () => {
     const operators = Array.from({ length: 12 }, () => createAdmin(store));
     await Promise.all(operators.map((one, i) => one.block(api, `subject ${i}`, "1h")));
     const [admin] = operators as [Admin];
-    expect((await admin.readControl()).orders).toHaveLength(12);
+    expect((await admin.readControl()).invalidations).toHaveLength(12);
     const { entries } = await admin.log();
     expect(new Set(entries.map(({ subject }) => subject?.["default"])).size).toBe(12);
   });
@@ -177,28 +177,28 @@ describe("an action", () => {
     await admin.reset(api, "ann");
     pass(121_999);
     await admin.reset(api, "bob");
-    expect((await admin.readControl()).orders).toHaveLength(2);
+    expect((await admin.readControl()).invalidations).toHaveLength(2);
     pass(2);
     await admin.reset(api, "eve");
-    const { orders } = await admin.readControl();
-    expect(orders.map(({ subject }) => subject["default"])).toEqual(["bob", "eve"]);
+    const { invalidations } = await admin.readControl();
+    expect(invalidations.map(({ subject }) => subject["default"])).toEqual(["bob", "eve"]);
   });
 
   test("at most 256 orders are kept: dropping older ones makes all processes forget everything cached before", async () => {
     const { operator: admin, pass } = start();
     let dropped: number | undefined;
     for (let i = 0; i < 258; i += 1) {
-      const { inForceAt } = await admin.reset(api, `subject ${i}`);
-      if (i === 1) dropped = inForceAt.getTime() * 1_000;
+      const { effectiveAt } = await admin.reset(api, `subject ${i}`);
+      if (i === 1) dropped = effectiveAt.getTime() * 1_000;
       pass(1);
     }
-    const { orders, droppedTo } = await admin.readControl();
-    expect(orders).toHaveLength(256);
-    expect(orders[0]?.subject).toEqual({ default: "subject 2" });
-    expect(droppedTo).toBe(dropped);
+    const { invalidations, invalidateAllBefore } = await admin.readControl();
+    expect(invalidations).toHaveLength(256);
+    expect(invalidations[0]?.subject).toEqual({ default: "subject 2" });
+    expect(invalidateAllBefore).toBe(dropped);
     pass(200_000);
     await admin.reset(api, "ann");
-    expect(await admin.readControl()).not.toHaveProperty("droppedTo");
+    expect(await admin.readControl()).not.toHaveProperty("invalidateAllBefore");
   });
 
   test("an action after the clock stepped back still is a new version", async () => {
@@ -219,7 +219,7 @@ describe("a record that is full", () => {
       ...one,
       subject: { default: `${i} ${"x".repeat(900)}`, b: "漢".repeat(1_000) },
     }));
-    const text = `0000000000000001${formatBody({ overrides, orders: [] })}`;
+    const text = `0000000000000001${formatBody({ overrides, invalidations: [] })}`;
     const filling = "y".repeat(bytes - Buffer.byteLength(text));
     await own.client.set("hg:{control}", text.replace('"api"', `"api${filling}"`));
     expect(await own.client.strlen("hg:{control}")).toBe(bytes);
@@ -249,7 +249,7 @@ describe("a record that is full", () => {
       await admin[act]({ name: "wide", limits }, longest);
     }
     await admin.block({ name: "wide", limits }, longest, "1h");
-    expect((await admin.readControl()).orders).toHaveLength(4);
+    expect((await admin.readControl()).invalidations).toHaveLength(4);
     await admin.forget(api, "ann");
     await admin.unsetOverride({ limiter: "limiter 0", subject });
   });
@@ -279,7 +279,7 @@ describe("an override", () => {
     const override = { limiter: "api", limits: { "3-per-1h": { limit: 5 } } };
     const set = await admin.setOverride(override);
     const made = { ...override, from, until: from + 86_400_000_000 };
-    expect(set).toEqual({ before: undefined, after: made, inForceAt: new Date(from / 1_000) });
+    expect(set).toEqual({ before: undefined, after: made, effectiveAt: new Date(from / 1_000) });
     expect((await admin.readControl()).overrides).toEqual([made]);
     const subject = { default: "ann" };
     await admin.setOverride({ limiter: "api", subject, shadow: true }, { for: "forever" });
@@ -310,8 +310,11 @@ describe("an override", () => {
     await admin.addToDenyList("203.0.113.7", { for: "1h" });
     await admin.addToDenyList("203.0.113.8", { for: "2h" });
     const found = async () => {
-      const { overrides, denied = [] } = await admin.readControl();
-      return [...overrides.map(({ limiter }) => limiter), ...denied.map(({ network }) => network)];
+      const { overrides, denyList = [] } = await admin.readControl();
+      return [
+        ...overrides.map(({ limiter }) => limiter),
+        ...denyList.map(({ network }) => network),
+      ];
     };
     pass(3_599_999);
     expect(await found()).toEqual(["api", "203.0.113.7", "203.0.113.8"]);
@@ -329,7 +332,7 @@ describe("an override", () => {
       from,
       until: from + 1_000_000,
     }));
-    const body = formatBody({ overrides: many, orders: [] });
+    const body = formatBody({ overrides: many, invalidations: [] });
     await own.client.set("hg:{control}", `${from}${body}`);
     const next = { limiter: "api", shadow: true };
     await expect(admin.setOverride(next)).rejects.toMatchObject({
@@ -498,11 +501,11 @@ describe("a forgotten subject", () => {
     expect(entries[5]).not.toHaveProperty("reason");
     expect(entries[5]).not.toHaveProperty("before");
     expect(new Set(entries.map((entry) => entry.subject?.["default"])).size).toBe(2);
-    const { overrides, orders, droppedTo } = await admin.readControl();
+    const { overrides, invalidations, invalidateAllBefore } = await admin.readControl();
     // No order names the subject, so all processes drop all that they remember.
-    expect(droppedTo).toBe(forgotten.inForceAt.getTime() * 1_000);
+    expect(invalidateAllBefore).toBe(forgotten.effectiveAt.getTime() * 1_000);
     expect(overrides.map((one) => one.subject)).toEqual([{ default: "bob" }]);
-    expect(orders.map((invalidation) => invalidation.subject)).toEqual([{ default: "bob" }]);
+    expect(invalidations.map((invalidation) => invalidation.subject)).toEqual([{ default: "bob" }]);
     expect(await admin.inspect(api, "bob")).toMatchObject({ blocked: true });
     expect(await admin.forget(api, "ann")).toMatchObject({
       overrides: [],
@@ -514,9 +517,9 @@ describe("a forgotten subject", () => {
   test("a subject forgotten twice at one time is redacted twice", async () => {
     const { operator: admin } = start();
     await admin.forget(api, "ann");
-    const { droppedTo: first = 0 } = await admin.readControl();
+    const { invalidateAllBefore: first = 0 } = await admin.readControl();
     await admin.forget(api, "bob");
-    expect((await admin.readControl()).droppedTo).toBe(first + 1);
+    expect((await admin.readControl()).invalidateAllBefore).toBe(first + 1);
   });
 });
 
@@ -541,7 +544,7 @@ describe("the log", () => {
         after: { state: "closed" },
       },
     ]);
-    expect(await admin.readControl()).toMatchObject({ orders: [], overrides: [] });
+    expect(await admin.readControl()).toMatchObject({ invalidations: [], overrides: [] });
     for (const wrong of [
       { breaker: "" },
       { target: "" },

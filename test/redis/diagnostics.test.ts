@@ -93,7 +93,7 @@ test("a server's state is published after its first reply, at each change, and w
   // The control record is read before the first decision, which so finds a server that has answered.
   const limiter = await start();
   for (let i = 0; i < 3; i += 1) await limiter.consume("u");
-  const up = { node: "", watch: expect.any(Object), state: "up" };
+  const up = { node: "", monitor: expect.any(Object), state: "up" };
   expect(heard).toStrictEqual([up]);
   redis.lose();
   await limiter.consume("u");

@@ -132,16 +132,16 @@ describe.each([
     await tellAll(busy(), "begin");
     await tellAll(hearers, "tell");
     const began = Date.now();
-    const { before, after, inForceAt } = await admin.block(api, "ann", "1h");
+    const { before, after, effectiveAt } = await admin.block(api, "ann", "1h");
     expect([before.blocked, after.blocked]).toEqual([false, true]);
-    expect(inForceAt.getTime() - began).toBeGreaterThanOrEqual(2_000);
-    const whenBlocked = (await decidedFrom(inForceAt)).flat();
+    expect(effectiveAt.getTime() - began).toBeGreaterThanOrEqual(2_000);
+    const whenBlocked = (await decidedFrom(effectiveAt)).flat();
     expect(whenBlocked.filter(([, allowed]) => allowed)).toEqual([]);
     // Denials are remembered by now, and those who ask all the time need not ask the store.
     expect(whenBlocked.some(([, , source]) => source === "deny-cache")).toBe(true);
 
     const unblocked = await admin.unblock(api, "ann");
-    const whenFree = (await decidedFrom(unblocked.inForceAt)).flat();
+    const whenFree = (await decidedFrom(unblocked.effectiveAt)).flat();
     expect(whenFree.filter(([, allowed]) => !allowed)).toEqual([]);
     await tellAll(hearers, "end");
   });

@@ -55,12 +55,12 @@ test(`${PROCESSES} processes of ${LIMITERS} limiters cost a server little`, asyn
   const memory = (await usedMemory()) - before;
 
   const started = performance.now();
-  const { limiters: listed, processes, unread } = await readRegistry(store);
+  const { limiters: listed, processes, unreadable } = await readRegistry(store);
   const read = performance.now() - started;
   expect(processes).toHaveLength(PROCESSES);
   expect(listed).toHaveLength(LIMITERS);
   expect(listed[0]?.processes).toHaveLength(PROCESSES);
-  expect(unread).toEqual([]);
+  expect(unreadable).toEqual([]);
   console.log(
     `${each.toFixed(0)} µs a write, ${(100 * share).toFixed(2)} % of the server, ${text.length} bytes a process, ${(memory / 2 ** 20).toFixed(1)} MB, read in ${read.toFixed(0)} ms`,
   );

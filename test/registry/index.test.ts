@@ -150,7 +150,7 @@ describe("every key", () => {
       limiters: [],
       breakers: [],
       processes: [],
-      unread: [],
+      unreadable: [],
     });
     // Others may have the same limiters.
     const left = (await own.scan()).map(String);
@@ -167,7 +167,7 @@ describe("several processes", () => {
     expect(keys.filter((key) => key.includes(":record/"))).toHaveLength(1);
     expect(keys.filter((key) => key.includes(":process/"))).toHaveLength(2);
     const { limiters, processes } = await readRegistry(store);
-    expect(limiters).toMatchObject([{ name: "api", isMixed: false }]);
+    expect(limiters).toMatchObject([{ name: "api", hasOtherVersions: false }]);
     // Two clients of one process.
     expect(processes).toHaveLength(1);
     expect(limiters[0]?.processes).toEqual(processes.map(({ id }) => id));
@@ -180,7 +180,7 @@ describe("several processes", () => {
     const { limiters, processes } = await readRegistry(store);
     expect(processes).toHaveLength(2);
     const api = limiters.filter(({ name }) => name === "api");
-    expect(api.map(({ isMixed }) => isMixed)).toEqual([true, true]);
+    expect(api.map(({ hasOtherVersions }) => hasOtherVersions)).toEqual([true, true]);
     const owners = new Map(api.map((one) => [JSON.stringify(one.limits), one.processes]));
     const [before = [], after = []] = [5, 50].map((limit) =>
       owners.get(JSON.stringify([gcra({ limit, window: "1m" })])),
@@ -189,7 +189,7 @@ describe("several processes", () => {
     expect(after).toHaveLength(1);
     expect(before).not.toEqual(after);
     expect(limiters.find(({ name }) => name === "other")).toMatchObject({
-      isMixed: false,
+      hasOtherVersions: false,
       processes: before,
     });
   });
@@ -236,7 +236,7 @@ describe("what cannot be read", () => {
       limiters: [],
       breakers: [],
       processes: [],
-      unread: [{ key, why: "damaged" }],
+      unreadable: [{ key, reason: "damaged" }],
     });
   });
 
@@ -248,16 +248,16 @@ describe("what cannot be read", () => {
     const store = await listElsewhere("api", 5);
     const key = await replace(":record/", change);
     await listElsewhere("other", 5);
-    const { limiters, processes, unread } = await readRegistry(store);
+    const { limiters, processes, unreadable } = await readRegistry(store);
     expect(limiters.map(({ name }) => name)).toEqual(["other"]);
     expect(processes).toHaveLength(1);
-    expect(unread).toEqual([{ key, why: "damaged" }]);
+    expect(unreadable).toEqual([{ key, reason: "damaged" }]);
   });
 
   test.each([":process/", ":record/"])("%s… of another format says so", async (part) => {
     const store = await listElsewhere("api", 5);
     const key = await replace(part, () => '{"format":2,"kind":"something new"}');
-    expect((await readRegistry(store)).unread).toEqual([{ key, why: "other-format" }]);
+    expect((await readRegistry(store)).unreadable).toEqual([{ key, reason: "other-format" }]);
   });
 
   test.each([
@@ -267,7 +267,7 @@ describe("what cannot be read", () => {
   ])("an index, %s, is %s", async (text, why) => {
     await own.client.set(INDEX, text);
     const found = await readRegistry(own.client);
-    expect(found).toMatchObject({ processes: [], unread: [{ key: INDEX, why }] });
+    expect(found).toMatchObject({ processes: [], unreadable: [{ key: INDEX, why }] });
   });
 
   test("is a value of another type, or a record that is not there", async () => {
@@ -275,19 +275,19 @@ describe("what cannot be read", () => {
     const keys = (await own.scan()).map(String);
     const record = keys.find((key) => key.includes(":record/")) as string;
     await own.client.del(record);
-    expect((await readRegistry(store)).unread).toEqual([{ key: record, why: "missing" }]);
+    expect((await readRegistry(store)).unreadable).toEqual([{ key: record, reason: "missing" }]);
     await own.client.sadd(record, "x");
-    expect((await readRegistry(store)).unread).toEqual([{ key: record, why: "wrong-type" }]);
+    expect((await readRegistry(store)).unreadable).toEqual([{ key: record, reason: "wrong-type" }]);
     await own.client.del(INDEX);
     await own.client.sadd(INDEX, "x");
-    expect((await readRegistry(store)).unread).toEqual([{ key: INDEX, why: "wrong-type" }]);
+    expect((await readRegistry(store)).unreadable).toEqual([{ key: INDEX, reason: "wrong-type" }]);
   });
 
   test("is not a process that is gone, whose line is still there", async () => {
     const store = await listElsewhere("api", 5);
     const keys = (await own.scan()).map(String);
     await own.client.del(keys.find((key) => key.includes(":process/")) as string);
-    expect(await readRegistry(store)).toMatchObject({ processes: [], unread: [] });
+    expect(await readRegistry(store)).toMatchObject({ processes: [], unreadable: [] });
   });
 });
 

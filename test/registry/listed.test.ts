@@ -25,8 +25,8 @@ function openStore(): Store {
 /** What is listed on a store, by name. */
 async function limitersOn(store: Store): Promise<Record<string, RegistryLimiter>> {
   await writeRegistry(store);
-  const { limiters, unread } = await readRegistry(store);
-  expect(unread).toEqual([]);
+  const { limiters, unreadable } = await readRegistry(store);
+  expect(unreadable).toEqual([]);
   return Object.fromEntries(limiters.map((limiter) => [limiter.name, limiter]));
 }
 
@@ -63,7 +63,7 @@ describe("a limiter", () => {
       uses: [],
       version: coreVersion,
       processes: [expect.any(String)],
-      isMixed: false,
+      hasOtherVersions: false,
     });
     await limiter.consume({ default: "u", tenant: "t" });
     const fingerprints = await fingerprintsIn(store.prefix);
@@ -112,7 +112,7 @@ describe("a limiter", () => {
     const limiter = createLimiter({ name: "long", limits, store });
     onTestFinished(() => limiter.close());
     const { long } = await limitersOn(store);
-    expect(long).toMatchObject({ isCut: true, limits: [], shapes: [], uses: [] });
+    expect(long).toMatchObject({ isTruncated: true, limits: [], shapes: [], uses: [] });
   });
 
   test("lists at most 64 of its shapes", async () => {
@@ -295,7 +295,7 @@ describe("a breaker", () => {
         fingerprint: expect.any(String),
         version: coreVersion,
         processes: [expect.any(String)],
-        isMixed: false,
+        hasOtherVersions: false,
         targets: [],
       },
     ]);

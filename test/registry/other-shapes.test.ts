@@ -25,7 +25,7 @@ function open(more: object = {}) {
 async function listed(store: Store) {
   await writeRegistry(store);
   const registry = await readRegistry(store);
-  expect(registry.unread).toEqual([]);
+  expect(registry.unreadable).toEqual([]);
   return registry;
 }
 
@@ -39,12 +39,12 @@ test("those in use are listed with the limiter, with what their keys end with", 
     {
       name: "api",
       limits: [hourly],
-      isMixed: false,
-      others: [{ limits: [daily(9)], shapes: [shape] }],
+      hasOtherVersions: false,
+      perCallPolicies: [{ limits: [daily(9)], shapes: [shape] }],
     },
   ]);
   const [key] = await redis.keys(`${store.prefix}:{ada}:*`);
-  expect(key?.endsWith(`:${limiters[0]?.others?.[0]?.shapes[0]?.fingerprint}`)).toBe(true);
+  expect(key?.endsWith(`:${limiters[0]?.perCallPolicies?.[0]?.shapes[0]?.fingerprint}`)).toBe(true);
 });
 
 test("those that have no room are counted", async () => {
@@ -56,9 +56,9 @@ test("those that have no room are counted", async () => {
     await limiter.consume("ada", { limits });
   }
   const { limiters } = await listed(store);
-  const { others = [], moreOthers = 0 } = limiters[0] ?? {};
-  expect(others.length).toBeGreaterThan(5);
-  expect(others.length + moreOthers).toBe(64);
+  const { perCallPolicies = [], morePerCallPolicies = 0 } = limiters[0] ?? {};
+  expect(perCallPolicies.length).toBeGreaterThan(5);
+  expect(perCallPolicies.length + morePerCallPolicies).toBe(64);
   expect(limiters[0]?.limits).toEqual([hourly]);
 });
 
@@ -68,8 +68,8 @@ test("an operator inspects, resets, blocks and unblocks a subject under all of t
   await limiter.consume("ada", { limits: daily(9), cost: 4 });
   const registry = await listed(store);
   const [found] = registry.limiters;
-  const others = found?.others?.map(({ limits }) => limits) ?? [];
-  const asked = { name: "api", limits: hourly, others };
+  const policies = found?.perCallPolicies?.map(({ limits }) => limits) ?? [];
+  const asked = { name: "api", limits: hourly, perCallPolicies: policies };
   const admin = createAdmin(store);
   const usedIn = ({
     limits,
@@ -111,7 +111,7 @@ test("an override applies to those that it fits, and is told as in force", async
   };
   expect(overrideCoverageOf(override, await listed(store))).toMatchObject({
     state: "in-force",
-    appliedBy: 1,
+    applyingProcesses: 1,
   });
   await createAdmin(store).setOverride(override);
   await expect

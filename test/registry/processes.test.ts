@@ -34,8 +34,8 @@ function registryOf(processes: number): Promise<Registry> {
 test("processes list themselves, tell policies that differ, and leave when they close", async () => {
   const before = await start("soon");
   const after = await start("soon", "50");
-  const { limiters, breakers, processes, unread } = await registryOf(2);
-  expect(unread).toEqual([]);
+  const { limiters, breakers, processes, unreadable } = await registryOf(2);
+  expect(unreadable).toEqual([]);
   const idOf = (child: ChildProcess) => processes.find(({ pid }) => pid === child.pid)?.id;
   const [five, fifty] = [5, 50].map((limit) =>
     limiters.find(
@@ -43,14 +43,14 @@ test("processes list themselves, tell policies that differ, and leave when they 
     ),
   );
   expect(limiters).toHaveLength(2);
-  expect(five).toMatchObject({ isMixed: true, processes: [idOf(before)] });
-  expect(fifty).toMatchObject({ isMixed: true, processes: [idOf(after)] });
-  expect(breakers).toMatchObject([{ name: "bank", isMixed: false }]);
+  expect(five).toMatchObject({ hasOtherVersions: true, processes: [idOf(before)] });
+  expect(fifty).toMatchObject({ hasOtherVersions: true, processes: [idOf(after)] });
+  expect(breakers).toMatchObject([{ name: "bank", hasOtherVersions: false }]);
   expect(breakers[0]?.processes).toHaveLength(2);
   before.send("close");
   await once(before, "exit");
   const left = await registryOf(1);
-  expect(left.limiters).toMatchObject([{ isMixed: false, processes: [idOf(after)] }]);
+  expect(left.limiters).toMatchObject([{ hasOtherVersions: false, processes: [idOf(after)] }]);
 });
 
 test("one that is killed stays until its record expires", async () => {
@@ -68,7 +68,7 @@ test("one that is killed stays until its record expires", async () => {
   expect(await readRegistry(own.client)).toMatchObject({
     limiters: [],
     processes: [],
-    unread: [],
+    unreadable: [],
   });
 });
 

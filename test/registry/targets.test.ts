@@ -28,8 +28,8 @@ async function call({ store, breaker }: ReturnType<typeof start>, ...targets: re
 }
 
 async function listed() {
-  const { breakers, unread } = await readRegistry(own.client);
-  expect(unread).toEqual([]);
+  const { breakers, unreadable } = await readRegistry(own.client);
+  expect(unreadable).toEqual([]);
   return breakers.map(({ name, targets, moreTargets }) => ({ name, targets, moreTargets }));
 }
 
@@ -116,10 +116,10 @@ test("targets of somebody else's making harm nobody", async () => {
   }));
   const found = await readRegistry(own.client);
   expect(found.breakers).toMatchObject([{ targets: ["bank"] }]);
-  expect(found.unread).toMatchObject([{ why: "missing" }]);
+  expect(found.unreadable).toMatchObject([{ reason: "missing" }]);
   await rewrite((record) => ({ ...record, targets: [{ ...foreign, names: ["x".repeat(101)] }] }));
   expect(await readRegistry(own.client)).toMatchObject({
     breakers: [],
-    unread: [{ why: "damaged" }],
+    unreadable: [{ reason: "damaged" }],
   });
 });

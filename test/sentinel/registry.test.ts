@@ -30,8 +30,8 @@ test.each(sentinelClients)(
     await next.admin.ask("FLUSHALL");
     await waitUntil("the process is listed again", 20_000, async () => {
       await writeRegistry(store);
-      const { limiters, processes, unread } = await readRegistry(store, { timeout: "1s" });
-      return (limiters.length + processes.length === 2 && unread.length === 0) || undefined;
+      const { limiters, processes, unreadable } = await readRegistry(store, { timeout: "1s" });
+      return (limiters.length + processes.length === 2 && unreadable.length === 0) || undefined;
     });
     await limiter.close();
     await close();

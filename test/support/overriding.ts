@@ -72,12 +72,12 @@ export function overridden(given: Store): OverriddenStore {
       transport: { ...HERE, send: sendBy(store.run), ...store.transport, followsControl: true },
     },
     deny(...entries) {
-      const denied = entries.map(([network, until]) => ({ network, from: store.now(), until }));
-      const { denied: _, ...rest } = record;
+      const denyList = entries.map(([network, until]) => ({ network, from: store.now(), until }));
+      const { denyList: _, ...rest } = record;
       record = {
         ...rest,
         version: record.version + 1,
-        ...(denied.length === 0 ? {} : { denied }),
+        ...(denyList.length === 0 ? {} : { denyList }),
       };
       if (pending === undefined) answer();
     },

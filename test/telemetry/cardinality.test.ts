@@ -62,7 +62,7 @@ test(`10,000 limiters, 300 Fastify routes and ${SUBJECTS} subjects leave at most
     for (const name of [CHANNELS.waiting, CHANNELS.slots]) {
       channel(name).publish({ limiter, count: 1 });
     }
-    channel(CHANNELS.storeServer).publish({ node: `10.0.0.${i}`, watch: {}, state: "up" });
+    channel(CHANNELS.storeServer).publish({ node: `10.0.0.${i}`, monitor: {}, state: "up" });
     const target = { breaker: limiter, target: limiter, state: "open", calls: 2, successes: 1 };
     channel(BREAKER_CHANNELS.snapshot).publish(target);
   }

@@ -52,7 +52,7 @@ describe("a block by a limit", () => {
     const { limiter, store } = await start();
     await blockByLimit(limiter, store, "ann");
     const { at, blocks, ...rest } = await readBlocks(own.client);
-    expect(rest).toEqual({ isWhole: true, unknown: 0, unread: [] });
+    expect(rest).toEqual({ isComplete: true, uncheckedCount: 0, unreadable: [] });
     const hash = hashSubject("ann");
     const named = { limiter: "login", dimension: "default", limit: "tries", shadow: false };
     expect(blocks).toEqual([{ ...named, hash, until: expect.any(Number) }]);
@@ -159,7 +159,7 @@ describe("a block by hand", () => {
     await sendUsage(store);
     expect(await own.client.get(LIST)).toContain("login default pann");
     const dry = await admin.forget(limits, "ann", { dryRun: true });
-    expect(dry.listed).toBe(2);
+    expect(dry.clearedLists).toBe(2);
     expect(await admin.forget(limits, "ann")).toMatchObject({ listed: 2 });
     expect(await own.client.get(LIST)).toMatch(/^headgate usage 1\n\d{10} login default pbob$/);
     await admin.forget(limits, "bob");
@@ -191,7 +191,10 @@ describe("the list", () => {
     await add(all, NOW * 1_000);
     expect((await own.client.get(LIST))?.split("\n")).toHaveLength(1_001);
     await start();
-    expect(await readBlocks(own.client)).toMatchObject({ isWhole: false, unknown: 1_000 });
+    expect(await readBlocks(own.client)).toMatchObject({
+      isComplete: false,
+      uncheckedCount: 1_000,
+    });
     // A block that lasts longer than it was known to is one.
     await add([line(0, NOW + 99), line(0, NOW + 98), line(2_000)], NOW * 1_000);
     expect(await own.client.get(LIST)).toContain(`\n${NOW + 99} api default p0\n`);
@@ -205,11 +208,13 @@ describe("the list", () => {
     await own.client.set(LIST, "text");
     await add([line(0)], NOW * 1_000);
     expect(await own.client.get(LIST)).toBe("text");
-    expect((await readBlocks(own.client)).unread).toEqual([{ key: LIST, why: "damaged" }]);
+    expect((await readBlocks(own.client)).unreadable).toEqual([{ key: LIST, reason: "damaged" }]);
     await own.client.del(LIST);
     await own.client.sadd(LIST, "x");
     await add([line(0)], NOW * 1_000);
-    expect((await readBlocks(own.client)).unread).toEqual([{ key: LIST, why: "wrong-type" }]);
+    expect((await readBlocks(own.client)).unreadable).toEqual([
+      { key: LIST, reason: "wrong-type" },
+    ]);
   });
 });
 

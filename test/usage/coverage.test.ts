@@ -28,7 +28,7 @@ test("a process that has nothing to count reports as well", async () => {
   const { store } = await start(true);
   const [process] = (await readRegistry(store)).processes;
   const before = await readUsageCoverage(store);
-  expect(before).toMatchObject({ reporting: [], silent: [{ id: process?.id }], unread: [] });
+  expect(before).toMatchObject({ reporting: [], silent: [{ id: process?.id }], unreadable: [] });
   expect(before.newest).toBeUndefined();
   await sendUsage(store);
   const { at, reporting, silent, newest } = await readUsageCoverage(own.client);
@@ -56,7 +56,7 @@ test("a process without usage is silent, and so is one whose report is old", asy
   await own.client.set(key, "headgate usage 1 7");
   expect(await readUsageCoverage(store)).toMatchObject({ reporting: [], silent: [{ id }] });
   await own.client.set(key, "text");
-  expect((await readUsageCoverage(store)).unread).toEqual([{ key, why: "damaged" }]);
+  expect((await readUsageCoverage(store)).unreadable).toEqual([{ key, reason: "damaged" }]);
 });
 
 test("a process with breakers alone has no usage to report", async () => {

@@ -44,8 +44,8 @@ async function add(limiters: readonly LimiterCounts[], now: number): Promise<rea
 }
 
 async function read(now: number, span: "1h" | "24h" | "30d" | "2d" = "30d") {
-  const { limiters, others, unread } = await readUsage(storeAt(now), { span });
-  expect(unread).toEqual([]);
+  const { limiters, others, unreadable } = await readUsage(storeAt(now), { span });
+  expect(unreadable).toEqual([]);
   return { api: limiters[0], limiters, others };
 }
 
@@ -135,8 +135,8 @@ describe("hours", () => {
       await own.client.set(key, text);
       expect(await add([counted(NOW, { limits: '{"default a":1}' })], NOW)).toEqual([1, 4]);
       expect(await own.client.get(key)).toBe(text);
-      const { unread } = await readUsage(storeAt(NOW), { span: "2d" });
-      expect(unread).toMatchObject([{ key }]);
+      const { unreadable } = await readUsage(storeAt(NOW), { span: "2d" });
+      expect(unreadable).toMatchObject([{ key }]);
     }
     await own.client.del(key);
     await own.client.sadd(key, "x");
@@ -225,7 +225,7 @@ describe("denials by limit", () => {
 
 test("numbers alone are read without subjects and limits", async () => {
   await add([counted(NOW, { ...DUE, used: '[0,1,"default#0123456789abcdef",1,0]' })], NOW);
-  const { limiters } = await readUsage(storeAt(NOW), { numbersOnly: true, span: "30d" });
+  const { limiters } = await readUsage(storeAt(NOW), { summaryOnly: true, span: "30d" });
   expect(limiters).toEqual([
     {
       name: "api",

@@ -20,7 +20,7 @@ export function sortedOf(exact: ReadonlyMap<string, number>): [string, number][]
 
 /** Checks what a list says against exact counts: each count is within its error, and whoever is missing asked no more often than it says. */
 export function expectWithinBounds(
-  { top, total, unlisted }: TopList,
+  { top, total, maxUnlisted }: TopList,
   exact: ReadonlyMap<string, number>,
 ): void {
   const all = sortedOf(exact);
@@ -35,6 +35,6 @@ export function expectWithinBounds(
   const listed = new Set(top.map(({ subject, hash }) => hash ?? hashSubject(subject ?? "")));
   expect(listed.size).toBe(top.length);
   for (const [subject, times] of all) {
-    if (!listed.has(hashSubject(subject))) expect(times).toBeLessThanOrEqual(unlisted);
+    if (!listed.has(hashSubject(subject))) expect(times).toBeLessThanOrEqual(maxUnlisted);
   }
 }

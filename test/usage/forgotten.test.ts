@@ -40,8 +40,8 @@ const operatorAt = (now: number) => createAdmin(redisStore(own.client, { clock: 
 
 async function usageOf(limiter: string, now = NOW) {
   const store = redisStore(own.client, { clock: () => now });
-  const { limiters, unread } = await readUsage(store, { limiter, span: "24h" });
-  expect(unread).toEqual([]);
+  const { limiters, unreadable } = await readUsage(store, { limiter, span: "24h" });
+  expect(unreadable).toEqual([]);
   const [found] = limiters;
   if (found === undefined) throw new Error(`no usage of ${limiter}`);
   return found;
@@ -63,8 +63,8 @@ describe.each(["plain", "hashed"] as const)("a forgotten subject, %s", (usage) =
       await ask(api, [subject, subject, subject, "bob", "bob", "bob", "eve"], { usage });
       const before = await usageOf("api");
       expect(before.subjects.used.top).toHaveLength(3);
-      const { listed } = await operatorAt(NOW).forget(api, subject);
-      expect(listed).toBe(1);
+      const { clearedLists } = await operatorAt(NOW).forget(api, subject);
+      expect(clearedLists).toBe(1);
       const { total, tenSeconds, subjects } = await usageOf("api");
       const isOther = (one: { hash?: string; subject?: string }) =>
         one.hash !== hashSubject(subject) && one.subject !== subject;
@@ -75,7 +75,7 @@ describe.each(["plain", "hashed"] as const)("a forgotten subject, %s", (usage) =
         expect(subjects[by]).toEqual({ ...before.subjects[by], top: others });
       }
       expect(await listsText()).not.toContain(hashSubject(subject));
-      expect((await operatorAt(NOW).forget(api, subject)).listed).toBe(0);
+      expect((await operatorAt(NOW).forget(api, subject)).clearedLists).toBe(0);
     },
   );
 });
@@ -104,7 +104,7 @@ test("is forgotten in every ten minutes of the day, and the lists end when they 
   expect(counted.top).toMatchObject([{ count: 4 }, { count: 4 }]);
   // Whoever else asked at the same time is in lists of their own.
   await ask({ ...api, name: "other" }, ["ann"], { now: day });
-  expect((await operatorAt(day).forget(api, "ann")).listed).toBe(4);
+  expect((await operatorAt(day).forget(api, "ann")).clearedLists).toBe(4);
   expect((await usageOf("api", day)).subjects.used).toEqual({
     ...counted,
     top: [{ dimension: "default", subject: "bob", count: 4, error: 0 }],
@@ -121,8 +121,8 @@ test("is forgotten where a list cannot be read, with that list; what is no list 
   await own.client.set(topKey(-1), "headgate usage 1\n[1,");
   await own.client.set(topKey(-2), "headgate usage 2\nwhatever");
   await own.client.lpush(topKey(-3), "ann");
-  const { listed } = await operatorAt(NOW).forget(api, "ann");
-  expect(listed).toBe(3);
+  const { clearedLists } = await operatorAt(NOW).forget(api, "ann");
+  expect(clearedLists).toBe(3);
   const left = [0, -1, -2, -3].map((number) => own.client.exists(topKey(number)));
   expect(await Promise.all(left)).toEqual([1, 0, 0, 1]);
 });

@@ -217,13 +217,13 @@ describe("what is somebody else's", () => {
     await own.client.set(INDEX, text);
     expect(await add([counted("api")])).toEqual([state, 0]);
     expect(await own.scan()).toHaveLength(1);
-    expect((await readAt(NOW)).unread).toEqual([{ key: INDEX, why }]);
+    expect((await readAt(NOW)).unreadable).toEqual([{ key: INDEX, why }]);
   });
 
   test("is left alone where it is no string", async () => {
     await own.client.sadd(INDEX, "x");
     expect(await add([counted("api")])).toEqual([-1, 0]);
-    expect((await readAt(NOW)).unread).toEqual([{ key: INDEX, why: "wrong-type" }]);
+    expect((await readAt(NOW)).unreadable).toEqual([{ key: INDEX, reason: "wrong-type" }]);
     await own.client.del(INDEX);
     await own.client.sadd(`${INDEX}:process/${nameOf(0)}`, "x");
     expect(await add([counted("api")])).toEqual([-1, 0]);
@@ -244,15 +244,15 @@ describe("what is somebody else's", () => {
     // The numbers are counted, the subjects not.
     const withoutSubjects = [USAGE_STATES.done, USAGE_STATES.tooLong];
     expect(await add([counted("api", NOW, { used })])).toEqual(withoutSubjects);
-    const { limiters, unread } = await readAt(NOW);
+    const { limiters, unreadable } = await readAt(NOW);
     expect(limiters.map(({ name }) => name)).toEqual(["api", "other"]);
-    expect(unread).toEqual([{ key: tops, why: "wrong-type" }]);
+    expect(unreadable).toEqual([{ key: tops, reason: "wrong-type" }]);
     await own.client.del(tops);
     await own.client.set(tops, "headgate usage 1\n[0");
     expect(await add([counted("api", NOW, { used })])).toEqual(withoutSubjects);
-    expect((await readAt(NOW)).unread).toEqual([{ key: tops, why: "damaged" }]);
+    expect((await readAt(NOW)).unreadable).toEqual([{ key: tops, reason: "damaged" }]);
     await own.client.set(series, `headgate usage 1\n${"x".repeat(30_000)}`);
-    expect((await readAt(NOW)).unread[0]).toEqual({ key: series, why: "damaged" });
+    expect((await readAt(NOW)).unreadable[0]).toEqual({ key: series, reason: "damaged" });
   });
 });
 
@@ -278,7 +278,7 @@ describe("readUsage", () => {
     await expect(readUsage(store, { prefix: "hg" })).rejects.toMatchObject(invalid);
     await expect(readUsage(store, { span: "9s" })).rejects.toMatchObject(invalid);
     await expect(readUsage(store, { span: "31d" })).rejects.toMatchObject(invalid);
-    await expect(readUsage(store, { numbersOnly: 1 } as never)).rejects.toMatchObject(invalid);
+    await expect(readUsage(store, { summaryOnly: 1 } as never)).rejects.toMatchObject(invalid);
     await expect(readUsage(store, { limiter: "" })).rejects.toMatchObject(invalid);
     await expect(readUsage(store, { spna: "1h" } as never)).rejects.toMatchObject(invalid);
     await expect(readUsage({} as never)).rejects.toMatchObject({

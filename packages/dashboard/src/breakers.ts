@@ -39,7 +39,8 @@ export async function findBreakerOptions(
   const found = (await loadRegistry()).breakers.filter((one) => one.name === name);
   const [first] = found;
   if (first === undefined) throw unknownBreaker();
-  if (first.isCut === true) throw badRequest("the breaker's options are too long to be listed");
+  if (first.isTruncated === true)
+    throw badRequest("the breaker's options are too long to be listed");
   if (new Set(found.map(({ fingerprint }) => fingerprint)).size > 1) {
     throw badRequest(
       "processes have this breaker with different options: use the headgate command instead",

@@ -82,7 +82,7 @@ export function createFleetReader(store: Store, timeout: Duration = "2s"): Fleet
     cacheRead,
     cacheResult: (key, make) => snapshots.get(`made ${key}`, make),
     loadUsage: (span) =>
-      snapshots.get(`usage ${span}`, () => readUsage(store, { span, timeout, numbersOnly: true })),
+      snapshots.get(`usage ${span}`, () => readUsage(store, { span, timeout, summaryOnly: true })),
     loadLimiterUsage: (limiter, span) =>
       snapshots.get(`limiter ${span} ${limiter}`, () =>
         readUsage(store, { limiter, span, timeout }),

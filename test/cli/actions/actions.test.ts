@@ -298,7 +298,7 @@ test("what fits one of several policies is set, and says whose processes ignore 
   expect(
     await own.json(["set", "--limiter", "api", "--dry-run", "5-per-1m.limit=50"]),
   ).toMatchObject({
-    done: [{ reach: { state: "partly", appliedBy: 1, ignored: [{ processes: 1 }] } }],
+    done: [{ reach: { state: "partial", applyingProcesses: 1, ignored: [{ processes: 1 }] } }],
   });
   const { overrides } = await admin.readControl();
   expect(overrides).toMatchObject([{ limits: { "5-per-1m": { limit: 50 } } }]);

@@ -131,8 +131,8 @@ function answerOf(endpoint: string, query: URLSearchParams, body: Body, demo: De
     case "preview":
       return recording.previews[kindOf(body)];
     case "act": {
-      const { before, after, inForceAt } = recording.previews[kindOf(body)] ?? {};
-      return { before, after, inForceAt, at: recording.at };
+      const { before, after, effectiveAt } = recording.previews[kindOf(body)] ?? {};
+      return { before, after, effectiveAt, at: recording.at };
     }
     default:
       return (recording as unknown as Record<string, unknown>)[endpoint];

@@ -166,7 +166,7 @@ describe.runIf(hasChromium())("the dashboard's page", () => {
     await pressed(page, "Unblock");
     const dialog = page.getByRole("dialog");
     await dialog.getByLabel("Reason").fill("OPS-1");
-    const preview = { before: "not blocked", after: "not blocked", inForceAt: 0, token: "2" };
+    const preview = { before: "not blocked", after: "not blocked", effectiveAt: 0, token: "2" };
     demo.overrides.set("act", {
       status: 409,
       body: { error: { code: "CHANGED", message: "" }, preview },

@@ -97,14 +97,15 @@ export const addForget: AddCommand = (cli) => {
       defaultsToAllLimiters: true,
       async act(admin, ...target) {
         const forgotten = await admin.forget(...target);
-        const { overrides, logged, listed } = forgotten;
+        const { overrides, redactedLogEntries, clearedLists } = forgotten;
         const isDry = target[2].dryRun === true;
         const [removed, taken] = isDry
           ? ["override to be removed", "would be removed"]
           : ["override removed", "removed"];
         const notes = overrides.map((override) => `${removed}: ${formatOverrideLine(override)}`);
-        if (logged > 0) notes.push(`name ${taken} from ${logged} log entries`);
-        if (listed > 0) notes.push(`name ${taken} from ${listed} usage lists`);
+        if (redactedLogEntries > 0)
+          notes.push(`name ${taken} from ${redactedLogEntries} log entries`);
+        if (clearedLists > 0) notes.push(`name ${taken} from ${clearedLists} usage lists`);
         return { ...forgotten, notes };
       },
     }),

@@ -74,7 +74,7 @@ export interface TaskResult {
   readonly before: unknown;
   readonly after: unknown;
   /** When the change is in force everywhere, by the server's clock. */
-  readonly inForceAt: Date;
+  readonly effectiveAt: Date;
   /** More results, as sentences. */
   readonly notes?: readonly string[];
   /** For an override: the processes that apply it, and those that ignore it. */
@@ -137,9 +137,9 @@ async function runTask(
   context: CommandContext,
 ): Promise<object> {
   const { limiter, name } = task;
-  const { before, after, inForceAt, notes = [], coverage } = await task.run();
+  const { before, after, effectiveAt, notes = [], coverage } = await task.run();
   const isEverywhere = coverage === undefined || coverage.state === "in-force";
-  const by = formatTime(Math.ceil(inForceAt.getTime() / 1_000) * 1_000);
+  const by = formatTime(Math.ceil(effectiveAt.getTime() / 1_000) * 1_000);
   if (!json) {
     printSection(context, `${name}: ${dryRun ? "would " : ""}${action}`, [
       ...task.format(before).map((line) => `before: ${line}`),
@@ -150,7 +150,7 @@ async function runTask(
     ]);
   }
   const states = { before: withTimesInMs(before), after: withTimesInMs(after) };
-  const when = dryRun ? {} : { inForceAt: inForceAt.getTime() };
+  const when = dryRun ? {} : { effectiveAt: effectiveAt.getTime() };
   return { limiter, name, ...states, ...when, notes, reach: coverage };
 }
 

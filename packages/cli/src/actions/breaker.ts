@@ -139,12 +139,12 @@ async function runOrder(
       { breaker: name, target: target.target, before, after: preview },
       { reason, by, dryRun: options.dryRun },
     );
-    if (options.dryRun) return { before, after: preview, inForceAt: new Date(now()) };
+    if (options.dryRun) return { before, after: preview, effectiveAt: new Date(now()) };
     await ORDERS[order].apply(target);
     return {
       before,
       after: await readSnapshot(target),
-      inForceAt: new Date(at.getTime() + POLL_INTERVAL_MS),
+      effectiveAt: new Date(at.getTime() + POLL_INTERVAL_MS),
     };
   };
   const task = {

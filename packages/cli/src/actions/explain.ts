@@ -44,7 +44,7 @@ interface Explanation {
   readonly calendarEnds: readonly (string | undefined)[];
   readonly blocks: Inspection["blocks"];
   readonly overrides: readonly SubjectOverride[];
-  readonly isMixed: boolean;
+  readonly hasOtherVersions: boolean;
 }
 
 export const addExplain: AddCommand = ({ program, context, handle }) => {
@@ -120,7 +120,7 @@ function readCost(text: string): Cost {
 
 async function explainLimiter(
   { admin, now }: Session,
-  [{ limiter, isMixed }, givenSubject]: LimiterSubject,
+  [{ limiter, hasOtherVersions }, givenSubject]: LimiterSubject,
   cost: Cost,
   control: ControlRecord,
 ): Promise<Explanation> {
@@ -144,7 +144,7 @@ async function explainLimiter(
     ),
     blocks,
     overrides: overridesOf(control, limiter, subject, now()),
-    isMixed,
+    hasOtherVersions,
   };
 }
 
@@ -164,7 +164,7 @@ function print(
   context: CommandContext,
 ): void {
   const now = session.now();
-  const { decision, subject, blocks, overrides, isMixed } = explanation;
+  const { decision, subject, blocks, overrides, hasOtherVersions } = explanation;
   const { allowed, shadow, wouldAllow } = decision;
   const dimensions = new Set(explanation.limits.map(({ per }) => per)).size;
   const who = formatSubjectLabel(subject);
@@ -174,7 +174,9 @@ function print(
     ...(explanation.limiter === limiter
       ? []
       : [`decided together with ${limiter}: both must allow it`]),
-    ...(isMixed ? ["by one of several versions of this policy: headgate limiters shows them"] : []),
+    ...(hasOtherVersions
+      ? ["by one of several versions of this policy: headgate limiters shows them"]
+      : []),
     ...(missingDimensions.length > 0
       ? [
           `not checked: the limits per ${missingDimensions.join(" and ")}, because no subject is given`,

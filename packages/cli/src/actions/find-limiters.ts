@@ -38,13 +38,13 @@ export async function findLimiters(
   if (limits !== undefined) return [limiterFromOptions(name, limits, blockOn)];
   if (blockOn !== undefined)
     throw new CommandError("--block-on is for a policy that --limits gives");
-  const { limiters, unread } = await readRegistry(store, { timeout: timeoutMs });
-  warnUnread(stderr, unread);
+  const { limiters, unreadable } = await readRegistry(store, { timeout: timeoutMs });
+  warnUnread(stderr, unreadable);
   if (name === undefined)
     return limiterVersionsOf(limiters.filter((one) => isListedCompletely(one, stderr)));
   const found = limiters.filter((one) => one.name === name);
   if (found.length === 0) throw unknownLimiterError(name, limiters);
-  if (found.some(({ isCut }) => isCut === true)) {
+  if (found.some(({ isTruncated }) => isTruncated === true)) {
     throw new CommandError(
       `the policy of ${JSON.stringify(name)} is too long for the registry: give it with --limits @FILE`,
     );
@@ -64,19 +64,19 @@ function limiterFromOptions(
   const policy = readPolicy(readJson("--limits", json));
   const limits = Array.isArray(policy) ? policy : [policy];
   return {
-    limiter: { name, limits, others: [], blockOn },
-    others: [],
+    limiter: { name, limits, perCallPolicies: [], blockOn },
+    perCallPolicies: [],
     uses: [],
     counterIdentity: "",
-    isMixed: false,
+    hasOtherVersions: false,
   };
 }
 
 function isListedCompletely(
-  { name, isCut }: RegistryLimiter,
+  { name, isTruncated }: RegistryLimiter,
   stderr: NodeJS.WritableStream,
 ): boolean {
-  if (isCut !== true) return true;
+  if (isTruncated !== true) return true;
   stderr.write(
     `headgate: skipped ${JSON.stringify(name)}, whose policy is too long for the registry: name it, and give its policy with --limits @FILE\n`,
   );

@@ -33,7 +33,7 @@ interface LimiterInspection {
   readonly blocks: Inspection["blocks"];
   readonly overrides: readonly SubjectOverride[];
   readonly shadow: boolean;
-  readonly isMixed: boolean;
+  readonly hasOtherVersions: boolean;
 }
 
 export const addInspect: AddCommand = ({ program, context, handle }) => {
@@ -83,7 +83,7 @@ function inspect(
 
 async function inspectLimiter(
   { admin, now }: Session,
-  [{ limiter, isMixed }, subject]: LimiterSubject,
+  [{ limiter, hasOtherVersions }, subject]: LimiterSubject,
   control: ControlRecord,
 ): Promise<LimiterInspection> {
   const decision = await admin.peek(limiter, subject, { cost: 0 });
@@ -98,14 +98,16 @@ async function inspectLimiter(
     blocks,
     overrides: overridesOf(control, limiter, subject, now()),
     shadow: decision.shadow,
-    isMixed,
+    hasOtherVersions,
   };
 }
 
 function print(inspected: LimiterInspection, { now }: Session, context: CommandContext): void {
-  const { limiter, subject, overrides, shadow, isMixed } = inspected;
+  const { limiter, subject, overrides, shadow, hasOtherVersions } = inspected;
   printSection(context, `${limiter}, ${formatSubjectLabel(subject)}`, [
-    ...(isMixed ? ["one of several versions of this policy: headgate limiters shows them"] : []),
+    ...(hasOtherVersions
+      ? ["one of several versions of this policy: headgate limiters shows them"]
+      : []),
     ...formatInspection(inspected, now()),
     ...overrides.map(formatSubjectOverride),
     ...(shadow ? ["in shadow mode: no request is denied"] : []),

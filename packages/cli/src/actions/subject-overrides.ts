@@ -14,13 +14,13 @@ export interface SubjectOverride {
 /** The overrides of a limiter for a subject, the one with the highest priority last. `now` is in milliseconds. */
 export function overridesOf(
   control: ControlRecord,
-  { name, limits, others }: LimiterVersion["limiter"],
+  { name, limits, perCallPolicies }: LimiterVersion["limiter"],
   subject: Subject,
   now: number,
 ): readonly SubjectOverride[] {
   return overridesFor(control, name, subject, now).map((override) => ({
     override,
-    ignoredBecause: ignoredReasonOf([limits, ...others], override),
+    ignoredBecause: ignoredReasonOf([limits, ...perCallPolicies], override),
   }));
 }
 

@@ -49,7 +49,7 @@ export const addBlocks: AddCommand = ({ program, context, handle }) => {
         const isWanted = ({ limiter }: ActiveBlock): boolean =>
           options.limiter === undefined || limiter === options.limiter;
         const found = { ...read, blocks: read.blocks.filter(isWanted) };
-        warnUnread(context.stderr, found.unread);
+        warnUnread(context.stderr, found.unreadable);
         if (options.json) writeJson(context.stdout, found);
         else print(found, context);
         return 0;
@@ -59,7 +59,7 @@ export const addBlocks: AddCommand = ({ program, context, handle }) => {
 };
 
 function print(found: ActiveBlocks, { stdout, stderr, environment }: CommandContext): void {
-  const { at, blocks, isWhole, unknown } = found;
+  const { at, blocks, isComplete, uncheckedCount } = found;
   const style = styleFor(stdout, environment);
   const rows = blocks.map((block): readonly Cell[] => [
     block.limiter,
@@ -80,12 +80,12 @@ function print(found: ActiveBlocks, { stdout, stderr, environment }: CommandCont
       'Each #... is the hash of a subject: usage stores long subjects as hashes, and the others too unless usage: { subjects: "plain" } is set.\n',
     );
   }
-  if (!isWhole) {
+  if (!isComplete) {
     stderr.write("headgate: the list of blocks is full, so there may be more blocks\n");
   }
-  if (unknown > 0) {
+  if (uncheckedCount > 0) {
     stderr.write(
-      `headgate: ${unknown} listed blocks could not be checked, because no process lists their limiter\n`,
+      `headgate: ${uncheckedCount} listed blocks could not be checked, because no process lists their limiter\n`,
     );
   }
 }

@@ -24,7 +24,7 @@ const SERVER: ServerFacts = {
   cluster: undefined,
 };
 
-const EMPTY_REGISTRY: Registry = { limiters: [], breakers: [], processes: [], unread: [] };
+const EMPTY_REGISTRY: Registry = { limiters: [], breakers: [], processes: [], unreadable: [] };
 
 const FACTS: Facts = {
   prefix: "hg",
@@ -35,7 +35,7 @@ const FACTS: Facts = {
   sentinels: [],
   registry: EMPTY_REGISTRY,
   unreadUsage: [],
-  control: { version: 0, overrides: [], orders: [] },
+  control: { version: 0, overrides: [], invalidations: [] },
 };
 
 function findingsOf(name: string, ...servers: readonly Partial<ServerFacts>[]): ServerFinding[] {

@@ -46,7 +46,7 @@ function listBreakers(options: BreakersOptions, context: CommandContext): Promis
   return withSession(options, context, async ({ connection, now }) => {
     const { stdout, stderr } = context;
     const { store, prefix, timeoutMs } = connection;
-    const { breakers, processes, unread } = await explainRefused(
+    const { breakers, processes, unreadable } = await explainRefused(
       connection,
       readRegistry(store, { timeout: timeoutMs }),
     );
@@ -54,14 +54,14 @@ function listBreakers(options: BreakersOptions, context: CommandContext): Promis
       connection,
       readTargetStates(connection, breakers, options.target),
     );
-    warnUnread(stderr, unread);
+    warnUnread(stderr, unreadable);
     if (unreadCount > 0) {
       stderr.write(
         `headgate: warning: cannot read the states of ${unreadCount} targets: this user lacks permissions, or the keys contain other values; --target NAME prints the reason\n`,
       );
     }
     if (options.json) {
-      writeJson(stdout, { breakers, states, processes, unread });
+      writeJson(stdout, { breakers, states, processes, unreadable });
       return 0;
     }
     if (breakers.length === 0) {
@@ -87,7 +87,7 @@ function formatBreakers(
   const style = styleFor(stdout, environment);
   const rows = breakers.map((breaker): readonly Cell[] => [
     breaker.name,
-    breaker.isCut ? "(too long for the registry)" : formatShortBreaker(breaker.options),
+    breaker.isTruncated ? "(too long for the registry)" : formatShortBreaker(breaker.options),
     String(breaker.processes.length),
     { text: notesOf(breaker), style: (shown) => style("yellow", shown) },
   ]);
@@ -100,9 +100,9 @@ function formatBreakers(
   return formatTable(columns, rows, widthOf(stdout));
 }
 
-function notesOf({ isMixed, targets, moreTargets = 0 }: RegistryBreaker): string {
+function notesOf({ hasOtherVersions, targets, moreTargets = 0 }: RegistryBreaker): string {
   const notes = [
-    isMixed ? "mixed: other processes have another policy" : "",
+    hasOtherVersions ? "mixed: other processes have another policy" : "",
     targets === undefined ? "targets unknown: give them with --target" : "",
     moreTargets > 0 ? `at least ${moreTargets} more targets` : "",
   ];

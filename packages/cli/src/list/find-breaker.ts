@@ -22,7 +22,7 @@ export async function findBreaker(
       `no breaker ${JSON.stringify(name)} in the registry, ${there}; if it is not listed, give its options with --options`,
     );
   }
-  if (first.isCut === true) {
+  if (first.isTruncated === true) {
     throw new CommandError(
       `the options of ${JSON.stringify(name)} are too long for the registry: give them with --options @FILE`,
     );

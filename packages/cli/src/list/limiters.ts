@@ -37,7 +37,7 @@ export function addLimiters({ program, context, handle }: Cli): void {
   addExamples(addConnectionOptions(command), {
     "headgate limiters": "on the Redis of $REDIS_URL",
     "headgate limiters --redis redis://10.0.0.7:6379 --prefix shop": "on another Redis",
-    "headgate limiters --json | jq '.limiters[] | select(.isMixed)'":
+    "headgate limiters --json | jq '.limiters[] | select(.hasOtherVersions)'":
       "limiters whose processes have different policies, as during a deployment",
   });
   command.action(handle((options: LimitersOptions) => listLimiters(options, context)));
@@ -50,18 +50,18 @@ function listLimiters(options: LimitersOptions, context: CommandContext): Promis
     const { stdout, stderr } = context;
     const { store, prefix, timeoutMs } = connection;
     const registry = await explainRefused(connection, readRegistry(store, { timeout: timeoutMs }));
-    const { limiters, processes, unread } = registry;
+    const { limiters, processes, unreadable } = registry;
     const overrides = await readOverrides(session.admin);
     if (typeof overrides === "string") {
       stderr.write(`headgate: warning: cannot read the overrides: ${escapeHidden(overrides)}\n`);
     }
-    warnUnread(stderr, unread);
+    warnUnread(stderr, unreadable);
     const withCoverage =
       typeof overrides === "string"
         ? null
         : overrides.map((one) => ({ ...one, reach: overrideCoverageOf(one, registry) }));
     if (options.json) {
-      writeJson(stdout, { limiters, overrides: withCoverage, processes, unread });
+      writeJson(stdout, { limiters, overrides: withCoverage, processes, unreadable });
       return 0;
     }
     if (limiters.length === 0) {
@@ -94,7 +94,9 @@ function formatLimiters(limiters: Registry["limiters"], { style, width }: Displa
   if (limiters.length === 0) return "";
   const rows = limiters.map((limiter): readonly Cell[] => [
     limiter.name,
-    limiter.isCut ? "(too long for the registry)" : limiter.limits.map(formatShortLimit).join("; "),
+    limiter.isTruncated
+      ? "(too long for the registry)"
+      : limiter.limits.map(formatShortLimit).join("; "),
     String(limiter.processes.length),
     { text: notesOf(limiter), style: (shown) => style("yellow", shown) },
   ]);
@@ -108,10 +110,17 @@ function formatLimiters(limiters: Registry["limiters"], { style, width }: Displa
 }
 
 function notesOf(limiter: RegistryLimiter): string {
-  const { isMixed, shadow, extends: other, blockOn, others = [], moreOthers = 0 } = limiter;
-  const shapes = others.length + moreOthers;
+  const {
+    hasOtherVersions,
+    shadow,
+    extends: other,
+    blockOn,
+    perCallPolicies = [],
+    morePerCallPolicies = 0,
+  } = limiter;
+  const shapes = perCallPolicies.length + morePerCallPolicies;
   const notes = [
-    isMixed ? "mixed: other processes have another policy" : "",
+    hasOtherVersions ? "mixed: other processes have another policy" : "",
     shadow ? "in shadow mode" : "",
     other === undefined ? "" : `together with ${other}`,
     blockOn === "settle" ? "blocks by settled charges only" : "",

@@ -27,7 +27,7 @@ export function formatProcesses(
   return formatTable(COLUMNS, rows, width);
 }
 
-const UNREAD_ADVICE: Readonly<Record<UnreadableRecord["why"], string>> = {
+const UNREAD_ADVICE: Readonly<Record<UnreadableRecord["reason"], string>> = {
   "other-format": "another version of Headgate wrote it: use the command of that version",
   damaged: "this version cannot read it: update the command, or delete the key",
   missing:
@@ -39,9 +39,9 @@ const UNREAD_ADVICE: Readonly<Record<UnreadableRecord["why"], string>> = {
 /** Warns about records of the registry that could not be read, without which a list is incomplete. */
 export function warnUnread(
   stderr: NodeJS.WritableStream,
-  unread: readonly UnreadableRecord[],
+  unreadable: readonly UnreadableRecord[],
 ): void {
-  for (const { key, why } of unread) {
-    stderr.write(`headgate: warning: cannot read ${escapeHidden(key)}: ${UNREAD_ADVICE[why]}\n`);
+  for (const { key, reason } of unreadable) {
+    stderr.write(`headgate: warning: cannot read ${escapeHidden(key)}: ${UNREAD_ADVICE[reason]}\n`);
   }
 }

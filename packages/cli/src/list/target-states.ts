@@ -39,7 +39,7 @@ export async function readTargetStates(
   let unreadCount = 0;
   // Sequentially, because creating two breakers with different policies and one name at the same time is an error.
   for (const breaker of breakers) {
-    if (breaker.isCut) continue;
+    if (breaker.isTruncated) continue;
     // The registry lists a breaker for each version of Headgate, but it has one state.
     const targets = (targetNames ?? breaker.targets ?? []).filter((target) =>
       addIfNew(seen, JSON.stringify([breaker.name, breaker.policy, target])),

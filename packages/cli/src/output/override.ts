@@ -12,15 +12,21 @@ export function withTimesInMs<State>(state: State): State {
 }
 
 /** Formats the coverage of an override: `in 3 processes`, or `ignored: ` and the reason. */
-export function formatCoverage({ state, appliedBy, ignored, unknownTo }: OverrideCoverage): string {
-  const applied = appliedBy === 0 ? [] : [`in ${formatProcessCount(appliedBy)}`];
-  const reasons = ignored.map(({ why, processes: ignoring }) => {
-    if (ignoring === 0) return `${state}: ${why}`;
+export function formatCoverage({
+  state,
+  applyingProcesses,
+  ignored,
+  unknownProcesses,
+}: OverrideCoverage): string {
+  const applied = applyingProcesses === 0 ? [] : [`in ${formatProcessCount(applyingProcesses)}`];
+  const reasons = ignored.map(({ reason, processes: ignoring }) => {
+    if (ignoring === 0) return `${state}: ${reason}`;
     return state === "ignored"
-      ? `ignored: ${why}`
-      : `ignored by ${formatProcessCount(ignoring)}: ${why}`;
+      ? `ignored: ${reason}`
+      : `ignored by ${formatProcessCount(ignoring)}: ${reason}`;
   });
-  const unlisted = unknownTo === 0 ? [] : [`unknown for ${formatProcessCount(unknownTo)}`];
+  const unlisted =
+    unknownProcesses === 0 ? [] : [`unknown for ${formatProcessCount(unknownProcesses)}`];
   return [...applied, ...reasons, ...unlisted].join("; ");
 }
 

@@ -37,7 +37,7 @@ export async function readCounterTop(
   const listed = (await readPolicies(connection, limiter)).flatMap((one) => [
     one,
     // A policy of another shape is looked at like a limiter's own.
-    ...(one.others ?? []).map((other) => ({ ...one, ...other })),
+    ...(one.perCallPolicies ?? []).map((other) => ({ ...one, ...other })),
   ]);
   const { pattern, read } = counterKeysOf(limiter, prefix);
   const { keys, scanned, isComplete } = await scanKeys(client, pattern, maxKeys, progress, signal);
@@ -75,7 +75,7 @@ async function readPolicies(
   name: string,
 ): Promise<readonly RegistryLimiter[]> {
   const { limiters } = await readRegistry(store, { timeout: timeoutMs });
-  const listed = limiters.filter((one) => one.name === name && one.isCut !== true);
+  const listed = limiters.filter((one) => one.name === name && one.isTruncated !== true);
   if (listed.length > 0) return listed;
   throw new CommandError(
     `no usage is kept of the limiter ${JSON.stringify(name)}, and no process lists it: check the name and --prefix, or turn usage on with redisStore(client, { usage: true })`,

@@ -17,8 +17,8 @@ export async function readFleetTop(
   by: SubjectOrder,
   span: Duration,
 ): Promise<FleetTop> {
-  const { at, limiters, others, unread } = await readUsage(store, { timeout: timeoutMs, span });
-  requireReadable(unread);
+  const { at, limiters, others, unreadable } = await readUsage(store, { timeout: timeoutMs, span });
+  requireReadable(unreadable);
   const [first] = limiters;
   return {
     source: "usage",
@@ -34,7 +34,7 @@ function summarizeLimiter(
   { name, total, subjects, limits }: LimiterUsage,
   by: SubjectOrder,
 ): FleetLimiter {
-  const { top, total: decisions, unlisted } = subjects[by];
+  const { top, total: decisions, maxUnlisted } = subjects[by];
   const { byLimit, byBlock } = limits;
   return {
     limiter: name,
@@ -42,7 +42,7 @@ function summarizeLimiter(
     byLimit,
     byBlock,
     decisions,
-    unlisted,
+    unlisted: maxUnlisted,
     subjects: top.slice(0, MAX_SUBJECTS),
   };
 }

@@ -19,12 +19,16 @@ export async function readUsageTop(
   { store, timeoutMs }: Pick<Connection, "store" | "timeoutMs">,
   { limiter, by, span, subject }: UsageQuery,
 ): Promise<UsageTop | undefined> {
-  const { at, limiters, unread } = await readUsage(store, { timeout: timeoutMs, limiter, span });
-  requireReadable(unread);
+  const { at, limiters, unreadable } = await readUsage(store, {
+    timeout: timeoutMs,
+    limiter,
+    span,
+  });
+  requireReadable(unreadable);
   const [one] = limiters;
   if (one === undefined) return undefined;
   const { from, [by]: list } = one.subjects;
-  const { top, total, unlisted } = list;
+  const { top, total, maxUnlisted } = list;
   const isWanted = (found: TopSubject): boolean =>
     subject === undefined || found.subject === subject || found.hash === hashSubject(subject);
   return {
@@ -35,7 +39,7 @@ export async function readUsageTop(
     from,
     total: one.total,
     decisions: total,
-    unlisted,
+    unlisted: maxUnlisted,
     subjects: top.filter(isWanted),
   };
 }
@@ -44,7 +48,7 @@ export async function readUsageTop(
 export function requireReadable([first]: readonly UnreadableRecord[]): void {
   if (first === undefined) return;
   throw new CommandError(
-    `${first.key} cannot be read (${first.why}): read it with the version of Headgate that wrote it, or delete the key`,
+    `${first.key} cannot be read (${first.reason}): read it with the version of Headgate that wrote it, or delete the key`,
     EXIT.store,
   );
 }

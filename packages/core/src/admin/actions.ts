@@ -38,7 +38,7 @@ interface Expiry {
 }
 
 /** The lists of a record with one item for each limiter and subject, or for each network. */
-type RecordList = "overrides" | "denied";
+type RecordList = "overrides" | "denyList";
 
 /** The most items of each list, and how to make room. */
 const LIST_LIMITS: Readonly<
@@ -49,7 +49,11 @@ const LIST_LIMITS: Readonly<
     "overrides",
     "remove some; what many subjects have, such as plans, belongs in limits",
   ],
-  denied: [MAX_DENIED, "entries on the deny list", "remove some, or add the network that has them"],
+  denyList: [
+    MAX_DENIED,
+    "entries on the deny list",
+    "remove some, or add the network that has them",
+  ],
 };
 
 /** The replacement of one item in a record, by another or by nothing. */
@@ -97,16 +101,16 @@ export class Actions {
       withInvalidation(record, { kind, limiter, subject }, now);
     const known = await this.#control.read();
     if (counters.isEmpty)
-      return { before: NO_USAGE, after: NO_USAGE, inForceAt: toDate(known.now) };
+      return { before: NO_USAGE, after: NO_USAGE, effectiveAt: toDate(known.now) };
     formatDraft(draftOf(known));
     if (options.dryRun) {
-      return { ...(await counters.change(change, true)), inForceAt: effectiveAt(known.now) };
+      return { ...(await counters.change(change, true)), effectiveAt: effectiveAt(known.now) };
     }
     const actor = await this.#actorOf(options);
     const { before, after } = await counters.change(change, false);
     const entry: NewLogEntry = { kind, limiter, subject, ...actor, before, after };
     const at = await this.#control.change((read) => ({ draft: draftOf(read), entry }));
-    return { before, after, inForceAt: effectiveAt(at) };
+    return { before, after, effectiveAt: effectiveAt(at) };
   }
 
   /** Forgets a subject of a limiter, and removes each item that names it in the whole prefix. `work` erases its counters. */
@@ -129,9 +133,16 @@ export class Actions {
       overrides = record.overrides.filter((one) => forgotten.matches(one.subject));
       return { draft: withoutSubject(record, forgotten, now), entry };
     }, dryRun);
-    const logged = await this.#control.redactLog(forgotten, dryRun);
-    const listed = await forgetInUsage(this.#adminStore, limiter, subject, dryRun);
-    return { before, after, inForceAt: effectiveAt(at), overrides, logged, listed };
+    const redactedLogEntries = await this.#control.redactLog(forgotten, dryRun);
+    const clearedLists = await forgetInUsage(this.#adminStore, limiter, subject, dryRun);
+    return {
+      before,
+      after,
+      effectiveAt: effectiveAt(at),
+      overrides,
+      redactedLogEntries,
+      clearedLists,
+    };
   }
 
   async #replace<Item extends Override | DeniedNetwork>(
@@ -151,7 +162,7 @@ export class Actions {
       if (next !== undefined) requireRoom(draft, list);
       return { draft, entry: { ...entry, ...actor, before, after: next } };
     }, options.dryRun);
-    return { before, after: next && withAbsoluteTimes(next, at), inForceAt: effectiveAt(at) };
+    return { before, after: next && withAbsoluteTimes(next, at), effectiveAt: effectiveAt(at) };
   }
 
   /** Replaces the override of a limiter or a subject. */
@@ -179,7 +190,7 @@ export class Actions {
     replacement: Expiry | undefined,
   ): Promise<ActionResult<DeniedNetwork | undefined>> {
     const { reason } = options;
-    return this.#replace<DeniedNetwork>("denied", options, {
+    return this.#replace<DeniedNetwork>("denyList", options, {
       entry: { kind, network },
       isThere: (one) => one.network === network,
       makeNext: (by) =>

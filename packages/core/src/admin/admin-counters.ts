@@ -78,11 +78,11 @@ export class AdminCounters {
     rejectUnknownOptions("a limiter to operate on", limiter, [
       "name",
       "limits",
-      "others",
+      "perCallPolicies",
       "blockOn",
       "shadow",
     ]);
-    const { name, limits, others = [], blockOn, shadow } = limiter;
+    const { name, limits, perCallPolicies = [], blockOn, shadow } = limiter;
     requireName(name);
     this.limiter = name;
     this.#adminStore = place;
@@ -92,7 +92,10 @@ export class AdminCounters {
     this.#counted = compile(limits);
     this.#counters = countersOfGivenSubjects(this.#counted, subject, ignoreUnknownDimensions);
     const own = { policy: this.#counted, counters: this.#counters };
-    this.#parts = [own, ...countersOfOtherPolicies(own, readPerCallPolicies(others).map(compile))];
+    this.#parts = [
+      own,
+      ...countersOfOtherPolicies(own, readPerCallPolicies(perCallPolicies).map(compile)),
+    ];
     const named = this.#counters.map((counter) => [counter.group.dimension, counter.subject]);
     this.subject = Object.fromEntries(named);
     requireShortSubject(this.subject);

@@ -15,7 +15,7 @@ import { withTimeout } from "../store/with-timeout.ts";
 export interface UnreadableRecord {
   readonly key: string;
   /** `"missing"`: a process names it, but it does not exist. `"too-long"`: longer than any version writes it. */
-  readonly why: UnreadableReason | "missing" | "wrong-type" | "too-long";
+  readonly reason: UnreadableReason | "missing" | "wrong-type" | "too-long";
 }
 
 /** Where to read, and for how long. */
@@ -51,15 +51,18 @@ type ReadRecords = <T extends object>(
 
 /**
  * Reads the record under each key, given its index; undefined if there is none, or if it cannot be read, in which case it is
- * added to `unread`. An absent key is not an error unless `absent` says why it is.
+ * added to `unreadable`. An absent key is not an error unless `absent` says why it is.
  */
-export function createRecordReader(client: RedisClient, unread: UnreadableRecord[]): ReadRecords {
+export function createRecordReader(
+  client: RedisClient,
+  unreadable: UnreadableRecord[],
+): ReadRecords {
   return async (keys, read, absent) => {
     const found = await readStrings(client, keys);
     return found.map((one, i) => {
       const value = parseFound(one, (text) => read(text, i)) ?? absent;
       if (typeof value !== "string") return value;
-      unread.push({ key: one.key, why: value });
+      unreadable.push({ key: one.key, reason: value });
       return undefined;
     });
   };
@@ -68,7 +71,7 @@ export function createRecordReader(client: RedisClient, unread: UnreadableRecord
 function parseFound<T extends object>(
   { text, isWrongType, isTooLong }: StringValue,
   read: (text: string) => T | UnreadableReason,
-): T | UnreadableRecord["why"] | undefined {
+): T | UnreadableRecord["reason"] | undefined {
   if (isWrongType) return "wrong-type";
   if (isTooLong) return "too-long";
   return text === undefined ? undefined : read(text);

@@ -26,9 +26,9 @@ export interface ActiveBlocks {
   /** Blocks set by hand, and others that have denied a request since they were set; the longest-lasting first. */
   readonly blocks: readonly ActiveBlock[];
   /** Whether the list had room for all; it holds at most 1,000. */
-  readonly isWhole: boolean;
+  readonly isComplete: boolean;
   /** How many listed blocks could not be checked, because no process lists the limits of the limiter. */
-  readonly unknown: number;
+  readonly uncheckedCount: number;
   /** The records that could not be read; if there are any, the rest may be incomplete. */
-  readonly unread: readonly UnreadableRecord[];
+  readonly unreadable: readonly UnreadableRecord[];
 }

@@ -29,11 +29,11 @@ export function createCounterLookup(
   ): SubjectCounter[] {
     const listed = seen.includes(limiter) ? [] : (policies.get(limiter) ?? []);
     return listed.flatMap(
-      ({ name, limits, blockOn, shadow, shapes, others = [], extends: base }) => {
+      ({ name, limits, blockOn, shadow, shapes, perCallPolicies = [], extends: base }) => {
         const extended =
           base === undefined ? [] : compileCounters(base, dimension, [...seen, limiter]);
         const subject = dimension === GLOBAL_DIMENSION ? GLOBAL_SUBJECT : "any";
-        const own = [{ limits, shapes }, ...others]
+        const own = [{ limits, shapes }, ...perCallPolicies]
           .filter((policy) => policy.shapes.some(({ per }) => per === dimension))
           .flatMap((policy) => {
             const how = { blockOn: readBlockOn(blockOn), shadow };

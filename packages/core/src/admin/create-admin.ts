@@ -151,7 +151,7 @@ export function createAdmin(store: Store, options: AdminOptions = {}): Admin {
     async denyList(address, more?: unknown) {
       rejectExtraArgument("denyList(address)", more);
       const { record, now } = await monitored(() => control.read());
-      return activeEntries(record.denied ?? [], now, address);
+      return activeEntries(record.denyList ?? [], now, address);
     },
 
     async logBreakerAction(done, options = {}, more?: unknown) {
@@ -169,8 +169,12 @@ export function createAdmin(store: Store, options: AdminOptions = {}): Admin {
     async readControl(): Promise<ControlRecord> {
       const { record, now } = await monitored(() => control.read());
       const inForce = (one: Pick<Override, "until">): boolean => isActive(one, now);
-      const { overrides, denied } = record;
-      return { ...record, overrides: overrides.filter(inForce), denied: denied?.filter(inForce) };
+      const { overrides, denyList } = record;
+      return {
+        ...record,
+        overrides: overrides.filter(inForce),
+        denyList: denyList?.filter(inForce),
+      };
     },
 
     log: () => monitored(() => control.log()),

@@ -8,17 +8,17 @@ import type { RegistryLimiter } from "./registry.ts";
 export interface LimiterVersion {
   readonly limiter: LimiterDefinition & {
     readonly limits: readonly Limit[];
-    readonly others: readonly Policy[];
+    readonly perCallPolicies: readonly Policy[];
   };
   /** The policies of other shapes that its calls pass, as in the registry. */
-  readonly others: readonly RegistryPolicy[];
+  readonly perCallPolicies: readonly RegistryPolicy[];
   readonly uses: readonly HttpUse[];
   /** The name of the limiter that it extends. */
   readonly extends?: string | undefined;
   /** Equal for limiters whose counters are the same. */
   readonly counterIdentity: string;
   /** Whether processes have several policies under its name. */
-  readonly isMixed: boolean;
+  readonly hasOtherVersions: boolean;
 }
 
 /**
@@ -30,32 +30,32 @@ export function limiterVersionsOf(
   name?: string,
 ): readonly LimiterVersion[] {
   const matching = records.filter(
-    (one) => (name === undefined || one.name === name) && one.isCut !== true,
+    (one) => (name === undefined || one.name === name) && one.isTruncated !== true,
   );
   const known = groupBy(matching, (one) =>
     JSON.stringify([one.name, one.policy, one.shadow, one.extends ?? ""]),
   );
   return [...known.values()].map((same) => {
     const [first] = same as readonly [RegistryLimiter];
-    const { limits, blockOn, shadow, shapes, isMixed } = first;
-    const others = perCallPoliciesOf(same);
-    const policies = others.map((other) => other.limits);
+    const { limits, blockOn, shadow, shapes, hasOtherVersions } = first;
+    const perCallPolicies = perCallPoliciesOf(same);
+    const policies = perCallPolicies.map((other) => other.limits);
     return {
-      limiter: { name: first.name, limits, others: policies, blockOn, shadow },
-      others,
+      limiter: { name: first.name, limits, perCallPolicies: policies, blockOn, shadow },
+      perCallPolicies,
       uses: same.flatMap(({ uses }) => uses),
       extends: first.extends,
       counterIdentity: JSON.stringify(
         shapes.map(({ per, fingerprint }) => [per, fingerprint]).sort(),
       ),
-      isMixed,
+      hasOtherVersions,
     };
   });
 }
 
 /** The policies of other shapes in use, each shape once. */
 function perCallPoliciesOf(same: readonly RegistryLimiter[]): readonly RegistryPolicy[] {
-  const all = same.flatMap(({ others = [] }) => others);
+  const all = same.flatMap(({ perCallPolicies = [] }) => perCallPolicies);
   return [...new Map(all.map((one) => [JSON.stringify(one.shapes), one])).values()];
 }
 

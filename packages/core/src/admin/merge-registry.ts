@@ -76,31 +76,35 @@ function mergeSameLimiters(listed: readonly FoundRecord[]): readonly FoundRecord
   return [...found.values()];
 }
 
-function formatWithoutPerCallPolicies({ others, moreOthers, ...record }: LimiterRecord): string {
+function formatWithoutPerCallPolicies({
+  perCallPolicies,
+  morePerCallPolicies,
+  ...record
+}: LimiterRecord): string {
   return JSON.stringify(record);
 }
 
 function mergePerCallPolicies(one: LimiterRecord, other: LimiterRecord): LimiterRecord {
-  const all = [...(one.others ?? []), ...(other.others ?? [])];
+  const all = [...(one.perCallPolicies ?? []), ...(other.perCallPolicies ?? [])];
   const others = new Map(all.map((policy) => [JSON.stringify(policy.shapes), policy]));
-  const more = Math.max(one.moreOthers ?? 0, other.moreOthers ?? 0);
+  const more = Math.max(one.morePerCallPolicies ?? 0, other.morePerCallPolicies ?? 0);
   return {
     ...one,
-    ...(others.size > 0 ? { others: [...others.values()] } : {}),
-    ...(more > 0 ? { moreOthers: more } : {}),
+    ...(others.size > 0 ? { perCallPolicies: [...others.values()] } : {}),
+    ...(more > 0 ? { morePerCallPolicies: more } : {}),
   };
 }
 
 /** Orders by name and policy, and marks names that have several policies. */
 function sortByName<Listed extends RegistryRecord>(
   listed: readonly Listed[],
-): (Listed & { isMixed: boolean })[] {
+): (Listed & { hasOtherVersions: boolean })[] {
   const policies = new Map<string, Set<string>>();
   for (const { name, policy } of listed) {
     policies.set(name, (policies.get(name) ?? new Set()).add(policy));
   }
   return listed
-    .map((one) => ({ ...one, isMixed: (policies.get(one.name)?.size ?? 0) > 1 }))
+    .map((one) => ({ ...one, hasOtherVersions: (policies.get(one.name)?.size ?? 0) > 1 }))
     .sort((a, b) => compare(a.name, b.name) || compare(a.policy, b.policy));
 }
 

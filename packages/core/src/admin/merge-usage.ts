@@ -95,7 +95,7 @@ export function mergeTopSubjects(lists: readonly StoredList[]): TopList {
   return {
     top: top.filter((one) => one !== undefined).sort((one, other) => other.count - one.count),
     total: lists.reduce((sum, { total }) => sum + total, 0),
-    unlisted: Math.max(unlisted, most[MAX_SUBJECTS]?.[1].most ?? 0),
+    maxUnlisted: Math.max(unlisted, most[MAX_SUBJECTS]?.[1].most ?? 0),
   };
 }
 

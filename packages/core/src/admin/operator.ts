@@ -119,7 +119,7 @@ export interface LimiterDefinition {
    * Policies of other shapes that calls pass, as listed in the registry: the subject's counters under these are included in
    * reads and actions. `peek` leaves them out. Default: none.
    */
-  readonly others?: readonly Policy[] | undefined;
+  readonly perCallPolicies?: readonly Policy[] | undefined;
   /** The limiter's own `blockOn`; `"settle"` also behind an adapter with `count`. Default `"denial"`. */
   readonly blockOn?: BlockOn | undefined;
   /** Whether the application configured it with `shadow`. Default false. */
@@ -130,7 +130,7 @@ export interface LimiterDefinition {
 export interface ActionOptions {
   /**
    * Whether to only return what the action would change. `after` is then computed by the same code that would make the change,
-   * and `inForceAt` is when the action would take effect if it were done now. Default false.
+   * and `effectiveAt` is when the action would take effect if it were done now. Default false.
    */
   readonly dryRun?: boolean | undefined;
   /** The reason, for the log: at most 1,000 characters. */
@@ -162,7 +162,7 @@ export type NewOverride = Omit<Override, "from" | "until">;
 
 /** The usage of a subject. */
 export interface Inspection {
-  /** Every limit of the named dimensions, and those limits of `others` that the subject has used. */
+  /** Every limit of the named dimensions, and those limits of `perCallPolicies` that the subject has used. */
   readonly limits: readonly LimitState[];
   /** Whether the subject is blocked, by hand or by a limit. */
   readonly blocked: boolean;
@@ -185,9 +185,9 @@ export interface ForgetResult extends ActionResult<Inspection> {
   /** The removed overrides for the subject, of any limiter. */
   readonly overrides: readonly Override[];
   /** How many entries of the log named it. */
-  readonly logged: number;
+  readonly redactedLogEntries: number;
   /** How many lists named it: those of usage, each of ten minutes, and the list of blocks. */
-  readonly listed: number;
+  readonly clearedLists: number;
 }
 
 /** An action on a breaker. */
@@ -204,5 +204,5 @@ export interface ActionResult<State> {
   readonly before: State;
   readonly after: State;
   /** From this time of the server's clock on, every process follows the action, and uses nothing cached before it. */
-  readonly inForceAt: Date;
+  readonly effectiveAt: Date;
 }

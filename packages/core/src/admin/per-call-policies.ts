@@ -3,9 +3,9 @@ import { formatKind, invalidValue } from "../common/errors.ts";
 import type { Policy } from "../common/policy.ts";
 
 /** Throws `HEADGATE_INVALID_OPTION`. */
-export function readPerCallPolicies(others: unknown): readonly Policy[] {
-  if (Array.isArray(others)) return others as readonly Policy[];
-  throw invalidValue("others must be a list of policies", others, formatKind);
+export function readPerCallPolicies(policies: unknown): readonly Policy[] {
+  if (Array.isArray(policies)) return policies as readonly Policy[];
+  throw invalidValue("perCallPolicies must be a list of policies", policies, formatKind);
 }
 
 /** The limits of the limiter's own policy, and those of the others that are in use. */

@@ -46,9 +46,9 @@ export async function readBlocks(
 
 async function readAll(store: CountingStore, given: Registry | undefined): Promise<ActiveBlocks> {
   const { prefix } = store;
-  const unread: UnreadableRecord[] = [];
+  const unreadable: UnreadableRecord[] = [];
   const admin = createAdmin(store);
-  const readEach = createRecordReader(store.owner as RedisClient, unread);
+  const readEach = createRecordReader(store.owner as RedisClient, unreadable);
   const [[listed = []], registry, log, { overrides }, [now = 0]] = await Promise.all([
     readEach([blocksKey(prefix)], parseBlockList),
     given ?? readRegistryOf(store),
@@ -56,13 +56,15 @@ async function readAll(store: CountingStore, given: Registry | undefined): Promi
     admin.readControl(),
     store.run(readUsageClock, { prefix }),
   ]);
-  unread.push(...registry.unread);
+  unreadable.push(...registry.unreadable);
   const policies = groupBy(
-    registry.limiters.filter(({ isCut }) => isCut !== true),
+    registry.limiters.filter(({ isTruncated }) => isTruncated !== true),
     ({ name }) => name,
   );
-  const { candidates, unknown } = collectBlockCandidates(listed, log, [...policies.keys()]);
-  const found = await inspectAll(store, candidates, policies, unread);
+  const { candidates, unknown: uncheckedCount } = collectBlockCandidates(listed, log, [
+    ...policies.keys(),
+  ]);
+  const found = await inspectAll(store, candidates, policies, unreadable);
   const at = Math.floor(now / 1_000);
   const blocks = found.map(({ suspect, limiter, block }): ActiveBlock => {
     const isByHand = block.limit === undefined;
@@ -77,7 +79,7 @@ async function readAll(store: CountingStore, given: Registry | undefined): Promi
     };
   });
   blocks.sort((one, other) => other.until - one.until);
-  return { at, blocks, isWhole: listed.length < MAX_BLOCKS, unknown, unread };
+  return { at, blocks, isComplete: listed.length < MAX_BLOCKS, uncheckedCount, unreadable };
 }
 
 interface FoundBlock {
@@ -92,7 +94,7 @@ async function inspectAll(
   store: CountingStore,
   suspects: readonly BlockCandidate[],
   policies: Policies,
-  unread: UnreadableRecord[],
+  unreadable: UnreadableRecord[],
 ): Promise<readonly FoundBlock[]> {
   const { monitor } = adminStoreOf(store, "5s");
   const release = monitor.use();
@@ -106,7 +108,7 @@ async function inspectAll(
           return block && { suspect, limiter: counter.group.limiter, block };
         } catch (error) {
           if (codeOf(error) !== "HEADGATE_WRONG_TYPE") throw error;
-          unread.push({ key: counter.key, why: "wrong-type" });
+          unreadable.push({ key: counter.key, reason: "wrong-type" });
           return undefined;
         }
       },

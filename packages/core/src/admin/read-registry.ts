@@ -27,9 +27,9 @@ export async function readRegistry(
 /** Reads the registry of a store. Rejects with the store's errors. */
 export async function readRegistryOf({ owner, prefix }: CountingStore): Promise<Registry> {
   const client = owner as RedisClient;
-  const unread: UnreadableRecord[] = [];
+  const unreadable: UnreadableRecord[] = [];
 
-  const readEach = createRecordReader(client, unread);
+  const readEach = createRecordReader(client, unreadable);
 
   const [seen = []] = await readEach([registryKey(prefix)], parseIndex);
   const names = seen.map(({ name }) => processKey(prefix, name));
@@ -44,5 +44,5 @@ export async function readRegistryOf({ owner, prefix }: CountingStore): Promise<
     processes: [...(owners.get(hash) ?? [])],
     targets: targets.get(hash),
   }));
-  return { ...mergeRecords(listed), processes, unread };
+  return { ...mergeRecords(listed), processes, unreadable };
 }

@@ -36,7 +36,7 @@ export interface UsageCoverage {
   /** When the last report arrived, in milliseconds since the epoch: usage is no newer than that. Missing if there is none. */
   readonly newest?: number | undefined;
   /** The records that could not be read. */
-  readonly unread: readonly UnreadableRecord[];
+  readonly unreadable: readonly UnreadableRecord[];
 }
 
 /** A process reports every 35 seconds at the latest. */
@@ -50,19 +50,19 @@ export async function readUsageCoverage(
   source: Store | RedisClient,
   options: ReadUsageCoverageOptions = {},
 ): Promise<UsageCoverage> {
-  rejectUnknownOptions("readCoverage", options, ["prefix", "timeout", "registry"]);
-  return readFrom("readCoverage", source, options, async (store) =>
+  rejectUnknownOptions("readUsageCoverage", options, ["prefix", "timeout", "registry"]);
+  return readFrom("readUsageCoverage", source, options, async (store) =>
     readAll(store, options.registry ?? (await readRegistryOf(store))),
   );
 }
 
 async function readAll(
   store: CountingStore,
-  { limiters, processes, unread: notListed }: Registry,
+  { limiters, processes, unreadable: notListed }: Registry,
 ): Promise<UsageCoverage> {
   const { prefix } = store;
-  const unread: UnreadableRecord[] = [...notListed];
-  const readEach = createRecordReader(store.owner as RedisClient, unread);
+  const unreadable: UnreadableRecord[] = [...notListed];
+  const readEach = createRecordReader(store.owner as RedisClient, unreadable);
   const [now = 0] = await store.run(readUsageClock, { prefix });
   const at = Math.floor(now / 1_000);
   const limiting = new Set(limiters.flatMap((one) => one.processes));
@@ -83,6 +83,6 @@ async function readAll(
     reporting: all.filter(isRecent),
     silent: all.filter((one) => !isRecent(one)),
     ...(newest > 0 ? { newest } : {}),
-    unread,
+    unreadable,
   };
 }

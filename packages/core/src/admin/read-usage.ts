@@ -55,7 +55,7 @@ export interface ReadUsageOptions extends SourceOptions {
   /** The time that totals, subjects and limits cover: the last 10 seconds to 30 days. Default one hour. */
   readonly span?: Duration | undefined;
   /** Whether to leave out subjects and denials by limit, which are most of what is read. Default false. */
-  readonly numbersOnly?: boolean | undefined;
+  readonly summaryOnly?: boolean | undefined;
 }
 
 /**
@@ -72,23 +72,23 @@ const MIN_SPAN_MICROS = SHORT_SPAN_MICROS;
  */
 export function readUsage(
   source: Store | RedisClient,
-  options: ReadUsageOptions & { readonly numbersOnly: true },
+  options: ReadUsageOptions & { readonly summaryOnly: true },
 ): Promise<UsageSummary>;
 export function readUsage(source: Store | RedisClient, options?: ReadUsageOptions): Promise<Usage>;
 export async function readUsage(
   source: Store | RedisClient,
   options: ReadUsageOptions = {},
 ): Promise<UsageSummary> {
-  const known = ["prefix", "timeout", "limiter", "span", "numbersOnly"];
+  const known = ["prefix", "timeout", "limiter", "span", "summaryOnly"];
   rejectUnknownOptions("readUsage", options, known);
   const { limiter } = options;
   if (limiter !== undefined && (typeof limiter !== "string" || limiter === "")) {
     throw invalidValue("readUsage: limiter must be the name of a limiter", limiter);
   }
-  const numbersOnly = readBoolean("readUsage: numbersOnly", options.numbersOnly);
+  const summaryOnly = readBoolean("readUsage: summaryOnly", options.summaryOnly);
   const span = readSpan(options.span ?? "1h");
   return readFrom("readUsage", source, options, (store) =>
-    readAll(store, { limiter, span, numbersOnly }),
+    readAll(store, { limiter, span, summaryOnly }),
   );
 }
 
@@ -102,7 +102,7 @@ function readSpan(given: Duration): number {
 interface UsageQuery {
   readonly limiter: string | undefined;
   readonly span: number;
-  readonly numbersOnly: boolean;
+  readonly summaryOnly: boolean;
 }
 
 /** The stored data of a limiter: its series, and its record for each day of the span, undefined if there is none. */
@@ -114,12 +114,12 @@ interface StoredUsage {
 
 async function readAll(
   store: CountingStore,
-  { limiter, span, numbersOnly }: UsageQuery,
+  { limiter, span, summaryOnly }: UsageQuery,
 ): Promise<UsageSummary> {
   const { prefix } = store;
   const [now = 0] = await store.run(readUsageClock, { prefix });
-  const unread: UnreadableRecord[] = [];
-  const readEach = createRecordReader(store.owner as RedisClient, unread);
+  const unreadable: UnreadableRecord[] = [];
+  const readEach = createRecordReader(store.owner as RedisClient, unreadable);
   const days = span > LONG_SPANS_MICROS ? spanNumbers(now - span, now, DAY_MICROS) : [];
 
   /** The limiters of the last day, and of each day of a longer span. */
@@ -152,9 +152,9 @@ async function readAll(
   const numbers = {
     at: Math.floor(now / 1_000),
     ...(others === undefined ? {} : { others: seriesOf(others, now, span) }),
-    unread,
+    unreadable,
   };
-  if (numbersOnly) {
+  if (summaryOnly) {
     const limiters = known.map((one) => ({ name: nameOf(one), ...seriesOf(one, now, span) }));
     return { ...numbers, limiters: limiters.sort(byName) };
   }

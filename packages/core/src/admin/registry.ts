@@ -24,7 +24,7 @@ interface Owned {
   /** The `id` of each. */
   readonly processes: readonly string[];
   /** Whether other processes have another policy under its name. */
-  readonly isMixed: boolean;
+  readonly hasOtherVersions: boolean;
 }
 
 /** A limiter, and the processes that have it. */
@@ -48,5 +48,5 @@ export interface Registry {
   readonly breakers: readonly RegistryBreaker[];
   readonly processes: readonly RegistryProcess[];
   /** The records that could not be read; if there are any, the rest may be incomplete. */
-  readonly unread: readonly UnreadableRecord[];
+  readonly unreadable: readonly UnreadableRecord[];
 }

@@ -26,8 +26,20 @@ const use = (keys: HttpUse["keys"], missing: HttpUse["missing"] = "reject"): Htt
 /** A limiter that counts by some dimensions, used in some ways. */
 function known(dimensions: readonly string[], uses: readonly HttpUse[] = []): LimiterVersion {
   const limits = dimensions.map((per) => fixedWindow({ limit: 1, window: "1m", name: per, per }));
-  const limiter = { name: "api", limits, others: [], blockOn: "denial", shadow: false } as const;
-  return { limiter, others: [], uses, counterIdentity: "", isMixed: false } as LimiterVersion;
+  const limiter = {
+    name: "api",
+    limits,
+    perCallPolicies: [],
+    blockOn: "denial",
+    shadow: false,
+  } as const;
+  return {
+    limiter,
+    perCallPolicies: [],
+    uses,
+    counterIdentity: "",
+    hasOtherVersions: false,
+  } as LimiterVersion;
 }
 
 const lone = (...sources: readonly SubjectSource[]): LimiterVersion =>

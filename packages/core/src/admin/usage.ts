@@ -54,7 +54,7 @@ export interface TopList {
   /** The number of decisions about all subjects; a decision of several dimensions counts for each. */
   readonly total: number;
   /** The most decisions that a subject outside the list can have. */
-  readonly unlisted: number;
+  readonly maxUnlisted: number;
 }
 
 /** The subjects that asked a limiter. */
@@ -86,7 +86,7 @@ export interface UsageSummary {
   /** All limiters beyond the first 500 together; missing if there are none. */
   readonly others?: UsageSeries | undefined;
   /** The records that could not be read; if there are any, the rest may be incomplete. */
-  readonly unread: readonly UnreadableRecord[];
+  readonly unreadable: readonly UnreadableRecord[];
 }
 
 /** The decisions of a prefix's limiters. */

@@ -235,11 +235,11 @@ describe("an order", () => {
     const api = limiter();
     for (const subject of ["ann", "ann", "bob", "bob"]) await api.consume(subject);
     expect(await sourceOf(api, "ann")).toBe("deny-cache");
-    write({ orders: [order()] });
+    write({ invalidations: [order()] });
     await readAgain(api);
     expect(await sourceOf(api, "ann")).toBe("store");
     expect(await sourceOf(api, "bob")).toBe("deny-cache");
-    write({ version: FROM + 1, orders: [order(), order({ subject: { default: "eve" } })] });
+    write({ version: FROM + 1, invalidations: [order(), order({ subject: { default: "eve" } })] });
     await readAgain(api);
     expect(await sourceOf(api, "ann")).toBe("deny-cache");
     await api.close();
@@ -253,7 +253,7 @@ describe("an order", () => {
     const { limiter, write } = startServer();
     const api = limiter();
     for (let i = 0; i < 2; i += 1) await api.consume("ann");
-    write({ orders: [order(part)] });
+    write({ invalidations: [order(part)] });
     await readAgain(api);
     expect(await sourceOf(api, "ann")).toBe("deny-cache");
     await api.close();
@@ -267,13 +267,13 @@ describe("an order", () => {
     for (let i = 0; i < 2; i += 1) await child.consume(subject);
     expect(await sourceOf(child, subject as never)).toBe("deny-cache");
     await parent.close();
-    write({ orders: [order({ subject: { tenant: "acme" } })] });
+    write({ invalidations: [order({ subject: { tenant: "acme" } })] });
     vi.advanceTimersByTime(810);
     await child.peek({ default: "x", tenant: "y" });
     await letRun();
     // What the child's own counter denied is not about the parent.
     expect(await sourceOf(child, subject as never)).toBe("deny-cache");
-    write({ version: FROM + 1, orders: [order({ limiter: "child" })] });
+    write({ version: FROM + 1, invalidations: [order({ limiter: "child" })] });
     vi.advanceTimersByTime(810);
     await child.peek({ default: "x", tenant: "y" });
     await letRun();
@@ -287,12 +287,12 @@ describe("an order", () => {
     const leasing = limiter({ name: "leasing", limits: LEASED, lease: { max: 9, ttl: "1m" } });
     for (const subject of ["ann", "ann", "bob", "bob"]) await api.consume(subject);
     while ((await sourceOf(leasing, "eve")) !== "lease");
-    write({ droppedTo: FROM });
+    write({ invalidateAllBefore: FROM });
     await readAgain(api);
     expect(await sourceOf(api, "ann")).toBe("store");
     expect(await sourceOf(api, "bob")).toBe("store");
     expect(await sourceOf(leasing, "eve")).toBe("store");
-    write({ version: FROM + 1, droppedTo: FROM });
+    write({ version: FROM + 1, invalidateAllBefore: FROM });
     await readAgain(api);
     expect(await sourceOf(api, "bob")).toBe("deny-cache");
     await api.close();
@@ -305,7 +305,7 @@ describe("an order", () => {
     for (const subject of ["ann", "bob"]) {
       while ((await sourceOf(api, subject)) !== "lease");
     }
-    write({ orders: [order({ kind: "block" })] });
+    write({ invalidations: [order({ kind: "block" })] });
     await readAgain(api);
     const { remaining } = await api.peek("ann", { cost: 0 });
     expect(await api.consume("ann")).toMatchObject({ source: "store", remaining: remaining - 1 });
@@ -322,7 +322,7 @@ describe("an order", () => {
     await letRun();
     memory.clear();
     await api.consume("bob");
-    write({ orders: [order()] });
+    write({ invalidations: [order()] });
     await readAgain(api);
     expect(await waiting.ann).toMatchObject({ allowed: true });
     vi.advanceTimersByTime(1_000);
@@ -339,7 +339,7 @@ describe("an order", () => {
     const waiting = api.wait("ann");
     await letRun();
     memory.clear();
-    write({ orders: [order()] });
+    write({ invalidations: [order()] });
     open();
     await readAgain(api);
     expect(await waiting).toMatchObject({ allowed: true });
@@ -352,7 +352,7 @@ describe("an order", () => {
     const other = limiter({ name: "other" });
     await api.consume("ann");
     await api.close();
-    write({ orders: [order()] });
+    write({ invalidations: [order()] });
     await readAgain(other);
     await other.close();
     // Nobody is left who follows it, so nothing is known any more.
@@ -369,7 +369,7 @@ describe("what cannot be read", () => {
     const { limiter, state, asked, write } = startServer();
     const api = limiter();
     for (let i = 0; i < 2; i += 1) await api.consume("ann");
-    write({ orders: [order()] });
+    write({ invalidations: [order()] });
     state.failure = new HeadgateError("HEADGATE_HASH_SLOT_UNAVAILABLE", "no server has the slot");
     watchWarnings();
     await readAgain(api);

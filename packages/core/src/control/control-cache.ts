@@ -122,12 +122,13 @@ class ControlCache implements Control {
   }
 
   #publish(record: ControlRecord): void {
-    const before = new Set(this.record.orders.map(formatInvalidation));
-    const invalidations = record.orders.filter(
+    const before = new Set(this.record.invalidations.map(formatInvalidation));
+    const invalidations = record.invalidations.filter(
       (invalidation) => !before.has(formatInvalidation(invalidation)),
     );
     const invalidatesAll =
-      record.droppedTo !== undefined && record.droppedTo !== this.record.droppedTo;
+      record.invalidateAllBefore !== undefined &&
+      record.invalidateAllBefore !== this.record.invalidateAllBefore;
     for (const follower of this.#followers)
       follower.onUpdate({ record, invalidations, invalidatesAll });
     this.record = record;

@@ -36,15 +36,20 @@ export function withInvalidation(
   now: number,
 ): ControlDraft {
   const draft = withoutExpired(record, now);
-  const orders = [...draft.orders, { ...order, from: -EFFECTIVE_AFTER_MICROS }];
-  return withoutOldestInvalidations({ ...draft, orders }, orders.length - MAX_INVALIDATIONS);
+  const invalidations = [...draft.invalidations, { ...order, from: -EFFECTIVE_AFTER_MICROS }];
+  return withoutOldestInvalidations(
+    { ...draft, invalidations },
+    invalidations.length - MAX_INVALIDATIONS,
+  );
 }
 
 /** A draft without this many of its oldest orders: processes then drop everything cached before those. */
 function withoutOldestInvalidations(draft: ControlDraft, count: number): ControlDraft {
   if (count <= 0) return draft;
-  const droppedTo = Math.max(...draft.orders.slice(0, count).map(({ from }) => from));
-  return { ...draft, orders: draft.orders.slice(count), droppedTo };
+  const invalidateAllBefore = Math.max(
+    ...draft.invalidations.slice(0, count).map(({ from }) => from),
+  );
+  return { ...draft, invalidations: draft.invalidations.slice(count), invalidateAllBefore };
 }
 
 /**
@@ -62,14 +67,14 @@ export function formatDraft(draft: ControlDraft): string {
   }
   if (bytes <= MAX_RECORD_BYTES) return text;
   // The last order is the action being performed.
-  const older = Math.ceil((draft.orders.length - 1) / 2);
+  const older = Math.ceil((draft.invalidations.length - 1) / 2);
   if (older > 0) return formatDraft(withoutOldestInvalidations(draft, older));
   throw tooLong(bytes, MAX_RECORD_BYTES);
 }
 
 /** Throws `HEADGATE_INVALID_OPTION` for a draft whose overrides and deny list leave too little room for orders. */
 export function requireRoomForInvalidations(draft: ControlDraft): void {
-  const bytes = Buffer.byteLength(formatBody({ ...draft, orders: [] }));
+  const bytes = Buffer.byteLength(formatBody({ ...draft, invalidations: [] }));
   const most = MAX_RECORD_BYTES - ADDED_BYTES - INVALIDATION_BYTES;
   if (bytes > most) throw tooLong(bytes, most);
 }
@@ -89,23 +94,26 @@ export function withoutSubject(
   forgotten: ForgottenSubject,
   now: number,
 ): ControlDraft {
-  const { overrides, orders, denied } = withoutExpired(record, now);
+  const { overrides, invalidations, denyList } = withoutExpired(record, now);
   return {
-    denied,
+    denyList,
     overrides: overrides.filter(({ subject }) => !forgotten.matches(subject)),
-    orders: orders.filter(({ subject }) => !forgotten.matches(subject)),
-    droppedTo: Math.max(now + EFFECTIVE_AFTER_MICROS, (record.droppedTo ?? 0) + 1),
+    invalidations: invalidations.filter(({ subject }) => !forgotten.matches(subject)),
+    invalidateAllBefore: Math.max(
+      now + EFFECTIVE_AFTER_MICROS,
+      (record.invalidateAllBefore ?? 0) + 1,
+    ),
   };
 }
 
 /** How many milliseconds the record is needed; undefined for until the next change. */
 export function ttlMsOf(draft: ControlDraft, now: number): number | undefined {
-  const { overrides, orders, denied = [], droppedTo } = draft;
-  const expiring = [...overrides, ...denied];
+  const { overrides, invalidations, denyList = [], invalidateAllBefore } = draft;
+  const expiring = [...overrides, ...denyList];
   if (expiring.some(({ until }) => until === null)) return undefined;
   const ends = [
     ...expiring.map(({ until }) => fromNow(until as number, now)),
-    ...[...orders.map(({ from }) => from), droppedTo ?? now].map(
+    ...[...invalidations.map(({ from }) => from), invalidateAllBefore ?? now].map(
       (from) => fromNow(from, now) + INVALIDATION_KEPT_MICROS,
     ),
   ];
@@ -114,15 +122,18 @@ export function ttlMsOf(draft: ControlDraft, now: number): number | undefined {
 
 /** The record without the items that have ended. */
 export function withoutExpired(record: ControlRecord, now: number): ControlDraft {
-  const { overrides, orders, denied = [], droppedTo } = record;
+  const { overrides, invalidations, denyList = [], invalidateAllBefore } = record;
   const isKept = (from: number): boolean => fromNow(from, now) + INVALIDATION_KEPT_MICROS > 0;
   const lasts = ({ until }: Pick<Override, "until">): boolean =>
     until === null || fromNow(until, now) > 0;
   return {
     overrides: overrides.filter(lasts),
-    denied: denied.filter(lasts),
-    orders: orders.filter(({ from }) => isKept(from)),
-    droppedTo: droppedTo !== undefined && isKept(droppedTo) ? droppedTo : undefined,
+    denyList: denyList.filter(lasts),
+    invalidations: invalidations.filter(({ from }) => isKept(from)),
+    invalidateAllBefore:
+      invalidateAllBefore !== undefined && isKept(invalidateAllBefore)
+        ? invalidateAllBefore
+        : undefined,
   };
 }
 

@@ -66,7 +66,7 @@ describe("a record", () => {
     const ofOthers = override({ subject: { user: "bob" } });
     const ofUser = override({ subject: { user: "ada" }, until: NOW + 1_000_000 });
     const overrides = [ofOthers, ofTenant, override({ limiter: "login" }), ofUser];
-    const record = { version: 1, overrides, orders: [] };
+    const record = { version: 1, overrides, invalidations: [] };
     const found = (at: number) =>
       overridesFor(record, "api", { tenant: "acme", user: "ada" }, NOW / 1_000 + at);
     // Overrides by user came first, so those by tenant take precedence over them, whoever they are for.
@@ -79,16 +79,18 @@ describe("a record", () => {
     const record = {
       version: 1,
       overrides: [override(), override({ limiter: "login" })],
-      orders: [],
+      invalidations: [],
     };
     expect(overrideIndexOf(record, "api")).toBeInstanceOf(OverrideIndex);
     expect(overrideIndexOf(record, "login")).toBeInstanceOf(OverrideIndex);
     expect(overrideIndexOf(record, "toString")).toBeUndefined();
-    expect(overrideIndexOf({ version: 0, overrides: [], orders: [] }, "api")).toBeUndefined();
+    expect(
+      overrideIndexOf({ version: 0, overrides: [], invalidations: [] }, "api"),
+    ).toBeUndefined();
   });
 
   test("is sorted once, whoever asks", () => {
-    const record = { version: 1, overrides: [override()], orders: [] };
+    const record = { version: 1, overrides: [override()], invalidations: [] };
     expect(overrideIndexOf(record, "api")).toBe(overrideIndexOf(record, "api"));
   });
 

@@ -13,15 +13,20 @@ const override = {
   from: FROM,
   until: FROM + 1,
 };
-const order = { limiter: "api", subject: { default: "ann" }, kind: "block", from: FROM } as const;
+const invalidation = {
+  limiter: "api",
+  subject: { default: "ann" },
+  kind: "block",
+  from: FROM,
+} as const;
 const denied = { network: "203.0.113.0/24", reason: "flood", by: "ann", from: FROM, until: null };
 
 const record: ControlRecord = {
   version: FROM,
   overrides: [override, { limiter: "login", shadow: true, from: FROM, until: null }],
-  orders: [order],
-  denied: [denied, { network: "2001:db8::1", from: FROM, until: FROM + 1 }],
-  droppedTo: FROM - 1,
+  invalidations: [invalidation],
+  denyList: [denied, { network: "2001:db8::1", from: FROM, until: FROM + 1 }],
+  invalidateAllBefore: FROM - 1,
 };
 
 test("what is written is read, the version alone too", () => {
@@ -35,7 +40,7 @@ test("what is written is read, the version alone too", () => {
 });
 
 test("no text is no record", () => {
-  expect(parseRecord("")).toEqual({ version: 0, overrides: [], orders: [] });
+  expect(parseRecord("")).toEqual({ version: 0, overrides: [], invalidations: [] });
 });
 
 /** A record's text of a head and lines. */
@@ -47,8 +52,8 @@ const line = (kind: string, item: unknown): string => `${kind} ${JSON.stringify(
 const sound = { format: 2 };
 
 test("the text that the next ones spoil is sound", () => {
-  const text = withLines(sound, line("override", override), line("order", order));
-  expect(parseRecord(text)).toMatchObject({ version: 1, orders: [order] });
+  const text = withLines(sound, line("override", override), line("invalidation", invalidation));
+  expect(parseRecord(text)).toMatchObject({ version: 1, invalidations: [invalidation] });
 });
 
 describe("a record with one invalid part is not read at all:", () => {
@@ -61,14 +66,14 @@ describe("a record with one invalid part is not read at all:", () => {
     withLines([]),
     withLines({ format: 1 }),
     withLines({ ...sound, more: 1 }),
-    withLines({ ...sound, droppedTo: "1" }),
+    withLines({ ...sound, invalidateAllBefore: "1" }),
     withLines(sound, ""),
     withLines(sound, "override"),
     withLines(sound, line("toString", {})),
     withLines(sound, line("overrides", override)),
     withLines(sound, JSON.stringify(override)),
     withLines(sound, line("override", [override])),
-    withLines({ ...sound, droppedTo: 1, " ": "x".repeat(MAX_LINE_CHARACTERS) }),
+    withLines({ ...sound, invalidateAllBefore: 1, " ": "x".repeat(MAX_LINE_CHARACTERS) }),
     formatRecord(record).slice(0, -1),
   ])("%.90s", (text) => {
     expect(parseRecord(text)).toBeUndefined();
@@ -104,8 +109,10 @@ describe("a record with one invalid part is not read at all:", () => {
     { from: 0.5 },
     { until: null },
   ])("an order with %j", (part) => {
-    const spoiled = line("order", { ...order, ...part });
-    expect(parseRecord(withLines(sound, line("order", order), spoiled))).toBeUndefined();
+    const spoiled = line("invalidation", { ...invalidation, ...part });
+    expect(
+      parseRecord(withLines(sound, line("invalidation", invalidation), spoiled)),
+    ).toBeUndefined();
   });
 
   test.each([
@@ -123,7 +130,7 @@ describe("a record with one invalid part is not read at all:", () => {
 
   test.each([
     ["override", override, MAX_OVERRIDES],
-    ["order", order, MAX_INVALIDATIONS],
+    ["invalidation", invalidation, MAX_INVALIDATIONS],
     ["deny", denied, MAX_DENIED],
   ])("more of %s than there may be", (kind, item, most) => {
     const many = (count: number) => withLines(sound, ...Array(count).fill(line(kind, item)));
@@ -165,8 +172,8 @@ describe("a record is read in turns of the event loop,", () => {
         Array.from({ length: 8 }, (_, d) => [`dimension-${d}`, `subject-${i}-${d}`.padEnd(40)]),
       ),
     })),
-    orders: many(MAX_INVALIDATIONS, order) as Invalidation[],
-    denied: many(MAX_DENIED, denied) as DeniedNetwork[],
+    invalidations: many(MAX_INVALIDATIONS, invalidation) as Invalidation[],
+    denyList: many(MAX_DENIED, denied) as DeniedNetwork[],
   };
 
   test("the largest documented one too, to what it is at once", async () => {

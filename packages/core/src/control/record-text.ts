@@ -40,7 +40,7 @@ type Properties = Readonly<Record<string, unknown>>;
 /** The kinds of lines: a check for their items, and how many there may be. */
 const KINDS = {
   override: { isItem: isOverride, most: MAX_OVERRIDES },
-  order: { isItem: isInvalidation, most: MAX_INVALIDATIONS },
+  invalidation: { isItem: isInvalidation, most: MAX_INVALIDATIONS },
   deny: { isItem: isDenied, most: MAX_DENIED },
 } as const;
 
@@ -57,12 +57,17 @@ export function formatVersion(version: number): string {
 }
 
 /** The text of a record without its version. */
-export function formatBody({ overrides, orders, denied = [], droppedTo }: Body): string {
+export function formatBody({
+  overrides,
+  invalidations,
+  denyList = [],
+  invalidateAllBefore,
+}: Body): string {
   return [
-    JSON.stringify({ format: FORMAT, droppedTo }),
+    JSON.stringify({ format: FORMAT, invalidateAllBefore }),
     ...overrides.map((one) => formatLine("override", one)),
-    ...orders.map((one) => formatLine("order", one)),
-    ...denied.map((one) => formatLine("deny", one)),
+    ...invalidations.map((one) => formatLine("invalidation", one)),
+    ...denyList.map((one) => formatLine("deny", one)),
   ].join("\n");
 }
 
@@ -104,7 +109,7 @@ function* parseLines(text: string): Generator<void, ControlRecord | undefined, v
   let end = endOfLine(text, VERSION_DIGITS);
   const head = parseHead(text.slice(VERSION_DIGITS, end));
   if (version === undefined || head === undefined) return undefined;
-  const items: Readonly<Record<Kind, object[]>> = { override: [], order: [], deny: [] };
+  const items: Readonly<Record<Kind, object[]>> = { override: [], invalidation: [], deny: [] };
   while (end < text.length) {
     const start = end + 1;
     end = endOfLine(text, start);
@@ -112,12 +117,12 @@ function* parseLines(text: string): Generator<void, ControlRecord | undefined, v
       return undefined;
     yield;
   }
-  const { override, order, deny } = items;
+  const { override, invalidation, deny } = items;
   return {
     version,
     overrides: override as Override[],
-    orders: order as Invalidation[],
-    ...(deny.length === 0 ? {} : { denied: deny as DeniedNetwork[] }),
+    invalidations: invalidation as Invalidation[],
+    ...(deny.length === 0 ? {} : { denyList: deny as DeniedNetwork[] }),
     ...head,
   };
 }
@@ -127,11 +132,14 @@ function endOfLine(text: string, start: number): number {
   return end === -1 ? text.length : end;
 }
 
-function parseHead(line: string): Pick<ControlRecord, "droppedTo"> | undefined {
+function parseHead(line: string): Pick<ControlRecord, "invalidateAllBefore"> | undefined {
   const head = line.length > MAX_LINE_CHARACTERS ? undefined : parseJson(line);
-  if (!hasOnly(head, ["format", "droppedTo"])) return undefined;
+  if (!hasOnly(head, ["format", "invalidateAllBefore"])) return undefined;
   const { format, ...rest } = head;
-  if (format !== FORMAT || !(rest["droppedTo"] === undefined || isWholeNumber(rest["droppedTo"]))) {
+  if (
+    format !== FORMAT ||
+    !(rest["invalidateAllBefore"] === undefined || isWholeNumber(rest["invalidateAllBefore"]))
+  ) {
     return undefined;
   }
   return rest;

@@ -5,11 +5,11 @@ export interface ControlRecord {
   /** Changes with each change of the record: the time of the change. 0 if there is no record. */
   readonly version: number;
   readonly overrides: readonly Override[];
-  readonly orders: readonly Invalidation[];
+  readonly invalidations: readonly Invalidation[];
   /** The addresses and networks that all limiters of the prefix refuse; missing if there are none. */
-  readonly denied?: readonly DeniedNetwork[] | undefined;
+  readonly denyList?: readonly DeniedNetwork[] | undefined;
   /** The `from` of the newest order that was dropped to make room: processes drop everything cached before it. */
-  readonly droppedTo?: number | undefined;
+  readonly invalidateAllBefore?: number | undefined;
 }
 
 /** Other numbers for a limiter, or for one of its subjects, for a time. */
@@ -70,7 +70,7 @@ export function formatOverrideKey({
 }
 
 /** Used if there is no record. */
-export const NO_RECORD: ControlRecord = { version: 0, overrides: [], orders: [] };
+export const NO_RECORD: ControlRecord = { version: 0, overrides: [], invalidations: [] };
 
 /** In microseconds: a process does not use a record that it read longer ago than this, unless it cannot read. */
 export const MAX_RECORD_AGE_MICROS = 1_900_000;

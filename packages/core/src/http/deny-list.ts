@@ -24,13 +24,13 @@ export function createControlStep<Request extends HttpRequest>(
 
   /** A client without an address is not on any list. */
   function check(context: RequestContext<Request>): Verdict | undefined {
-    const { denied } = cache.record;
-    if (denied === undefined) return undefined;
+    const { denyList } = cache.record;
+    if (denyList === undefined) return undefined;
     const { request, client } = context;
     const { address } = client;
     if (!address) return client.isDisconnected() ? DISCONNECTED : undefined;
     if (client === context.frameworkClient) checkTrust?.(context);
-    if (!isDenied(denied, address, cache.now())) return undefined;
+    if (!isDenied(denyList, address, cache.now())) return undefined;
     onRefused(request, "operatorDenyList");
     return DENIED_BY_LIST;
   }
@@ -50,7 +50,7 @@ export function createControlStep<Request extends HttpRequest>(
     const refreshed = performance.now() >= cache.refreshDueAt ? control.refresh() : undefined;
     if (refreshed !== undefined) return checkLater(context, refreshed);
     context.isControlFresh = true;
-    return cache.record.denied === undefined ? undefined : check(context);
+    return cache.record.denyList === undefined ? undefined : check(context);
   };
 }
 

@@ -148,7 +148,7 @@ function createCheck<Request extends HttpRequest>(
       // Most requests find no deny list, and a control record that is not due: they skip the step.
       const skipsControl =
         known === undefined ||
-        (known.record.denied === undefined && performance.now() < known.refreshDueAt);
+        (known.record.denyList === undefined && performance.now() < known.refreshDueAt);
       decided = runPlan(skipsControl ? plan.withoutControl : plan.full, context, 0);
     } catch (error) {
       decided = Promise.reject(error as Error);

@@ -76,8 +76,8 @@ function isLimiter(value: unknown): value is LimiterRecord {
     hasPolicy(value) &&
     (value["blockOn"] === undefined || value["blockOn"] === "settle") &&
     isArrayOf(value["shapes"], isShape) &&
-    (value["others"] === undefined || isArrayOf(value["others"], isPolicy)) &&
-    (value["moreOthers"] === undefined || isWholeNumber(value["moreOthers"])) &&
+    (value["perCallPolicies"] === undefined || isArrayOf(value["perCallPolicies"], isPolicy)) &&
+    (value["morePerCallPolicies"] === undefined || isWholeNumber(value["morePerCallPolicies"])) &&
     (value["extends"] === undefined || isString(value["extends"])) &&
     typeof value["shadow"] === "boolean" &&
     isArrayOf(value["uses"], isUse)
@@ -85,8 +85,8 @@ function isLimiter(value: unknown): value is LimiterRecord {
 }
 
 /** Whether the limits form a policy that this version knows. */
-function hasPolicy({ limits, isCut }: Properties): boolean {
-  if (isCut === true) return Array.isArray(limits) && limits.length === 0;
+function hasPolicy({ limits, isTruncated }: Properties): boolean {
+  if (isTruncated === true) return Array.isArray(limits) && limits.length === 0;
   try {
     readPolicy(limits);
     return Array.isArray(limits);

@@ -56,9 +56,9 @@ export interface LimiterRecord {
   /** At most 64. */
   readonly shapes: readonly RegistryShape[];
   /** At most 64, those in use; missing if there are none. */
-  readonly others?: readonly RegistryPolicy[] | undefined;
+  readonly perCallPolicies?: readonly RegistryPolicy[] | undefined;
   /** How many in use are left out because they are too long; missing for 0. */
-  readonly moreOthers?: number | undefined;
+  readonly morePerCallPolicies?: number | undefined;
   /** The name of the limiter that it extends. */
   readonly extends?: string | undefined;
   readonly shadow: boolean;
@@ -67,7 +67,7 @@ export interface LimiterRecord {
   /** The version of Headgate. */
   readonly version: string;
   /** Whether the record was too long, so that limits, shapes and uses were left out. */
-  readonly isCut?: boolean | undefined;
+  readonly isTruncated?: boolean | undefined;
 }
 
 /** A breaker's record in the registry. */
@@ -83,7 +83,7 @@ export interface BreakerRecord {
   /** The version of Headgate. */
   readonly version: string;
   /** Whether the record was too long, so that its options were left out. */
-  readonly isCut?: boolean | undefined;
+  readonly isTruncated?: boolean | undefined;
 }
 
 /** A process's record in the registry, for one client and prefix. */

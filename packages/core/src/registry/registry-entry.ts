@@ -79,14 +79,16 @@ function formatShapes({ shapes }: RegistryPolicy): string {
 function formatRecord(
   record: RegistryRecord,
   uses: readonly HttpUse[],
-  others: readonly RegistryPolicy[],
+  perCallPolicies: readonly RegistryPolicy[],
 ): SharedRecord {
   const write = (details: object) =>
     JSON.stringify({ format: RECORD_FORMAT, ...record, ...details });
   const own = record.kind === "limiter" ? { uses } : {};
   const whole = write(own);
   const listed =
-    others.length === 0 ? {} : fitPolicies(others, MAX_RECORD_CHARACTERS - whole.length);
+    perCallPolicies.length === 0
+      ? {}
+      : fitPolicies(perCallPolicies, MAX_RECORD_CHARACTERS - whole.length);
   const text =
     whole.length > MAX_RECORD_CHARACTERS
       ? formatWithoutDetails(record)
@@ -99,22 +101,22 @@ const POLICIES_OVERHEAD = 40;
 
 /** As many policies as fit, in characters. */
 function fitPolicies(
-  others: readonly RegistryPolicy[],
+  perCallPolicies: readonly RegistryPolicy[],
   room: number,
-): Pick<LimiterRecord, "others" | "moreOthers"> {
+): Pick<LimiterRecord, "perCallPolicies" | "morePerCallPolicies"> {
   let left = room - POLICIES_OVERHEAD;
-  const listed = others.slice(0, MAX_PER_CALL_POLICIES).filter((policy) => {
+  const listed = perCallPolicies.slice(0, MAX_PER_CALL_POLICIES).filter((policy) => {
     const { length } = JSON.stringify(policy);
     if (length + 1 > left) return false;
     left -= length + 1;
     return true;
   });
-  const more = others.length - listed.length;
-  return { others: listed, ...(more > 0 ? { moreOthers: more } : {}) };
+  const more = perCallPolicies.length - listed.length;
+  return { perCallPolicies: listed, ...(more > 0 ? { morePerCallPolicies: more } : {}) };
 }
 
 function formatWithoutDetails(record: RegistryRecord): string {
   const details =
     record.kind === "limiter" ? { limits: [], shapes: [], uses: [] } : { options: {} };
-  return JSON.stringify({ format: RECORD_FORMAT, ...record, ...details, isCut: true });
+  return JSON.stringify({ format: RECORD_FORMAT, ...record, ...details, isTruncated: true });
 }

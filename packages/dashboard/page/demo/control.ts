@@ -26,7 +26,7 @@ export function overridesAt(at: number): readonly OverrideRow[] {
       until: at + 80 * MINUTE,
       by: "bob@example.com",
       reason: "Campaign went out early",
-      coverage: "partly",
+      coverage: "partial",
       appliedBy: 4,
       ignoredReasons: ["2 processes have no limit named search in this limiter"],
     },

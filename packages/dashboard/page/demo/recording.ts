@@ -42,7 +42,7 @@ function previewsAt(at: number): Readonly<Record<string, ActionPreview>> {
   const preview = (before: string, after: string): ActionPreview => ({
     before,
     after,
-    inForceAt: at + 2_000,
+    effectiveAt: at + 2_000,
     token: "recorded",
   });
   const used = "burst: 20 of 20 used, 0 left\n5-per-15m: 3 of 5 used, 2 left";

@@ -56,19 +56,19 @@ function visibleRegistry(
     breakers: visibleBreakers,
     // The limiters and breakers that a process does not list may be hidden.
     processes: processes.filter(({ id }) => ids.has(id)).map((one) => ({ ...one, more: 0 })),
-    unread: [],
+    unreadable: [],
   };
 }
 
 function visibleUsage<Numbers extends UsageSummary>(usage: Numbers, { canSee }: Visitor): Numbers {
   const limiters = usage.limiters.filter(({ name }) => canSee(name));
-  return { ...usage, limiters, others: undefined, unread: [] };
+  return { ...usage, limiters, others: undefined, unreadable: [] };
 }
 
 /** Always marks the list as incomplete: otherwise a complete list would reveal that no block is hidden. */
 function visibleBlocks({ at, blocks }: ActiveBlocks, { canSee }: Visitor): ActiveBlocks {
   const visible = blocks.filter(({ limiter }) => canSee(limiter));
-  return { at, blocks: visible, isWhole: false, unknown: 0, unread: [] };
+  return { at, blocks: visible, isComplete: false, uncheckedCount: 0, unreadable: [] };
 }
 
 /** The processes that have a visible limiter. */
@@ -78,17 +78,17 @@ function visibleCoverage(coverage: UsageCoverage, { limiters }: Registry): Usage
   const reporting = coverage.reporting.filter(isVisible);
   const silent = coverage.silent.filter(isVisible);
   const newest = Math.max(0, ...[...reporting, ...silent].map((one) => one.at ?? 0));
-  return { at: coverage.at, reporting, silent, ...(newest > 0 ? { newest } : {}), unread: [] };
+  return { at: coverage.at, reporting, silent, ...(newest > 0 ? { newest } : {}), unreadable: [] };
 }
 
 /** The deny list applies to all limiters; only visitors who may see all of them get the entries' reasons. */
 function visibleControlRecord(record: ControlRecord, { canSee }: Visitor): ControlRecord {
-  const { overrides, orders, denied } = record;
+  const { overrides, invalidations, denyList } = record;
   return {
     ...record,
     overrides: overrides.filter(({ limiter }) => canSee(limiter)),
-    orders: orders.filter(({ limiter }) => canSee(limiter)),
-    denied: denied?.map(withoutReason),
+    invalidations: invalidations.filter(({ limiter }) => canSee(limiter)),
+    denyList: denyList?.map(withoutReason),
   };
 }
 

@@ -59,7 +59,7 @@ export async function actOnBreaker(
     return {
       before: [formatTarget(before)],
       after: [after.state],
-      inForceAt: new Date(at.getTime() + TARGET_REFRESH_MS),
+      effectiveAt: new Date(at.getTime() + TARGET_REFRESH_MS),
       state: stateOf(before.state),
     };
   } finally {

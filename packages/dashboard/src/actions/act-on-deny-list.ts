@@ -13,11 +13,11 @@ export async function actOnDenyList(
   action: DenyListAction,
   options: ActionOptions,
 ): Promise<ActionOutcome> {
-  const { before, after, inForceAt } = await act(admin, action, options);
+  const { before, after, effectiveAt } = await act(admin, action, options);
   return {
     before: [formatEntry(before)],
     after: [formatEntry(after)],
-    inForceAt,
+    effectiveAt,
     state: stateOf(before),
   };
 }

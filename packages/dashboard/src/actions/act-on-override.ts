@@ -50,7 +50,7 @@ function toOutcome(
   done: {
     readonly before: Override | undefined;
     readonly after: Override | undefined;
-    readonly inForceAt: Date;
+    readonly effectiveAt: Date;
   },
   notes: readonly string[],
 ): ActionOutcome {
@@ -59,7 +59,7 @@ function toOutcome(
   return {
     before: [describe(done.before)],
     after: [describe(done.after), ...notes.map((note) => `ignored: ${note}`)],
-    inForceAt: done.inForceAt,
+    effectiveAt: done.effectiveAt,
     state: stateOf(done.before),
   };
 }

@@ -31,14 +31,14 @@ export async function actOnSubject(
     done.push(await act(admin, action, limiter, options));
   }
   const now = await reader.serverTime();
-  const [{ inForceAt }] = done.slice(-1) as [Acted<Inspection>];
+  const [{ effectiveAt }] = done.slice(-1) as [Acted<Inspection>];
   return {
     before: done.flatMap(({ before }) => formatInspection(before, now)),
     after: [
       ...done.flatMap(({ after }) => formatInspection(after, now)),
       ...done.flatMap((one) => formatForgotten(one as Partial<ForgetResult>)),
     ],
-    inForceAt,
+    effectiveAt,
     state: stateOfSubject(
       done.map(({ before }) => before),
       now,
@@ -85,7 +85,7 @@ function formatForgotten({ overrides = [], logged = 0, listed = 0 }: Partial<For
     ...overrides.map(
       (one) => `override removed: ${describeSubject(one.subject)}: ${describeOverride(one)}`,
     ),
-    ...(logged > 0 ? [`taken out of ${logged} entries of the log`] : []),
-    ...(listed > 0 ? [`taken out of ${listed} lists of usage`] : []),
+    ...(redactedLogEntries > 0 ? [`taken out of ${redactedLogEntries} entries of the log`] : []),
+    ...(clearedLists > 0 ? [`taken out of ${clearedLists} lists of usage`] : []),
   ];
 }

@@ -89,11 +89,11 @@ export class ActionRunner {
   }
 }
 
-function statesOf({ before, after, inForceAt }: ActionOutcome) {
+function statesOf({ before, after, effectiveAt }: ActionOutcome) {
   return {
     before: before.join("\n"),
     after: after.join("\n"),
-    inForceAt: inForceAt.getTime(),
+    effectiveAt: effectiveAt.getTime(),
   };
 }
 

@@ -13,7 +13,7 @@ export interface ActionOutcome {
   /** The states as text, one line each. */
   readonly before: readonly string[];
   readonly after: readonly string[];
-  readonly inForceAt: Date;
+  readonly effectiveAt: Date;
   /** The state before. */
   readonly state: PreviewedState;
 }

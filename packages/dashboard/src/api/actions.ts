@@ -43,7 +43,7 @@ export interface ActionPreview {
   readonly before: string;
   readonly after: string;
   /** When every process would apply it. */
-  readonly inForceAt: number;
+  readonly effectiveAt: number;
   /** Valid once, for five minutes, while the state is unchanged. */
   readonly token: string;
 }
@@ -53,7 +53,7 @@ export interface CompletedAction {
   readonly before: string;
   readonly after: string;
   readonly at: number;
-  readonly inForceAt: number;
+  readonly effectiveAt: number;
 }
 
 /** The body of a response with an error status. */

@@ -32,7 +32,7 @@ export interface OverrideRow {
   readonly by?: string | undefined;
   readonly reason?: string | undefined;
   /** Whether the listed processes apply it. */
-  readonly coverage: "in-force" | "partly" | "ignored" | "unknown";
+  readonly coverage: "in-force" | "partial" | "ignored" | "unknown";
   /** The number of processes that apply it. */
   readonly appliedBy: number;
   /** The reasons why other processes ignore it, one text each. */

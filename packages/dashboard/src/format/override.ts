@@ -13,11 +13,16 @@ export function describeOverride(override: unknown): string {
 }
 
 /** The reasons why processes ignore an override, one text each. */
-export function formatIgnoredReasons({ ignored, unknownTo }: OverrideCoverage): readonly string[] {
-  const reasons = ignored.map(({ why, processes }) =>
-    processes === 0 ? why : `${why} (in ${formatProcessCount(processes)})`,
+export function formatIgnoredReasons({
+  ignored,
+  unknownProcesses,
+}: OverrideCoverage): readonly string[] {
+  const reasons = ignored.map(({ reason, processes }) =>
+    processes === 0 ? reason : `${reason} (in ${formatProcessCount(processes)})`,
   );
-  return unknownTo === 0 ? reasons : [...reasons, `not known of ${formatProcessCount(unknownTo)}`];
+  return unknownProcesses === 0
+    ? reasons
+    : [...reasons, `not known of ${formatProcessCount(unknownProcesses)}`];
 }
 
 function formatProcessCount(processes: number): string {

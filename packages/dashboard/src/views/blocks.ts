@@ -12,10 +12,11 @@ interface BlockList {
 /** The blocks in force. There may be others if a process does not report usage, or if a record cannot be read. */
 export async function loadBlockRows(reader: FleetReader): Promise<BlockList> {
   const [found, coverage] = await Promise.all([reader.loadBlocks(), reader.loadCoverage()]);
-  const { blocks, isWhole, unknown, unread } = found;
+  const { blocks, isComplete, uncheckedCount, unreadable } = found;
   return {
     rows: blocks.map(toRow),
-    isComplete: isWhole && unknown === 0 && unread.length === 0 && coverage.silent.length === 0,
+    isComplete:
+      isComplete && uncheckedCount === 0 && unreadable.length === 0 && coverage.silent.length === 0,
   };
 }
 

@@ -27,8 +27,8 @@ export async function buildBreakersView(
   const newestOrder = indexNewestEntries(entries, "breaker");
   const breakers = await Promise.all(
     [...groupBy(registry.breakers, (one) => one.name)].map(async ([name, records]) => {
-      const policy = records.map(({ isCut, options }) =>
-        isCut === true ? "too long to be listed" : describeBreaker(options),
+      const policy = records.map(({ isTruncated, options }) =>
+        isTruncated === true ? "too long to be listed" : describeBreaker(options),
       );
       const { targets, hasAllTargets } = await loadTargets(reader, name, records, createBreaker);
       return {
@@ -43,7 +43,7 @@ export async function buildBreakersView(
       };
     }),
   );
-  return { at, breakers, unreadable: registry.unread.length };
+  return { at, breakers, unreadable: registry.unreadable.length };
 }
 
 function toLastOrder(entry: LogEntry): TargetRow["lastOrder"] {

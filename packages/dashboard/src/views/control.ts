@@ -18,6 +18,6 @@ export async function buildControlView(reader: FleetReader): Promise<ControlView
     overrides: toOverrideRows(record.overrides, registry, log.entries),
     blocks: blocks.rows,
     hasAllBlocks: blocks.isComplete,
-    denyList: toDenyListRows(record.denied),
+    denyList: toDenyListRows(record.denyList),
   };
 }

@@ -49,7 +49,7 @@ export async function buildLimiterView(
     overrides: toOverrideRows(overrides, registry, log.entries),
     processes: toProcessSummaries(processes, reports),
     coverage: coverageOf(usage, span, processes, reports),
-    unreadable: usage.unread.length + registry.unread.length,
+    unreadable: usage.unreadable.length + registry.unreadable.length,
   };
 }
 
@@ -84,7 +84,7 @@ function toPolicyViews(records: readonly RegistryLimiter[]): readonly PolicyView
   return [...groups.values()].map((same): PolicyView => {
     const [first] = same as [RegistryLimiter];
     const { limits, shadow } = first;
-    const isCut = first.isCut === true;
+    const isCut = first.isTruncated === true;
     return {
       limits: isCut ? ["too long to be listed"] : limits.map(describeLimit),
       code: isCut ? "" : formatPolicy(limits),

@@ -28,7 +28,7 @@ export function toOverrideRows(
       by: textOf(by),
       reason: textOf(reason),
       coverage: coverage.state,
-      appliedBy: coverage.appliedBy,
+      appliedBy: coverage.applyingProcesses,
       ignoredReasons: formatIgnoredReasons(coverage),
     };
   });

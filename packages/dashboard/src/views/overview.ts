@@ -53,11 +53,11 @@ export async function buildOverview(reader: FleetReader, span: Span): Promise<Ov
     active: {
       overrides: control.record.overrides.length,
       blocks: blocks.rows.length,
-      denyListEntries: control.record.denied?.length ?? 0,
+      denyListEntries: control.record.denyList?.length ?? 0,
       hasAllBlocks: blocks.isComplete,
     },
     coverage: coverageOf(usage, span, registry.processes, reports),
-    unreadable: usage.unread.length + registry.unread.length,
+    unreadable: usage.unreadable.length + registry.unreadable.length,
   };
 }
 
@@ -148,7 +148,7 @@ function versionsOf(records: readonly RegistryLimiter[]): number {
 }
 
 function mixedVersionsOf({ limiters }: Registry): Overview["mixedVersions"] {
-  const mixed = limiters.filter(({ isMixed }) => isMixed);
+  const mixed = limiters.filter(({ hasOtherVersions }) => hasOtherVersions);
   return [...groupBy(mixed, ({ name }) => name)].map(([name, records]) => ({
     name,
     versions: versionsOf(records),

@@ -84,7 +84,7 @@ async function denyListEntriesOf(
 
 async function lookUpSubject(
   { operator: admin }: FleetReader,
-  [{ limiter, others, uses }, subject]: LookupTask,
+  [{ limiter, perCallPolicies, uses }, subject]: LookupTask,
   denied: readonly DeniedNetwork[],
   context: SubjectContext,
 ): Promise<SubjectStatus> {
@@ -118,7 +118,7 @@ async function lookUpSubject(
           toLimitRow(
             state,
             decisionForOneUnit(state),
-            otherShapeDescription(others, state.name),
+            otherShapeDescription(perCallPolicies, state.name),
             context.at,
           ),
         ),
@@ -133,8 +133,11 @@ async function lookUpSubject(
 }
 
 /** A limit of another shape as text; undefined if shapes have different limits of this name. */
-function otherShapeDescription(others: LimiterVersion["others"], name: string): string | undefined {
-  const named = others.flatMap(namedLimitsOf).filter(([own]) => own === name);
+function otherShapeDescription(
+  perCallPolicies: LimiterVersion["perCallPolicies"],
+  name: string,
+): string | undefined {
+  const named = perCallPolicies.flatMap(namedLimitsOf).filter(([own]) => own === name);
   const [description, ...more] = new Set(named.map(([, limit]) => describeLimit(limit)));
   return more.length === 0 ? description : undefined;
 }

@@ -8,10 +8,15 @@ const operator: Admin = createAdmin(redisStore(new Redis()), { storeTimeout: "1s
 const api = { name: "api", limits: gcra({ limit: 10, window: "1m" }) };
 
 export async function blockFor(subject: string): Promise<Date> {
-  const { before, inForceAt }: ActionResult<Inspection> = await operator.block(api, subject, "1h", {
-    reason: "abuse",
-  });
-  return before.blocked ? new Date() : inForceAt;
+  const { before, effectiveAt }: ActionResult<Inspection> = await operator.block(
+    api,
+    subject,
+    "1h",
+    {
+      reason: "abuse",
+    },
+  );
+  return before.blocked ? new Date() : effectiveAt;
 }
 
 export async function halve(tenant: string): Promise<Override | undefined> {

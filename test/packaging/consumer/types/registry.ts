@@ -13,15 +13,17 @@ function headerOf(source: SubjectSource): string | undefined {
   return source.by === "header" ? source.name : undefined;
 }
 
-void readRegistry(client, { prefix: "shop" }).then(({ limiters, breakers, processes, unread }) => {
-  for (const { name, limits, uses, isMixed } of limiters) {
-    console.log(name.trim(), readPolicy(limits), isMixed === true);
-    for (const { keys } of uses) console.log(Object.values(keys).map(headerOf));
-  }
-  console.log(breakers[0]?.options["window"], processes[0]?.seenAt.toFixed());
-  // @ts-expect-error why is one of four
-  console.log(unread.filter(({ why }) => why === "expired"));
-});
+void readRegistry(client, { prefix: "shop" }).then(
+  ({ limiters, breakers, processes, unreadable }) => {
+    for (const { name, limits, uses, hasOtherVersions } of limiters) {
+      console.log(name.trim(), readPolicy(limits), hasOtherVersions === true);
+      for (const { keys } of uses) console.log(Object.values(keys).map(headerOf));
+    }
+    console.log(breakers[0]?.options["window"], processes[0]?.seenAt.toFixed());
+    // @ts-expect-error why is one of four
+    console.log(unreadable.filter(({ reason }) => reason === "expired"));
+  },
+);
 // @ts-expect-error a misspelt option
 void readRegistry(client, { prefxi: "shop" });
 redisStore(client, { registry: false });

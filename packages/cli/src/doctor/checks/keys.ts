@@ -52,8 +52,8 @@ function mayNeverExpire(key: string, { control, prefix }: Facts): boolean {
   if (key !== `${prefix}:{control}` || control instanceof UnknownFact || control === "damaged") {
     return key === `${prefix}:{control}`;
   }
-  const { overrides, denied = [] } = control;
-  return [...overrides, ...denied].some(({ until }) => until === null);
+  const { overrides, denyList = [] } = control;
+  return [...overrides, ...denyList].some(({ until }) => until === null);
 }
 
 /** Estimates the number of keys with the prefix and their memory, each with its margin of error. */

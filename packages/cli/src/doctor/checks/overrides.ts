@@ -34,12 +34,12 @@ function findIgnored(all: readonly Override[], { registry, prefix }: Facts): rea
     reach: overrideCoverageOf(override, registry),
   }));
   const ignored = withCoverage.filter(
-    ({ reach }) => reach.state === "ignored" || reach.state === "partly",
+    ({ reach }) => reach.state === "ignored" || reach.state === "partial",
   );
   const findings = ignored.slice(0, MAX_LISTED).map(
     ({ override, reach }): Finding => ({
       status: "warning",
-      message: `the override of ${override.limiter} for ${formatSubjectLabel(override.subject)} is ${reach.state === "partly" ? "only in force " : ""}${formatCoverage(reach)}`,
+      message: `the override of ${override.limiter} for ${formatSubjectLabel(override.subject)} is ${reach.state === "partial" ? "only in force " : ""}${formatCoverage(reach)}`,
       impact: "processes that ignore it use the deployed limits",
       fix: `set it again with the limit names that headgate limiters shows, or remove it: ${unsetCommand(override, prefix)}, with your connection options`,
     }),

@@ -19,7 +19,7 @@ export const registry: Check = {
       findings.push(
         ...findMixedPolicies(known),
         ...findMixedVersions(known),
-        ...findUnread(known.unread, server, UNREAD_REGISTRY),
+        ...findUnread(known.unreadable, server, UNREAD_REGISTRY),
       );
       return summarize(known, prefix);
     });
@@ -46,8 +46,9 @@ function summarize({ limiters, breakers, processes }: Registry, prefix: string):
 /** Warns about limiters and breakers with several policies under one name. */
 function findMixedPolicies({ limiters, breakers, processes }: Registry): readonly Finding[] {
   const names = new Map<string, string[]>();
-  for (const { name, isMixed, processes: ids } of [...limiters, ...breakers]) {
-    if (isMixed) names.set(name, [...(names.get(name) ?? []), formatHosts(ids, processes)]);
+  for (const { name, hasOtherVersions, processes: ids } of [...limiters, ...breakers]) {
+    if (hasOtherVersions)
+      names.set(name, [...(names.get(name) ?? []), formatHosts(ids, processes)]);
   }
   return [...names].map(([name, hosts]) => ({
     status: "warning",
@@ -90,18 +91,20 @@ const UNREAD_REGISTRY: UnreadAdvice = {
 };
 
 function findUnread(
-  unread: readonly UnreadableRecord[],
+  unreadable: readonly UnreadableRecord[],
   server: ServerFacts | undefined,
   advice: UnreadAdvice,
 ): readonly Finding[] {
-  const deletable = unread.filter(({ why }) => why !== "other-format" && why !== "missing");
+  const deletable = unreadable.filter(
+    ({ reason }) => reason !== "other-format" && reason !== "missing",
+  );
   const keys = deletable.slice(0, MAX_NAMED).map(({ key }) => key);
-  if (unread.length === 0) return [];
-  const list = unread.slice(0, MAX_NAMED).map(({ key, why }) => `${key} (${why})`);
+  if (unreadable.length === 0) return [];
+  const list = unreadable.slice(0, MAX_NAMED).map(({ key, reason }) => `${key} (${reason})`);
   return [
     {
       status: "warning",
-      message: `${pluralize(unread.length, "record")} could not be read: ${list.join(", ")}`,
+      message: `${pluralize(unreadable.length, "record")} could not be read: ${list.join(", ")}`,
       ...advice,
       ...(server && keys.length > 0
         ? { commands: keys.map((key) => redisCliKeyCommand(server, "DEL", key)) }

@@ -56,7 +56,7 @@ async function readUnreadUsage({
   timeoutMs,
 }: Connection): Promise<readonly UnreadableRecord[]> {
   const usage = await readUsage(store, { timeout: timeoutMs, span: "10s" }).catch(rethrowCause);
-  return usage.unread;
+  return usage.unreadable;
 }
 
 async function readControl({ store, timeoutMs }: Connection): Promise<ControlRecord | "damaged"> {

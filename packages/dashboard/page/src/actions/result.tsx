@@ -6,12 +6,12 @@ import { BeforeAfter } from "./preview.tsx";
 
 /** The completed action, with a countdown until every process applies it. */
 export function Result({
-  done: { before, after, inForceAt },
+  done: { before, after, effectiveAt },
 }: {
   done: CompletedAction;
 }): JSX.Element {
   const now = useNow();
-  const left = Math.ceil((inForceAt - now) / 1_000);
+  const left = Math.ceil((effectiveAt - now) / 1_000);
   return (
     <div role="status">
       <p class="done">
@@ -20,7 +20,7 @@ export function Result({
         </span>
         <span>
           <strong>Done. </strong>
-          In force everywhere {left > 0 ? "at" : "since"} <ShortTime at={inForceAt} />
+          In force everywhere {left > 0 ? "at" : "since"} <ShortTime at={effectiveAt} />
           {left > 0 && `, in ${left} s`}.
         </span>
       </p>

@@ -77,7 +77,7 @@ export function useAction(action: Action | undefined): ActionControl {
 }
 
 function withDelay(preview: ActionPreview): ShownPreview {
-  return { ...preview, delayMs: Math.max(0, preview.inForceAt - serverNow()) };
+  return { ...preview, delayMs: Math.max(0, preview.effectiveAt - serverNow()) };
 }
 
 /** The state after an action failed: each attempt that reached the server uses up a token. */

@@ -79,7 +79,7 @@ function Change({
       <ServerText text={change} />
       <div>
         {coverage === "ignored" && <Badge tone="bad">no process applies it</Badge>}
-        {coverage === "partly" && (
+        {coverage === "partial" && (
           <Badge tone="warn">
             only {pluralize(appliedBy, "process applies", "processes apply")} it
           </Badge>
