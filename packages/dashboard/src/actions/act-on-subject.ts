@@ -80,7 +80,11 @@ function act(
 }
 
 /** The data that `forget` erases in addition to counters. */
-function formatForgotten({ overrides = [], redactedLogEntries = 0, clearedLists = 0 }: Partial<ForgetResult>) {
+function formatForgotten({
+  overrides = [],
+  redactedLogEntries = 0,
+  clearedLists = 0,
+}: Partial<ForgetResult>) {
   return [
     ...overrides.map(
       (one) => `override removed: ${describeSubject(one.subject)}: ${describeOverride(one)}`,
