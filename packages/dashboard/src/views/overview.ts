@@ -161,7 +161,7 @@ function ignoredOverridesOf(
 ): Overview["ignoredOverrides"] {
   return record.overrides
     .map((override) => ({ override, coverage: overrideCoverageOf(override, registry) }))
-    .filter(({ coverage }) => coverage.state === "ignored" || coverage.state === "partly")
+    .filter(({ coverage }) => coverage.state === "ignored" || coverage.state === "partial")
     .map(({ override: { limiter, subject }, coverage }) => ({
       limiter,
       subject,
