@@ -41,7 +41,7 @@ return { now, 1, table.concat(entries, "\\n") }`,
 };
 
 export const changeLua: LuaSource = {
-  sha1: "a430f253076f750a778792d8c33bdddfb9b50d94",
+  sha1: "43a04f74d79c42e77528a5a36d6b7f4e336fa5fe",
   source: `local KEYS, ARGV = KEYS, ARGV
 local generation = ARGV[2]
 local argumentAt, keyAt, now = 2, 0
@@ -65,11 +65,11 @@ local record, log = KEYS[1], KEYS[2]
 local function write(time)
 return string.format("%016.0f", time)
 end
-local function settle(text)
-local function moment(name, ahead)
+local function resolveTimes(text)
+local function resolveTime(name, ahead)
 return name .. string.format("%.0f", now + ahead)
 end
-return (string.gsub(string.gsub(text, '("from":)%-(%d+)', moment), '("until":)%-(%d+)', moment))
+return (string.gsub(string.gsub(text, '("from":)%-(%d+)', resolveTime), '("until":)%-(%d+)', resolveTime))
 end
 local old = redis.call("GETRANGE", record, "0", 15)
 if old ~= ARGV[3] then
@@ -88,10 +88,10 @@ end
 redis.call("LTRIM", log, "0", "-2")
 end
 redis.call("PEXPIRE", log, 7776000000)
-redis.call("LPUSH", log, write(now) .. settle(ARGV[6]))
+redis.call("LPUSH", log, write(now) .. resolveTimes(ARGV[6]))
 redis.call("PEXPIRE", log, 7776000000)
 local version = math.max(now, (tonumber(old) or 0) + 1)
-local text = write(version) .. settle(ARGV[4])
+local text = write(version) .. resolveTimes(ARGV[4])
 if ARGV[5] == "" then
 redis.call("SET", record, text)
 else

@@ -1,17 +1,17 @@
 --[[
-Puts others in the place of some entries of the log of actions.
+Replaces entries of the log of actions.
 
 KEYS  [1] the log
-ARGV  as in call.lua; then two for each entry that is replaced: as it is, and what takes its place
-Returns the clock, and how many were replaced; -1 in its place where the log is a value of a wrong type
+ARGV  as in call.lua; then two for each entry to replace: the stored entry, and its replacement
+Returns the clock, and the number of replaced entries, or -1 if the key holds another type
 ]]
 --- @include "../operations/call" moment
 --- @include "../operations/call" typed
 local log, replacements, replaced = KEYS[1], {}, 0
-local LONGEST = 7776000000 -- milliseconds
+local TTL = 7776000000 -- milliseconds: 90 days
 
-local MOST = 1000 -- entries
-local entries, isWrongType = runTyped("LRANGE", log, "0", MOST - 1)
+local MAX_ENTRIES = 1000
+local entries, isWrongType = runTyped("LRANGE", log, "0", MAX_ENTRIES - 1)
 if isWrongType then
   return { now, -1 }
 end
@@ -31,5 +31,5 @@ for i = #entries, 1, -1 do
   redis.call("LPUSH", log, replacements[entries[i]] or entries[i])
 end
 redis.call("LTRIM", log, "0", #entries - 1)
-redis.call("PEXPIRE", log, LONGEST)
+redis.call("PEXPIRE", log, TTL)
 return { now, replaced }

@@ -1,7 +1,7 @@
 --[[
 Reads the clock.
 
-KEYS  for each call one key, which says on which server
+KEYS  for each call one key, whose server is asked
 ARGV  as in call.lua; no arguments
 Returns as in call.lua; for each call 0
 ]]

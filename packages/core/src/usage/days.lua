@@ -9,12 +9,12 @@ more, and counts from processes whose version has no day records are included. A
 when subjects arrive, which is half a minute after they were counted.
 ]]
 --- @section days
-local HOUR_PLACE, HOURS = 30, 24 -- bytes of an hour, and how many there are in a day
+local HOUR_BYTES, HOURS = 30, 24 -- bytes of an hour, and hours of a day
 local HOUR_SPAN, DAY_SPAN = 3600000000, 86400000000 -- microseconds
-local KEPT_DAYS = 2764800000 -- how long a day is kept, in milliseconds: 32 days
-local MOST_LIMITS, LIMITS = 64, 62500 -- limits of a limiter, and bytes of the limits of all limiters
-local ID = 17 -- bytes of a limiter in a list
-local EMPTY = string.rep("0", HOUR_PLACE * HOURS)
+local DAY_TTL = 2764800000 -- milliseconds: 32 days
+local MAX_LIMITS, MAX_LIMITS_BYTES = 64, 62500 -- limits of a limiter, and bytes of the limits of all limiters
+local ID_BYTES = 17 -- bytes of a limiter in a list
+local EMPTY = string.rep("0", HOUR_BYTES * HOURS)
 
 local function areCounts(counts)
   for name, count in pairs(type(counts) == "table" and counts or { false }) do
@@ -33,17 +33,17 @@ local function addLimits(text, given, most)
   end
   local size, bytes = 0, 0
   for name in pairs(counts) do
-    size, bytes = size + 1, bytes + #name + BESIDE
+    size, bytes = size + 1, bytes + #name + ITEM_OVERHEAD
   end
   for name, count in pairs(cjson.decode(given)) do
     if not counts[name] and string.find(name, " ", 1, true) then
-      if size >= MOST_LIMITS or bytes + #name + BESIDE > most then
+      if size >= MAX_LIMITS or bytes + #name + ITEM_OVERHEAD > most then
         name = "more"
       else
-        size, bytes = size + 1, bytes + #name + BESIDE
+        size, bytes = size + 1, bytes + #name + ITEM_OVERHEAD
       end
     end
-    counts[name] = math.min((counts[name] or 0) + count, LARGEST)
+    counts[name] = math.min((counts[name] or 0) + count, MAX_COUNT)
   end
   return cjson.encode(counts)
 end
@@ -53,73 +53,73 @@ local function addSpan(key, limits, most)
   if limits == "{}" then
     return true
   end
-  local text = readRecord(key, LONGEST)
+  local text = readRecord(key, MAX_RECORD_BYTES)
   local added = text and addLimits(text == "" and "{}" or text, limits, most)
   if added then
-    redis.call("SET", key, start .. added, "PX", expiryAfter(KEPT * 1000))
+    redis.call("SET", key, start .. added, "PX", expiryAfter(TTL * 1000))
   end
   return added ~= nil
 end
 
 -- Adds a limiter to the list of a day. Returns false if there is no room.
-local function enterDay(list, id)
-  local text = readRecord(list, LONGEST)
-  if not text or #text + 1 >= MOST * ID then
+local function addToDayList(list, id)
+  local text = readRecord(list, MAX_RECORD_BYTES)
+  if not text or #text + 1 >= MAX_LIMITERS * ID_BYTES then
     return false
   end
   if not string.find(text, id, 1, true) then
     local before = text == "" and head or start .. text
-    redis.call("SET", list, before .. "\n" .. id, "PX", expiryAfter(KEPT_DAYS * 1000))
+    redis.call("SET", list, before .. "\n" .. id, "PX", expiryAfter(DAY_TTL * 1000))
   end
   return true
 end
 
 -- Sums an hour of a series. The known value is kept if it is larger, as when the series was deleted.
 local function sumHour(series, hour, known)
-  local at = #start + PLACE * (SHORT + hour * PER_HOUR % LONG)
-  local places = redis.call("GETRANGE", series, at, at + PLACE * PER_HOUR - 1)
+  local at = #start + SPAN_BYTES * (SHORT_SPANS + hour * LONG_PER_HOUR % LONG_SPANS)
+  local slots = redis.call("GETRANGE", series, at, at + SPAN_BYTES * LONG_PER_HOUR - 1)
   local sums = { 0, 0, 0 }
-  for i = 0, PER_HOUR - 1 do
-    local from = PLACE * i
-    if tonumber(string.sub(places, from + 1, from + 10)) == hour * PER_HOUR + i then
+  for i = 0, LONG_PER_HOUR - 1 do
+    local from = SPAN_BYTES * i
+    if tonumber(string.sub(slots, from + 1, from + 10)) == hour * LONG_PER_HOUR + i then
       for j = 1, 3 do
-        sums[j] = sums[j] + tonumber(string.sub(places, from + 10 * j + 1, from + 10 * j + 10))
+        sums[j] = sums[j] + tonumber(string.sub(slots, from + 10 * j + 1, from + 10 * j + 10))
       end
     end
   end
   for j = 1, 3 do
-    sums[j] = math.min(math.max(sums[j], tonumber(string.sub(known, 10 * j - 9, 10 * j))), LARGEST)
+    sums[j] = math.min(math.max(sums[j], tonumber(string.sub(known, 10 * j - 9, 10 * j))), MAX_COUNT)
   end
   return string.format("%010.0f%010.0f%010.0f", unpack(sums))
 end
 
 -- Updates hours of one day, and adds denials by limit. An empty id is not listed. Returns whether the record was updated.
-local function keepDay(key, list, id, label, series, hours, limits, most)
-  local text = readRecord(key, LONGEST)
+local function updateDay(key, list, id, label, series, hours, limits, most)
+  local text = readRecord(key, MAX_RECORD_BYTES)
   local body = text == "" and EMPTY .. "\n{}\n" .. label or text or ""
-  local places, known, name = string.match(body, "^(%d+)\n([^\n]+)\n(.*)$")
-  if not places or #places ~= #EMPTY then
+  local digits, known, name = string.match(body, "^(%d+)\n([^\n]+)\n(.*)$")
+  if not digits or #digits ~= #EMPTY then
     return false
   end
   for _, hour in ipairs(hours) do
-    local at = HOUR_PLACE * (hour % HOURS)
-    local sum = sumHour(series, hour, string.sub(places, at + 1, at + HOUR_PLACE))
-    places = string.sub(places, 1, at) .. sum .. string.sub(places, at + HOUR_PLACE + 1)
+    local at = HOUR_BYTES * (hour % HOURS)
+    local sum = sumHour(series, hour, string.sub(digits, at + 1, at + HOUR_BYTES))
+    digits = string.sub(digits, 1, at) .. sum .. string.sub(digits, at + HOUR_BYTES + 1)
   end
   known = limits == "{}" and known or addLimits(known, limits, most)
-  if text == "" and places == EMPTY and known == "{}" then
+  if text == "" and digits == EMPTY and known == "{}" then
     return true -- a day without decisions
-  elseif not known or text == "" and id ~= "" and not enterDay(list, id) then
+  elseif not known or text == "" and id ~= "" and not addToDayList(list, id) then
     return false
   end
-  redis.call("SET", key, start .. places .. "\n" .. known .. "\n" .. name, "PX", expiryAfter(KEPT_DAYS * 1000))
+  redis.call("SET", key, start .. digits .. "\n" .. known .. "\n" .. name, "PX", expiryAfter(DAY_TTL * 1000))
   return true
 end
 
 -- Updates the current hour, the hour before, and the hours of the rows, within the two days that there are keys for. Returns
 -- whether everything was stored. The days are those of the process's clock, which may be some seconds behind.
-local function keepDays(days, id, label, series, hours, limits, most)
-  local current, areKept = math.floor(now / HOUR_SPAN), true
+local function updateDays(days, id, label, series, hours, limits, most)
+  local current, areStored = math.floor(now / HOUR_SPAN), true
   local byDay = {}
   hours[current], hours[current - 1] = true, true
   for hour in pairs(hours) do
@@ -134,7 +134,7 @@ local function keepDays(days, id, label, series, hours, limits, most)
   latest = days[latest] and latest or latest - 1
   for day, ofDay in pairs(byDay) do
     local given = day == latest and limits or "{}"
-    areKept = keepDay(days[day], days.lists[day], id, label, series, ofDay, given, most) and areKept
+    areStored = updateDay(days[day], days.lists[day], id, label, series, ofDay, given, most) and areStored
   end
-  return areKept
+  return areStored
 end

@@ -2,11 +2,11 @@
 Erases subjects from the list of blocks that blocks.lua keeps.
 
 KEYS  for each call the list
-ARGV  as in call.lua; the arguments of each call: how many there are to be erased, and each as a line has it behind its time
-Returns as in call.lua; for each call 1 when one was erased, 0 when none was there
+ARGV  as in call.lua; the arguments of each call: the number of subjects to erase, and each as a line has it after the time
+Returns as in call.lua; for each call 1 if a subject was erased, 0 if none was listed
 ]]
 --- @include "../operations/call" calls
-local LONGEST_BLOCKS = 524288 -- bytes of the list that is read
+local MAX_BLOCKS_BYTES = 524288
 local start = "headgate usage 1\n"
 
 return takeCalls(function()
@@ -16,11 +16,11 @@ return takeCalls(function()
   end
   keyAt, argumentAt = keyAt + 1, argumentAt + 1 + count
   local length, isWrongType = runTyped("STRLEN", key)
-  local text = not isWrongType and length > 0 and length <= LONGEST_BLOCKS and redis.call("GET", key) or ""
+  local text = not isWrongType and length > 0 and length <= MAX_BLOCKS_BYTES and redis.call("GET", key) or ""
   local kept, latest, isErased = {}, 0, false
   if string.sub(text, 1, #start) == start then
-    for line, ends, who in string.gmatch(string.sub(text, #start + 1), "((%d+) ([^\n]+))") do
-      if erased[who] then
+    for line, ends, blockedSubject in string.gmatch(string.sub(text, #start + 1), "((%d+) ([^\n]+))") do
+      if erased[blockedSubject] then
         isErased = true
       else
         kept[#kept + 1] = line

@@ -57,7 +57,7 @@ end)`,
 };
 
 export const eraseLua: LuaSource = {
-  sha1: "1d3dfa0e84156461ee4add0476d981df4dbaa0f9",
+  sha1: "241fbd2a8be48e4dfe522cee1d50b857c91dd22e",
   source: `local KEYS, ARGV = KEYS, ARGV
 local generation = ARGV[2]
 local argumentAt, keyAt, now = 2, 0
@@ -116,8 +116,8 @@ local length, isWrongType = runTyped("STRLEN", key)
 local text = not isWrongType and length > 0 and length <= 524288 and redis.call("GET", key) or ""
 local kept, latest, isErased = {}, 0, false
 if string.sub(text, 1, #start) == start then
-for line, ends, who in string.gmatch(string.sub(text, #start + 1), "((%d+) ([^\\n]+))") do
-if erased[who] then
+for line, ends, blockedSubject in string.gmatch(string.sub(text, #start + 1), "((%d+) ([^\\n]+))") do
+if erased[blockedSubject] then
 isErased = true
 else
 kept[#kept + 1] = line
@@ -248,7 +248,7 @@ end)`,
 };
 
 export const usageLua: LuaSource = {
-  sha1: "f420995e7307dc25c52750000fc01b6987b76ad6",
+  sha1: "0ba1f4373c2d2a810b027537f004a154656855d3",
   source: `local KEYS, ARGV = KEYS, ARGV
 local generation = ARGV[2]
 local argumentAt, keyAt, now = 2, 0
@@ -342,15 +342,15 @@ redis.call("SET", index, head .. table.concat(lines) .. line .. seconds(), "PX",
 end
 return #lines < 500
 end
-local function addTo(series, place, span, ...)
-local at = #start + 40 * place
-local kept = redis.call("GETRANGE", series, at, at + 40 - 1)
-local numbers, from = { span, ... }, tonumber(string.sub(kept, 1, 10)) or 0
+local function addTo(series, slot, span, ...)
+local at = #start + 40 * slot
+local stored = redis.call("GETRANGE", series, at, at + 40 - 1)
+local numbers, from = { span, ... }, tonumber(string.sub(stored, 1, 10)) or 0
 if from > span then
 return false
 end
 for i = 2, 4 do
-local before = from == span and tonumber(string.sub(kept, 10 * i - 9, 10 * i)) or 0
+local before = from == span and tonumber(string.sub(stored, 10 * i - 9, 10 * i)) or 0
 numbers[i] = math.min(before + numbers[i], 9999999999)
 end
 redis.call("SETRANGE", series, at, string.format("%010.0f%010.0f%010.0f%010.0f", unpack(numbers)))
@@ -368,11 +368,11 @@ end
 redis.call("PEXPIRE", series, expiryAfter(90000000 * 1000))
 return isNew, hours
 end
-local function create(series, name)
-local places = string.rep("0", 40 * (360 + 144))
-redis.call("SET", series, start .. places .. name, "PX", expiryAfter(90000000 * 1000))
+local function createSeries(series, name)
+local slots = string.rep("0", 40 * (360 + 144))
+redis.call("SET", series, start .. slots .. name, "PX", expiryAfter(90000000 * 1000))
 end
-local NOBODY = "[0,0,0]"
+local EMPTY_LIST = "[0,0,0]"
 local function cut(list, most)
 local counts = {}
 for at = 4 + 1, #list, 3 do
@@ -395,14 +395,14 @@ return kept
 end
 local function addList(list, given, most)
 given = cjson.decode(given)
-local places, floor, bytes = {}, list[2], 0
+local positions, floor, bytes = {}, list[2], 0
 for at = 4, #list, 3 do
-places[list[at]], bytes = at, bytes + #list[at] + 12
+positions[list[at]], bytes = at, bytes + #list[at] + 12
 end
 list[1], list[3] = list[1] + given[1], list[3] + given[2]
 for from = 4 - 1, #given, 3 do
 local item = given[from]
-local at = places[item]
+local at = positions[item]
 if not at then
 at, bytes = #list + 1, bytes + #item + 12
 list[at], list[at + 1], list[at + 2] = item, floor, floor
@@ -447,14 +447,14 @@ local text = readRecord(tops, 32768)
 if not text then
 return false
 end
-text = text == "" and NOBODY .. "\\n" .. NOBODY or text
+text = text == "" and EMPTY_LIST .. "\\n" .. EMPTY_LIST or text
 local at = string.find(text, "\\n", 1, true)
-local asked = at and addText(string.sub(text, 1, at - 1), used, most)
-local refused = asked and addText(string.sub(text, at + 1), denied, most)
-if refused then
-redis.call("SET", tops, start .. asked .. "\\n" .. refused, "PX", expiryAfter(90000000 * 1000))
+local topSubjects = at and addText(string.sub(text, 1, at - 1), used, most)
+local topDenied = topSubjects and addText(string.sub(text, at + 1), denied, most)
+if topDenied then
+redis.call("SET", tops, start .. topSubjects .. "\\n" .. topDenied, "PX", expiryAfter(90000000 * 1000))
 end
-return refused ~= nil and refused ~= false
+return topDenied ~= nil and topDenied ~= false
 end
 local EMPTY = string.rep("0", 30 * 24)
 local function areCounts(counts)
@@ -497,7 +497,7 @@ redis.call("SET", key, start .. added, "PX", expiryAfter(90000000 * 1000))
 end
 return added ~= nil
 end
-local function enterDay(list, id)
+local function addToDayList(list, id)
 local text = readRecord(list, 32768)
 if not text or #text + 1 >= 500 * 17 then
 return false
@@ -510,13 +510,13 @@ return true
 end
 local function sumHour(series, hour, known)
 local at = #start + 40 * (360 + hour * 6 % 144)
-local places = redis.call("GETRANGE", series, at, at + 40 * 6 - 1)
+local slots = redis.call("GETRANGE", series, at, at + 40 * 6 - 1)
 local sums = { 0, 0, 0 }
 for i = 0, 6 - 1 do
 local from = 40 * i
-if tonumber(string.sub(places, from + 1, from + 10)) == hour * 6 + i then
+if tonumber(string.sub(slots, from + 1, from + 10)) == hour * 6 + i then
 for j = 1, 3 do
-sums[j] = sums[j] + tonumber(string.sub(places, from + 10 * j + 1, from + 10 * j + 10))
+sums[j] = sums[j] + tonumber(string.sub(slots, from + 10 * j + 1, from + 10 * j + 10))
 end
 end
 end
@@ -525,29 +525,29 @@ sums[j] = math.min(math.max(sums[j], tonumber(string.sub(known, 10 * j - 9, 10 *
 end
 return string.format("%010.0f%010.0f%010.0f", unpack(sums))
 end
-local function keepDay(key, list, id, label, series, hours, limits, most)
+local function updateDay(key, list, id, label, series, hours, limits, most)
 local text = readRecord(key, 32768)
 local body = text == "" and EMPTY .. "\\n{}\\n" .. label or text or ""
-local places, known, name = string.match(body, "^(%d+)\\n([^\\n]+)\\n(.*)$")
-if not places or #places ~= #EMPTY then
+local digits, known, name = string.match(body, "^(%d+)\\n([^\\n]+)\\n(.*)$")
+if not digits or #digits ~= #EMPTY then
 return false
 end
 for _, hour in ipairs(hours) do
 local at = 30 * (hour % 24)
-local sum = sumHour(series, hour, string.sub(places, at + 1, at + 30))
-places = string.sub(places, 1, at) .. sum .. string.sub(places, at + 30 + 1)
+local sum = sumHour(series, hour, string.sub(digits, at + 1, at + 30))
+digits = string.sub(digits, 1, at) .. sum .. string.sub(digits, at + 30 + 1)
 end
 known = limits == "{}" and known or addLimits(known, limits, most)
-if text == "" and places == EMPTY and known == "{}" then
+if text == "" and digits == EMPTY and known == "{}" then
 return true
-elseif not known or text == "" and id ~= "" and not enterDay(list, id) then
+elseif not known or text == "" and id ~= "" and not addToDayList(list, id) then
 return false
 end
-redis.call("SET", key, start .. places .. "\\n" .. known .. "\\n" .. name, "PX", expiryAfter(2764800000 * 1000))
+redis.call("SET", key, start .. digits .. "\\n" .. known .. "\\n" .. name, "PX", expiryAfter(2764800000 * 1000))
 return true
 end
-local function keepDays(days, id, label, series, hours, limits, most)
-local current, areKept = math.floor(now / 3600000000), true
+local function updateDays(days, id, label, series, hours, limits, most)
+local current, areStored = math.floor(now / 3600000000), true
 local byDay = {}
 hours[current], hours[current - 1] = true, true
 for hour in pairs(hours) do
@@ -561,9 +561,9 @@ local latest = math.floor(current / 24)
 latest = days[latest] and latest or latest - 1
 for day, ofDay in pairs(byDay) do
 local given = day == latest and limits or "{}"
-areKept = keepDay(days[day], days.lists[day], id, label, series, ofDay, given, most) and areKept
+areStored = updateDay(days[day], days.lists[day], id, label, series, ofDay, given, most) and areStored
 end
-return areKept
+return areStored
 end
 local function addBlocks(key, lines)
 local text = lines ~= "" and readRecord(key, 524288)
@@ -572,11 +572,11 @@ return
 end
 local second, ends, order, latest = now / 1000000, {}, {}, 0
 local function take(added)
-for at, who in string.gmatch(added, "(%d+) ([^\\n]+)") do
+for at, blockedSubject in string.gmatch(added, "(%d+) ([^\\n]+)") do
 at = tonumber(at)
-if at > second and (ends[who] or #order < 1000) then
-order[#order + 1] = not ends[who] and who or nil
-ends[who] = math.max(ends[who] or 0, at)
+if at > second and (ends[blockedSubject] or #order < 1000) then
+order[#order + 1] = not ends[blockedSubject] and blockedSubject or nil
+ends[blockedSubject] = math.max(ends[blockedSubject] or 0, at)
 latest = math.max(latest, at)
 end
 end
@@ -584,8 +584,8 @@ end
 take(text)
 take(lines)
 if #order > 0 then
-for i, who in ipairs(order) do
-order[i] = string.format("%010.0f %s", ends[who], who)
+for i, blockedSubject in ipairs(order) do
+order[i] = string.format("%010.0f %s", ends[blockedSubject], blockedSubject)
 end
 redis.call("SET", key, start .. table.concat(order, "\\n"), "PX", expiryAfter(latest * 1000000 - now))
 end
@@ -593,22 +593,22 @@ end
 local function addOthers(others, rows, days)
 local state = stateOf(others)
 if state == 0 then
-create(others, "")
+createSeries(others, "")
 end
 if state == 0 or state == 1 then
 local _, hours = addRows(others, rows)
-keepDays(days, "", "", others, hours, "{}", 0)
+updateDays(days, "", "", others, hours, "{}", 0)
 end
 end
-local function daysAt(lists, day, place)
-return { lists = lists, [day - 1] = KEYS[place], [day] = KEYS[place + 1] }
+local function daysAt(lists, day, position)
+return { lists = lists, [day - 1] = KEYS[position], [day] = KEYS[position + 1] }
 end
 local function addLimiter(index, others, key, name, label, rows, used, denied, limits)
 local series, tops = KEYS[key + 1], KEYS[key + 2]
 local state = name == "" and 2 or stateOf(series)
 if state == 0 then
 if touch(index, name) then
-create(series, label)
+createSeries(series, label)
 state = 1
 else
 state = 2
@@ -620,14 +620,14 @@ if isNew then
 touch(index, name)
 end
 local limiters = math.max(1, (redis.call("STRLEN", index) - #head) / 28)
-local areKept = addTops(tops, used, denied, math.min(3000, math.floor(125000 / limiters)))
+local areStored = addTops(tops, used, denied, math.min(3000, math.floor(125000 / limiters)))
 if limits ~= "" then
 local most = math.min(3000, math.floor(62500 / limiters))
 local days = daysAt(others.days.lists, others.day, key + 4)
-areKept = addSpan(KEYS[key + 3], limits, most) and areKept
-areKept = keepDays(days, name, label, series, hours, limits, most) and areKept
+areStored = addSpan(KEYS[key + 3], limits, most) and areStored
+areStored = updateDays(days, name, label, series, hours, limits, most) and areStored
 end
-if not areKept then
+if not areStored then
 state = 4
 end
 elseif state == 2 then
@@ -651,7 +651,7 @@ local state = stateOf(index)
 if state == 1 and redis.call("STRLEN", index) > #head + 28 * 500 then
 state = 4
 end
-local isTaken = false
+local isAccepted = false
 if isWrongType or state == -1 then
 addWrongType(1)
 elseif not last or state > 1 then
@@ -664,18 +664,18 @@ else
 redis.call("SET", process, head .. " " .. number .. " " .. seconds(), "PX", expiryAfter(3600000 * 1000))
 add(1)
 addBlocks(KEYS[keyAt + 8], blocks)
-isTaken = true
+isAccepted = true
 end
 local lists = { [day - 1] = before, [day] = today }
 local ofOthers = { series = others, day = day, days = daysAt(lists, day, keyAt + 6) }
 for _ = 1, count do
-if isTaken then
+if isAccepted then
 addLimiter(index, ofOthers, key, unpack(ARGV, from + 1, from + 6))
 end
 key = key + 2 + (ARGV[from + 6] ~= "" and 3 or 0)
 from = from + 6
 end
-if not isTaken then
+if not isAccepted then
 addZeros(count)
 end
 keyAt, argumentAt = key, from

@@ -1,14 +1,14 @@
 --[[
-The subjects of a limiter in ten minutes: the head, and two lists as JSON, each on a line of its own: the subjects that asked
-most, and those that were denied most. A list begins with three numbers: the most that a subject left out by a process may have
-asked, the most that any other subject outside the list may have asked, and the total. Then it has for each subject its text,
-the most that it asked, and how much of that is uncertain.
+The busiest subjects of a limiter in ten minutes: the head, and two lists as JSON, each on a line of its own: the subjects with
+the most decisions, and those with the most denials. A list begins with three counts: the largest possible count of a subject that
+a process left out, the largest possible count of any other subject outside the list, and the total. For each subject it has the
+subject's text, its largest possible count, and the error of that count.
 ]]
 --- @section tops
 local FIRST = 4 -- where subjects begin in a list
-local LIST, LISTS = 3000, 125000 -- bytes of a list, and of the lists of a kind and ten minutes of all limiters
-local MOST_ITEMS = 1000 -- values of a list that is read
-local NOBODY = "[0,0,0]" -- a list to begin with
+local MAX_LIST_BYTES, MAX_LISTS_BYTES = 3000, 125000 -- of one list, and of the lists of all limiters for ten minutes
+local MAX_ITEMS = 1000 -- values of a list
+local EMPTY_LIST = "[0,0,0]"
 
 -- Cuts a list to its most frequent subjects.
 local function cut(list, most)
@@ -17,7 +17,7 @@ local function cut(list, most)
     counts[#counts + 1] = list[at]
   end
   table.sort(counts)
-  local least, floor = counts[#counts - most + 1] or LARGEST, 0
+  local least, floor = counts[#counts - most + 1] or MAX_COUNT, 0
   local kept, size = { list[1], 0, list[3] }, FIRST - 1
   for at = FIRST, #list, 3 do
     local count = list[at + 1]
@@ -32,19 +32,19 @@ local function cut(list, most)
   return kept
 end
 
--- Adds one list to another by space-saving; docs/reference/usage.md explains why this is correct.
+-- Merges two lists by space-saving; docs/reference/usage.md explains why this is correct.
 local function addList(list, given, most)
   given = cjson.decode(given)
-  local places, floor, bytes = {}, list[2], 0
+  local positions, floor, bytes = {}, list[2], 0
   for at = FIRST, #list, 3 do
-    places[list[at]], bytes = at, bytes + #list[at] + BESIDE
+    positions[list[at]], bytes = at, bytes + #list[at] + ITEM_OVERHEAD
   end
   list[1], list[3] = list[1] + given[1], list[3] + given[2]
   for from = FIRST - 1, #given, 3 do
     local item = given[from]
-    local at = places[item]
+    local at = positions[item]
     if not at then
-      at, bytes = #list + 1, bytes + #item + BESIDE
+      at, bytes = #list + 1, bytes + #item + ITEM_OVERHEAD
       list[at], list[at + 1], list[at + 2] = item, floor, floor
     end
     list[at + 1], list[at + 2] = list[at + 1] + given[from + 1], list[at + 2] + given[from + 2]
@@ -52,18 +52,18 @@ local function addList(list, given, most)
   if bytes <= most then
     return list
   end
-  -- Cut to three quarters, so that it is not cut each time.
+  -- Cut to three quarters of the size, so that not every call has to cut.
   local many = (#list - FIRST + 1) / 3
   return cut(list, math.floor(many * most * 3 / 4 / bytes))
 end
 
 local function isCount(value)
-  return type(value) == "number" and value >= 0 and value <= LARGEST
+  return type(value) == "number" and value >= 0 and value <= MAX_COUNT
 end
 
 -- Whether a value is a list as described above.
 local function isList(list)
-  if type(list) ~= "table" or #list < FIRST - 1 or #list % 3 > 0 or #list > MOST_ITEMS then
+  if type(list) ~= "table" or #list < FIRST - 1 or #list % 3 > 0 or #list > MAX_ITEMS then
     return false
   end
   for at = 1, #list do
@@ -92,17 +92,17 @@ local function addTops(tops, used, denied, most)
   if used .. denied == "" then
     return true
   end
-  local text = readRecord(tops, LONGEST)
+  local text = readRecord(tops, MAX_RECORD_BYTES)
   if not text then
     return false
   end
-  text = text == "" and NOBODY .. "\n" .. NOBODY or text
-  -- A plain search: a pattern would take as long as all of the rest.
+  text = text == "" and EMPTY_LIST .. "\n" .. EMPTY_LIST or text
+  -- A plain search: a pattern would take as long as the rest of the script.
   local at = string.find(text, "\n", 1, true)
-  local asked = at and addText(string.sub(text, 1, at - 1), used, most)
-  local refused = asked and addText(string.sub(text, at + 1), denied, most)
-  if refused then
-    redis.call("SET", tops, start .. asked .. "\n" .. refused, "PX", expiryAfter(KEPT * 1000))
+  local topSubjects = at and addText(string.sub(text, 1, at - 1), used, most)
+  local topDenied = topSubjects and addText(string.sub(text, at + 1), denied, most)
+  if topDenied then
+    redis.call("SET", tops, start .. topSubjects .. "\n" .. topDenied, "PX", expiryAfter(TTL * 1000))
   end
-  return refused ~= nil and refused ~= false
+  return topDenied ~= nil and topDenied ~= false
 end

@@ -1,14 +1,14 @@
 --[[
-Erases subjects from the lists that tops.lua keeps. All other numbers stay: they are of nobody.
+Erases subjects from the lists of tops.lua. All other counts stay, because they name no subject.
 
-KEYS  for each call the tops of a limiter
-ARGV  as in call.lua; the arguments of each call: how many tops there are, in how many microseconds each of them ends; how many
-      subjects there are, and each as lists have it
-Returns as in call.lua; for each call from how many tops a subject was erased
+KEYS  for each call the top subjects of a limiter
+ARGV  as in call.lua; the arguments of each call: the number of keys, and the time until each expires in microseconds; the number of
+      subjects, and each as lists have it
+Returns as in call.lua; for each call the number of keys from which a subject was erased
 ]]
 --- @include "../operations/call" calls
 local FIRST = 4 -- where subjects begin in a list
-local LONGEST = 32768 -- bytes of the tops that are read
+local MAX_RECORD_BYTES = 32768
 local start = "headgate usage 1\n"
 
 -- The two lists of a text; nil if they are invalid.
@@ -46,7 +46,7 @@ local function eraseFrom(tops, erased, rest)
   if isWrongType or length == 0 then
     return false
   end
-  local text = length <= LONGEST and redis.call("GET", tops) or ""
+  local text = length <= MAX_RECORD_BYTES and redis.call("GET", tops) or ""
   local lists = string.sub(text, 1, #start) == start and readLists(text)
   if not lists then
     redis.call("DEL", tops) -- unreadable, so it may contain the subject
