@@ -13,7 +13,7 @@ module.exports = async function consume({
   core,
   redis,
   http,
-  operate,
+  admin,
   breaker,
   telemetry,
   headgate,
@@ -33,7 +33,7 @@ module.exports = async function consume({
   assert.deepEqual(verdicts, [true, true, false]);
   assert.equal(typeof redis.redisStore, "function");
   assert.equal(http.toProblem(decisions[2]).status, 429);
-  assert.equal(typeof operate.operate, "function");
+  assert.equal(typeof admin.createAdmin, "function");
 
   const guarded = breaker.createBreaker({ minimumCalls: 2 });
   const refusals = [];

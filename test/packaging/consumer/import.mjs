@@ -1,6 +1,6 @@
 import * as breaker from "@headgate/breaker";
 import * as core from "@headgate/core";
-import * as operate from "@headgate/core/admin";
+import * as admin from "@headgate/core/admin";
 import * as http from "@headgate/core/http";
 import * as redis from "@headgate/core/redis";
 import { rateLimit } from "@headgate/express";
@@ -15,7 +15,7 @@ await consume({
   core,
   redis,
   http,
-  operate,
+  admin,
   breaker,
   telemetry,
   headgate,

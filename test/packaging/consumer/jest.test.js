@@ -5,7 +5,7 @@ test("Headgate can be required by Jest", async () => {
     core: require("@headgate/core"),
     redis: require("@headgate/core/redis"),
     http: require("@headgate/core/http"),
-    operate: require("@headgate/core/admin"),
+    admin: require("@headgate/core/admin"),
     breaker: require("@headgate/breaker"),
     telemetry: require("@headgate/telemetry"),
     headgate: require("@headgate/fastify").default,

@@ -4,7 +4,7 @@ void consume({
   core: require("@headgate/core"),
   redis: require("@headgate/core/redis"),
   http: require("@headgate/core/http"),
-  operate: require("@headgate/core/admin"),
+  admin: require("@headgate/core/admin"),
   breaker: require("@headgate/breaker"),
   telemetry: require("@headgate/telemetry"),
   // As the documentation of Fastify's plugins has it, and as TypeScript compiles a default import.

@@ -1,7 +1,7 @@
 import { formatKind, invalidOption, invalidValue } from "../common/errors.ts";
 import { readBoolean, rejectUnknownOptions } from "../common/options.ts";
 import { requireName } from "../policy/names.ts";
-import type { ActionOptions, BreakerAction } from "./operator.ts";
+import type { ActionOptions, BreakerAction } from "./admin.ts";
 
 /** Longer subjects would make the record large, and every process reads it. */
 const MAX_SUBJECT_CHARACTERS = 1_000;
@@ -35,7 +35,7 @@ export function requireShortSubject(subject: Readonly<Record<string, string>>): 
 
 /** Checks the log entry of a breaker. Throws `HEADGATE_INVALID_OPTION`. */
 export function readBreakerAction(action: BreakerAction): BreakerAction {
-  rejectUnknownOptions("logBreaker", action, ["breaker", "target", "before", "after"]);
+  rejectUnknownOptions("logBreakerAction", action, ["breaker", "target", "before", "after"]);
   const { breaker, target } = action;
   requireName(breaker);
   if (typeof target !== "string" || target === "") {

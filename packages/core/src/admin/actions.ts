@@ -20,8 +20,6 @@ import {
   toDate,
 } from "../control/record.ts";
 import { aclUserOf } from "../redis/acl-user.ts";
-import type { AdminCounters, AdminStore, CounterChange } from "./admin-counters.ts";
-import { forgetInUsage } from "./forget-in-usage.ts";
 import type {
   ActionOptions,
   ActionResult,
@@ -29,7 +27,9 @@ import type {
   Inspection,
   NewOverride,
   OverrideKey,
-} from "./operator.ts";
+} from "./admin.ts";
+import type { AdminCounters, AdminStore, CounterChange } from "./admin-counters.ts";
+import { forgetInUsage } from "./forget-in-usage.ts";
 import { systemUser } from "./system-user.ts";
 
 /** How long an item lasts, in microseconds; undefined until it is removed. */

@@ -32,9 +32,9 @@ import { MemoryTable } from "../store/memory-table.ts";
 import type { CountingStore, Operation, ScriptTransport } from "../store/store.ts";
 import { brandStore } from "../store/store.ts";
 import { requireShortSubject } from "./action-options.ts";
+import type { Inspection, LimiterDefinition, SubjectBlock } from "./admin.ts";
 import type { RunOperation } from "./inspect-block.ts";
 import { inspectBlock } from "./inspect-block.ts";
-import type { Inspection, LimiterDefinition, SubjectBlock } from "./operator.ts";
 import { readPerCallPolicies, reportedLimits } from "./per-call-policies.ts";
 
 /** Where the counters are, and how to ask for them. */
@@ -75,7 +75,7 @@ export class AdminCounters {
     subject: Subjects,
     ignoreUnknownDimensions = false,
   ) {
-    rejectUnknownOptions("a limiter to operate on", limiter, [
+    rejectUnknownOptions("limiter", limiter, [
       "name",
       "limits",
       "perCallPolicies",

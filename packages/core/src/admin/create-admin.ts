@@ -15,30 +15,30 @@ import type { Store } from "../store/store.ts";
 import { requireStore } from "../store/store.ts";
 import { readActionOptions, readBreakerAction } from "./action-options.ts";
 import { Actions } from "./actions.ts";
-import type { AdminStore, CounterChange } from "./admin-counters.ts";
-import { AdminCounters } from "./admin-counters.ts";
-import { activeEntries, readNetworkOption, requireShortReason } from "./deny-list.ts";
 import type {
   ActionResult,
   Admin,
   Inspection,
   LimiterDefinition,
   SubjectActionOptions,
-} from "./operator.ts";
+} from "./admin.ts";
+import type { AdminStore, CounterChange } from "./admin-counters.ts";
+import { AdminCounters } from "./admin-counters.ts";
+import { activeEntries, readNetworkOption, requireShortReason } from "./deny-list.ts";
 import { readDuration, readOverride, readOverrideKey } from "./override-options.ts";
 
-/** Options of `operate`. */
+/** Options of `createAdmin`. */
 export interface AdminOptions {
   /** The longest wait for each call to the store: 1 ms to 1 minute. Default 5 seconds. */
   readonly storeTimeout?: Duration | undefined;
 }
 
 /**
- * Creates an operator for the limiters that count in Redis under the prefix of a store. Each action takes effect in all processes, and
+ * Creates an admin for the limiters that count in Redis under the prefix of a store. Each action takes effect in all processes, and
  * is written to the log. Throws `HEADGATE_INVALID_OPTION`.
  */
 export function createAdmin(store: Store, options: AdminOptions = {}): Admin {
-  rejectUnknownOptions("operate", options, ["storeTimeout"]);
+  rejectUnknownOptions("createAdmin", options, ["storeTimeout"]);
   const adminStore = adminStoreOf(store, options.storeTimeout ?? "5s");
   const control = new ControlStore(adminStore);
   const actions = new Actions(adminStore, control);
@@ -154,10 +154,10 @@ export function createAdmin(store: Store, options: AdminOptions = {}): Admin {
       return activeEntries(record.denyList ?? [], now, address);
     },
 
-    async logBreakerAction(done, options = {}, more?: unknown) {
-      rejectExtraArgument("logBreaker(done, options)", more);
-      const read = readActionOptions("logBreaker", options);
-      const { breaker: limiter, target, before, after } = readBreakerAction(done);
+    async logBreakerAction(action, options = {}, more?: unknown) {
+      rejectExtraArgument("logBreakerAction(action, options)", more);
+      const read = readActionOptions("logBreakerAction", options);
+      const { breaker: limiter, target, before, after } = readBreakerAction(action);
       if (read.dryRun) {
         const { now } = await monitored(() => control.read());
         return toDate(now);
@@ -196,7 +196,7 @@ export function adminStoreOf(given: Store, storeTimeout: Duration): AdminStore {
   const { transport } = store;
   if (transport?.followsControl !== true) {
     throw invalidOption(
-      `operate takes a store made by redisStore, whose counters all processes share; got ${formatKind(store)} made by something else`,
+      `createAdmin takes a store made by redisStore, whose counters all processes share; got ${formatKind(store)} made by something else`,
     );
   }
   const times = readFailureOptions({ storeTimeout });

@@ -28,18 +28,6 @@ export type {
 } from "../registry/record.ts";
 export type { UsageCounts, UsageSpan } from "../usage/parse-records.ts";
 export { hashSubject } from "../usage/top-subjects.ts";
-export type { UnreadableRecord } from "./admin-source.ts";
-export type { ActiveBlock, ActiveBlocks } from "./blocks.ts";
-export { breakerOptionsOf } from "./breaker-options.ts";
-export type { BreakerOrderState } from "./breaker-orders.ts";
-export { previewOrder } from "./breaker-orders.ts";
-export type { AdminOptions } from "./create-admin.ts";
-export { createAdmin } from "./create-admin.ts";
-export type { FormatLimitOptions } from "./format-limit.ts";
-export { formatBreakerOptions, formatLimit } from "./format-limit.ts";
-export { formatActor, formatLogValue, formatOverride, formatSubject } from "./format-log-entry.ts";
-export type { LimiterVersion } from "./limiter-versions.ts";
-export { dimensionsOf, limiterVersionsOf } from "./limiter-versions.ts";
 export type {
   ActionOptions,
   ActionResult,
@@ -53,7 +41,19 @@ export type {
   OverrideKey,
   SubjectActionOptions,
   SubjectBlock,
-} from "./operator.ts";
+} from "./admin.ts";
+export type { UnreadableRecord } from "./admin-source.ts";
+export type { ActiveBlock, ActiveBlocks } from "./blocks.ts";
+export { breakerOptionsOf } from "./breaker-options.ts";
+export type { BreakerOrderState } from "./breaker-orders.ts";
+export { previewOrder } from "./breaker-orders.ts";
+export type { AdminOptions } from "./create-admin.ts";
+export { createAdmin } from "./create-admin.ts";
+export type { FormatLimitOptions } from "./format-limit.ts";
+export { formatBreakerOptions, formatLimit } from "./format-limit.ts";
+export { formatActor, formatLogValue, formatOverride, formatSubject } from "./format-log-entry.ts";
+export type { LimiterVersion } from "./limiter-versions.ts";
+export { dimensionsOf, limiterVersionsOf } from "./limiter-versions.ts";
 export type { IgnoredOverride, OverrideCoverage } from "./override-coverage.ts";
 export { ignoredReasonOf, overrideCoverageOf, requireCompatible } from "./override-coverage.ts";
 export type { ReadBlocksOptions } from "./read-blocks.ts";

@@ -4,7 +4,7 @@ import { peekBlock } from "../operations/peek-one.ts";
 import type { SubjectCounter } from "../policy/counters.ts";
 import { rejectWrongType } from "../policy/wrong-type.ts";
 import type { Operation } from "../store/store.ts";
-import type { SubjectBlock } from "./operator.ts";
+import type { SubjectBlock } from "./admin.ts";
 
 /** Runs a step where the counters are, on the key's server. */
 export type RunOperation = (

@@ -1,7 +1,7 @@
 import { groupBy } from "../common/group-by.ts";
 import type { Limit, Policy } from "../common/policy.ts";
 import type { HttpUse, RegistryPolicy } from "../registry/record.ts";
-import type { LimiterDefinition } from "./operator.ts";
+import type { LimiterDefinition } from "./admin.ts";
 import type { RegistryLimiter } from "./registry.ts";
 
 /** A policy that processes have for a limiter, to look up and act on. */

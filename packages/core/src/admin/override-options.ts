@@ -4,7 +4,7 @@ import { isPlainObject } from "../common/plain-object.ts";
 import { parseDuration } from "../common/time.ts";
 import { LIMIT_OVERRIDE_FIELDS } from "../control/record-text.ts";
 import { requireShortSubject } from "./action-options.ts";
-import type { NewOverride, OverrideKey } from "./operator.ts";
+import type { NewOverride, OverrideKey } from "./admin.ts";
 
 /** The most characters as JSON: every process reads it. */
 const MAX_OVERRIDE_CHARACTERS = 4_096;

@@ -7,6 +7,7 @@ import type { CountingStore, Store } from "../store/store.ts";
 import { blocksKey, readUsageClock } from "../usage/operations.ts";
 import { parseBlockList } from "../usage/parse-records.ts";
 import { hashSubject } from "../usage/top-subjects.ts";
+import type { SubjectBlock } from "./admin.ts";
 import type { SourceOptions, UnreadableRecord } from "./admin-source.ts";
 import { createRecordReader, readFrom } from "./admin-source.ts";
 import type { BlockCandidate } from "./block-candidates.ts";
@@ -16,7 +17,6 @@ import { createCounterLookup } from "./counter-lookup.ts";
 import { adminStoreOf, createAdmin } from "./create-admin.ts";
 import { isInShadow } from "./in-shadow.ts";
 import { inspectBlock } from "./inspect-block.ts";
-import type { SubjectBlock } from "./operator.ts";
 import { readRegistryOf } from "./read-registry.ts";
 import type { Registry, RegistryLimiter } from "./registry.ts";
 

@@ -98,7 +98,7 @@ export interface Admin {
    * refuses, or during whose entry the store goes away, would be in force without an entry. With `dryRun` it writes nothing.
    * Resolves with the server's time. Rejects with the same errors as `reset`.
    */
-  logBreakerAction(done: BreakerAction, options?: ActionOptions): Promise<Date>;
+  logBreakerAction(action: BreakerAction, options?: ActionOptions): Promise<Date>;
 
   /**
    * Returns the control record, which every process follows, without overrides and denied networks that have ended. Rejects with
