@@ -154,16 +154,12 @@ test("the sample's denials, and its malformed lines", async () => {
   expect(code).toBe(0);
   expect(stdout).toContain("   3 of 115 (2.6%)   123 of 2,026 (6.1%)   ");
   expect(stdout).toMatch(/^203\.0\.113\.250 +280 +118 +2026-03-03 /m);
-  expect(stderr.match(/^headgate: .*sample\.log: line \d+ is skipped, .*$/gm)).toHaveLength(4);
+  expect(stderr.match(/^headgate: .*sample\.log: line \d+ skipped, .*$/gm)).toHaveLength(4);
   expect(stderr).toContain("headgate: skipped 4 of 2,030 lines\n");
 });
 
 test.each([
-  [
-    "garbage",
-    "no log\n\0\0\n",
-    /: it has 2 lines of something else; line 1 is skipped, neither .*: no log$/,
-  ],
+  ["garbage", "no log\n\0\0\n", /: 2 malformed lines; line 1 skipped, neither .*: no log$/],
   ["an empty file", "", /: it is empty$/],
   ["blank lines", "\r\n \n", /: it is empty$/],
   ["an empty gzip file", gzipSync(""), /: it is empty$/],
@@ -177,7 +173,7 @@ test.each([
       command,
     );
     expect([code, stdout]).toEqual([2, ""]);
-    expect(stderr).toMatch(/^headgate: there is no request in .*nothing\.log: [^\n]+\n$/);
+    expect(stderr).toMatch(/^headgate: no requests in .*nothing\.log: [^\n]+\n$/);
     expect(stderr.trimEnd()).toMatch(words);
     expect(existsSync(file)).toBe(false);
   }

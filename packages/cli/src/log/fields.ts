@@ -2,7 +2,7 @@ import { CommandError } from "../command/command-error.ts";
 
 const NAMES = ["time", "client", "method", "path", "status"] as const;
 
-/** The names of the fields of a log in JSON lines. */
+/** The field names of a log in JSON lines. */
 export interface FieldNames {
   readonly time: string;
   readonly client: string;
@@ -20,7 +20,7 @@ export function parseFields(text: string): FieldNames {
     const field = part.slice(at + 1).trim();
     if (at === -1 || field === "" || !(NAMES as readonly string[]).includes(name)) {
       throw new CommandError(
-        `--fields must name fields as in time=ts,client=remote_addr (and method, path, status), got ${JSON.stringify(part)}`,
+        `--fields must list fields, as in time=ts,client=remote_addr (and method, path, status), got ${JSON.stringify(part)}`,
       );
     }
     if (Object.hasOwn(fields, name)) throw new CommandError(`--fields names ${name} twice`);
@@ -29,7 +29,7 @@ export function parseFields(text: string): FieldNames {
   const missing = ["time", "client"].find((name) => !Object.hasOwn(fields, name));
   if (missing !== undefined) {
     throw new CommandError(
-      `--fields must say which field holds the ${missing}, as in time=ts,client=remote_addr`,
+      `--fields must name the field with the ${missing}, as in time=ts,client=remote_addr`,
     );
   }
   return fields as unknown as FieldNames;

@@ -20,7 +20,7 @@ test.each([
   [String(TIME), 0],
   [`${TIME / 1_000}.250`, 250],
   ["03/Mar/2026:06:00:07 +0100", 0],
-])("the time %j", (ts, ms) => {
+])("the time %j is read", (ts, ms) => {
   expect(timeOf(ts)).toMatchObject({ time: TIME + ms });
 });
 
@@ -35,14 +35,14 @@ test.each([
   -1,
   1e15,
   "03/Mar/2026:06:00:07",
-])("%j is no time", (ts) => {
+])("%j is not a time", (ts) => {
   expect(timeOf(ts)).toBe("no time in the field ts");
 });
 
 describe("fields", () => {
   const fields = parseFields("time=ts, client=request.remote_ip,method=m,path=p,status=s");
 
-  test("are found by their names, and in records inside", () => {
+  test("are found by name, also in nested records", () => {
     const line = JSON.stringify({
       ts: TIME,
       request: { remote_ip: "192.0.2.1" },
@@ -64,18 +64,18 @@ describe("fields", () => {
     ["no client in the field request.remote_ip", `{"ts":${TIME}}`],
     ["no client in the field request.remote_ip", `{"ts":${TIME},"request":"192.0.2.1"}`],
     ["no client in the field request.remote_ip", `{"ts":${TIME},"request":{"remote_ip":""}}`],
-  ])("says what is malformed: %s", (reason, line) => {
+  ])("a malformed line has the reason: %s", (reason, line) => {
     expect(parseJsonLine(line, fields)).toBe(reason);
   });
 
   test.each([
     ["names time twice", "time=a,client=b,time=c"],
-    ["must say which field holds the client", "time=a"],
-    ["must say which field holds the time", "client=a"],
+    ["must name the field with the client", "time=a"],
+    ["must name the field with the time", "client=a"],
     ['got "time"', "time"],
     ['got "client="', "time=a,client="],
     ['got "agent=a"', "time=a,agent=a"],
-  ])("--fields %s", (message, text) => {
+  ])("--fields is rejected with: %s", (message, text) => {
     expect(() => parseFields(text)).toThrow(message);
   });
 });

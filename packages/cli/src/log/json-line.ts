@@ -2,20 +2,20 @@ import type { FieldNames } from "./fields.ts";
 import { LOG_TIME_BYTES, parseLogTime } from "./log-time.ts";
 import type { LoggedRequest } from "./logged-request.ts";
 
-/** Numbers from here on are milliseconds, those below are seconds: in seconds it is the year 5138, in milliseconds 1973. */
+/** Numbers from here on are milliseconds, those below are seconds: this number is in the year 5138 or 1973. */
 const FIRST_MILLISECONDS = 1e11;
 
-/** The first moment that a store's clock cannot show. */
+/** The first time that is too late for the clock of a store. */
 const END = Date.UTC(2200, 0, 1);
 
 const NUMBER = /^\d{1,16}(?:\.\d+)?$/;
 
-/** A date and a time, with an offset or without. */
+/** A date and a time with an optional offset. */
 const ISO = /^\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(?<zone>Z|[+-]\d\d:?\d\d)?$/i;
 
 const MAX_CLIENT = 255;
 
-/** Reads a line of a log in JSON lines. A string says why it is malformed. */
+/** Parses a line of a log in JSON lines. Returns a string with the reason if the line is malformed. */
 export function parseJsonLine(line: string, fields: FieldNames): LoggedRequest | string {
   const record = readJson(line);
   if (record === undefined) return "no JSON object";
@@ -44,7 +44,7 @@ function readJson(line: string): object | undefined {
   }
 }
 
-/** A field of a record, or, where it has none of that name, of the records in it: `request.remote_ip`. */
+/** A field of a record, or else of nested records: `request.remote_ip`. */
 function fieldOf(record: object, name: string): unknown {
   if (Object.hasOwn(record, name)) return record[name as never];
   let value: unknown = record;
@@ -63,8 +63,8 @@ function textOf(record: object, name: string | undefined): string {
 }
 
 /**
- * A time as milliseconds since the epoch: a number of seconds or milliseconds, ISO 8601 (UTC, where it has no offset), or as the
- * common format writes it. Undefined for anything else, and before 1970 or after 2199.
+ * Parses a time as milliseconds since the epoch: a number of seconds or milliseconds, ISO 8601 (UTC without an offset), or the time of the
+ * common format. Undefined for anything else, and before 1970 or after 2199.
  */
 function readTime(value: unknown): number | undefined {
   if (typeof value !== "string" && typeof value !== "number") return undefined;

@@ -4,23 +4,23 @@ import { addAbortSignal, pipeline, Readable } from "node:stream";
 import { createGunzip } from "node:zlib";
 import { CommandError, messageOf } from "../command/command-error.ts";
 
-/** So many bytes are read at once. */
+/** How many bytes are read at once. */
 const CHUNK_BYTES = 262_144;
 
-/** What a file in gzip begins with. */
+/** The first bytes of a gzip file. */
 const GZIP = [0x1f, 0x8b] as const;
 
 export interface BytesOptions {
-  /** What `-` stands for. */
+  /** The stream that `-` stands for. */
   readonly stdin: NodeJS.ReadableStream;
   readonly signal: AbortSignal;
-  /** Called with bytes as they come, before they are unpacked. */
+  /** Called with the number of bytes read, before decompression. */
   readonly onBytes: (count: number) => void;
 }
 
 /**
- * The bytes of a log, unpacked where it is in gzip. Each piece is valid until the next one is asked for. Throws a `CommandError` for what
- * cannot be read, and the signal's reason.
+ * Reads the bytes of a log, decompressed if it is in gzip. Each chunk is valid until the next one is requested. Throws a `CommandError` if
+ * the log cannot be read, and the signal's reason.
  */
 export async function* readBytes(
   file: string,
@@ -40,13 +40,13 @@ export async function* readBytes(
   }
 }
 
-/** Gzip data that ends early may be a file that is still written, or copied in part. */
+/** Gzip data that ends early may belong to a file that is still being written, or was copied only partly. */
 function adviceFor(error: unknown, file: string): string {
   if ((error as NodeJS.ErrnoException).code !== "Z_BUF_ERROR" || file === "-") return "";
-  return "; its gzip data is cut off: zcat FILE | headgate replay - replays what there is";
+  return "; its gzip data is truncated: zcat FILE | headgate replay - replays the complete part";
 }
 
-/** Whether a file can be read as it is. */
+/** Whether a file is a regular file that is not compressed. */
 async function isPlain(file: string): Promise<boolean> {
   const handle = await open(file);
   try {
@@ -58,7 +58,7 @@ async function isPlain(file: string): Promise<boolean> {
   }
 }
 
-/** Reads into one buffer again and again: those of a stream would take more memory than everything else. */
+/** Reuses one buffer, because the buffers of a stream would take more memory than everything else. */
 async function* readPlain(
   file: string,
   signal: AbortSignal,
@@ -92,7 +92,7 @@ async function* readStream(
   }
 }
 
-/** The name of a file in messages. */
+/** Formats the name of a file for messages. */
 export function formatFileName(file: string): string {
   return file === "-" ? "from standard input" : file;
 }
@@ -126,7 +126,7 @@ async function* decompress(chunks: AsyncGenerator<Buffer>): AsyncGenerator<Buffe
       yield* chunks;
     })(),
   );
-  // What goes wrong on either side ends the loop.
+  // An error on either side ends the loop.
   yield* pipeline(packed, createGunzip({ chunkSize: CHUNK_BYTES }), () => {});
 }
 

@@ -12,13 +12,13 @@ import { StringCache } from "./string-cache.ts";
 /** The most malformed lines whose text is kept. */
 const MAX_EXAMPLES = 5;
 
-/** How much of a malformed line is kept. */
+/** How many bytes of a malformed line are kept. */
 const MAX_EXAMPLE = 400;
 
 /** Longer lines are skipped, in bytes. */
 const MAX_LINE = 1_048_576;
 
-/** So many lines in JSON at the beginning make a log in JSON lines. */
+/** A log whose first 100 malformed lines are mostly JSON is in JSON lines. */
 const MIN_JSON_LINES = 100;
 
 const EMPTY = Buffer.alloc(0);
@@ -26,19 +26,19 @@ const EMPTY = Buffer.alloc(0);
 const NEWLINE = 0x0a;
 const BRACE = 0x7b;
 
-/** What some editors and shells write at the beginning of UTF-8. */
+/** Some editors and shells write it at the beginning of UTF-8 files. */
 const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf]);
 
 export interface LogFileOptions extends BytesOptions {
-  /** For a log in JSON lines. */
+  /** The field names, for a log in JSON lines. */
   readonly fields: FieldNames | undefined;
   /** Whether methods and paths are read, too. */
   readonly requestLines: boolean;
-  /** Bytes of the heap for requests that wait for earlier ones. */
+  /** Bytes of the heap for requests in the reorder buffer. */
   readonly reorderBytes: number;
 }
 
-/** A log, while it is read. */
+/** A log that is being read. */
 export class LogFile {
   readonly file: string;
   readonly #options: LogFileOptions;
@@ -47,7 +47,7 @@ export class LogFile {
   readonly examples: MalformedLine[] = [];
   lines = 0;
   malformed = 0;
-  /** Malformed lines that are in JSON. */
+  /** The number of malformed lines in JSON. */
   #jsonLines = 0;
   #hasRequests = false;
 
@@ -66,10 +66,10 @@ export class LogFile {
     return this.#order.late;
   }
 
-  /** Its requests in the order of their times, many at once. Throws a `CommandError`, and the signal's reason. */
+  /** Yields the requests in batches, sorted by time. Throws a `CommandError`, and the signal's reason. */
   async *requests(): AsyncGenerator<readonly LoggedRequest[]> {
     let rest = EMPTY;
-    // Where it is set, the line that is read is too long, and its rest is left out.
+    // Set while the rest of a line that is too long is skipped.
     let isTooLong = false;
     for await (const chunk of readBytes(this.file, this.#options)) {
       const newline = chunk.indexOf(NEWLINE);
@@ -92,7 +92,7 @@ export class LogFile {
     yield this.#order.take();
   }
 
-  /** Reads a line that came in pieces; of one that is too long, its beginning. */
+  /** Reads a line that came in several chunks, or the beginning of a line that is too long. */
   #readRest(line: Buffer, isTooLong: boolean): void {
     if (!isTooLong) {
       this.#readLine(line, 0, line.length);
@@ -102,7 +102,7 @@ export class LogFile {
     this.#countMalformed(line.toString(), "longer than 1 MiB");
   }
 
-  /** Reads whole lines; returns where the last one ends. */
+  /** Reads complete lines; returns the end of the last one. */
   #readLines(chunk: Buffer, start: number): number {
     let at = start;
     for (;;) {
@@ -141,10 +141,10 @@ export class LogFile {
     this.#jsonLines += 1;
     if (this.#jsonLines === MIN_JSON_LINES && this.#isJsonLog())
       throw missingFieldsError(this.file);
-    return "JSON in a log that is in another format";
+    return "JSON in a log of another format";
   }
 
-  /** Whether there is no request, and most lines are in JSON. */
+  /** Whether no request was found, and most lines are JSON. */
   #isJsonLog(): boolean {
     return !this.#hasRequests && this.#jsonLines * 2 > this.malformed;
   }
@@ -162,6 +162,6 @@ function isBlank(byte: number): boolean {
 
 function missingFieldsError(file: string): CommandError {
   return new CommandError(
-    `the log ${formatFileName(file)} is in JSON lines: say which of its fields hold what, as in --fields time=ts,client=remote_addr`,
+    `the log ${formatFileName(file)} is in JSON lines: name its fields, as in --fields time=ts,client=remote_addr`,
   );
 }

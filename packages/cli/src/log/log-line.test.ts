@@ -39,7 +39,7 @@ test.each([
     "fields after the combined format",
     `192.0.2.1 - - ${TIME} "GET /a HTTP/1.1" 200 5 "-" "-" "198.51.100.1" 0.003`,
   ],
-])("reads %s", (_, line) => {
+])("a line of %s is read", (_, line) => {
   expect(parse(line)).toEqual(REQUEST);
   expect(parse(line, false)).toEqual({ ...REQUEST, method: "", path: "" });
 });
@@ -55,7 +55,7 @@ test.each([
   [`"GET / HTTP/1.1" 200 5`, { path: "/" }],
   [`"GET /grüße HTTP/1.1" 200 5`, { path: "/grüße" }],
   [String.raw`"GET /a\"b\\c\x0a HTTP/1.1" 200 5`, { path: String.raw`/a\"b\\c\x0a` }],
-])("%s", (rest, fields) => {
+])("the line with %s is read", (rest, fields) => {
   expect(parse(`192.0.2.1 - - ${TIME} ${rest}`)).toEqual({ ...REQUEST, ...fields });
 });
 
@@ -86,6 +86,6 @@ test.each([
   ...["-", "", "GET", "GET ", "/index.html", String.raw`\x16\x03\x01\x02`, "HELO mail"].map(
     (request) => ["request", `192.0.2.1 - - ${TIME} "${request}" 408 -`],
   ),
-])("says what is malformed: %s", (word, line) => {
+])("a malformed line has the reason: %s", (word, line) => {
   expect(parse(line)).toContain(word);
 });

@@ -3,7 +3,7 @@ import type { LoggedRequest } from "./logged-request.ts";
 import { parseRequestLine } from "./request-line.ts";
 import type { StringCache } from "./string-cache.ts";
 
-/** What is read of a line. */
+/** Options of `parseLogLine`. */
 export interface LineOptions {
   readonly strings: StringCache;
   /** Whether methods and paths are read, too. */
@@ -23,12 +23,12 @@ const CLOSE = 0x5d;
 /** Host names have at most 253 characters. */
 const MAX_CLIENT = 255;
 
-/** The longest method that is taken for one. */
+/** The longest method accepted. */
 const MAX_METHOD = 32;
 
 const UNKNOWN_FORMAT = "neither the common nor the combined format";
 
-/** Where the parts of a line are: each begins at its first byte, and ends behind its last. */
+/** The positions of the parts of a line: from the first byte up to, but not including, the end. */
 interface LineParts {
   clientEnd: number;
   timeStart: number;
@@ -38,7 +38,7 @@ interface LineParts {
   status: number | undefined;
 }
 
-/** One for all lines: callers copy from it. */
+/** Shared by all lines to avoid allocations: callers copy from it. */
 const parts: LineParts = {
   clientEnd: 0,
   timeStart: 0,
@@ -49,9 +49,9 @@ const parts: LineParts = {
 };
 
 /**
- * Reads a line of an access log, which is a part of some bytes: in the common format, or the combined format, which adds the
- * referrer and the agent; more fields may follow, as many servers are set to log them. A quote that is not closed is a line
- * cut off. A string says why it is malformed. https://httpd.apache.org/docs/2.4/logs.html#accesslog
+ * Parses a line of an access log within a buffer, in the common format or in the combined format, which adds the referrer and the
+ * agent. More fields may follow, because many servers log them. A line with an unclosed quote is truncated. Returns a string with the
+ * reason if the line is malformed. https://httpd.apache.org/docs/2.4/logs.html#accesslog
  */
 export function parseLogLine(
   bytes: Buffer,
@@ -86,7 +86,7 @@ export function parseLogLine(
 
 const EMPTY_REQUEST_LINE = { method: "", path: "" };
 
-/** Finds the parts of a line; false where it has another format. */
+/** Finds the parts of a line; false if it has another format. */
 function findParts(bytes: Buffer, start: number, end: number): boolean {
   const clientEnd = indexOf(bytes, SPACE, start, end);
   const open = indexOf(bytes, OPEN, clientEnd + 1, end);
@@ -113,7 +113,7 @@ function findParts(bytes: Buffer, start: number, end: number): boolean {
   return true;
 }
 
-/** Where a byte is; `end` where it is not. */
+/** The position of a byte, or `end`. */
 function indexOf(bytes: Buffer, byte: number, start: number, end: number): number {
   for (let i = start; i < end; i += 1) {
     if (bytes[i] === byte) return i;
@@ -121,7 +121,7 @@ function indexOf(bytes: Buffer, byte: number, start: number, end: number): numbe
   return end;
 }
 
-/** Where the quote is that closes what begins at `start`; `end` where none does. */
+/** The position of the closing quote of the text at `start`, or `end`. */
 function endOfQuoted(bytes: Buffer, start: number, end: number): number {
   for (let i = start; i < end; i += 1) {
     const byte = bytes[i];
@@ -131,7 +131,7 @@ function endOfQuoted(bytes: Buffer, start: number, end: number): number {
   return end;
 }
 
-/** Behind ` 200` or ` -`; -1 where there is neither. */
+/** The end of ` 200` or ` -`; -1 if there is neither. */
 function endOfStatus(bytes: Buffer, at: number, end: number): number {
   if (at >= end || bytes[at] !== SPACE) return -1;
   if (bytes[at + 1] === DASH) return at + 2;
@@ -139,7 +139,7 @@ function endOfStatus(bytes: Buffer, at: number, end: number): number {
   return areDigits && at + 4 <= end ? at + 4 : -1;
 }
 
-/** Behind ` 2326` or ` -`; -1 where there is neither. */
+/** The end of ` 2326` or ` -`; -1 if there is neither. */
 function endOfSize(bytes: Buffer, at: number, end: number): number {
   if (at === -1 || at + 1 >= end || bytes[at] !== SPACE) return -1;
   if (bytes[at + 1] === DASH) return at + 2;
@@ -148,7 +148,7 @@ function endOfSize(bytes: Buffer, at: number, end: number): number {
   return i > at + 1 ? i : -1;
 }
 
-/** Whether the rest is fields, in quotes or not, with a space in front of each. */
+/** Whether the rest consists of fields, quoted or not, each after a space. */
 function areFields(bytes: Buffer, start: number, end: number): boolean {
   let at = start;
   while (at < end) {
@@ -171,7 +171,7 @@ function statusOf(bytes: Buffer, at: number): number | undefined {
   return (a - ZERO) * 100 + (b - ZERO) * 10 + (c - ZERO);
 }
 
-/** Behind the letters that a method begins with. */
+/** The end of the method, or `end`. */
 function endOfMethod(bytes: Buffer, start: number, end: number): number {
   const most = Math.min(end, start + MAX_METHOD);
   let at = start;
@@ -179,7 +179,7 @@ function endOfMethod(bytes: Buffer, start: number, end: number): number {
   return at > start && bytes[at] === SPACE ? at : end;
 }
 
-/** Where a target ends that a version may follow: ` HTTP/1.1`, ` HTTP/2`. */
+/** The end of the target, before an optional version such as ` HTTP/1.1` or ` HTTP/2`. */
 function endOfTarget(bytes: Buffer, start: number, end: number): number {
   for (const length of VERSION_BYTES) {
     const at = end - length;

@@ -13,7 +13,7 @@ test.each([
   ["30/Jun/2015:23:59:60 +0000", "2015-07-01T00:00:00Z"],
   ["01/Jan/1970:00:00:00 +0000", "1970-01-01T00:00:00Z"],
   ["31/Dec/2199:23:59:59 +0000", "2199-12-31T23:59:59Z"],
-])("%s is %s", (text, moment) => {
+])("the time %s is %s", (text, moment) => {
   expect(parse(text)).toBe(Date.parse(moment));
 });
 
@@ -35,11 +35,11 @@ test.each([
   "01/Jan/2200:00:00:00 +0000",
   "01/Jan/0070:00:00:00 +0000",
   "",
-])("%j is no time", (text) => {
+])("%j is not a time", (text) => {
   expect(parse(text)).toBeUndefined();
 });
 
-test("an invalid day does not spoil the day before it", () => {
+test("an invalid day does not affect the cached day", () => {
   const day = parse("31/May/2015:00:00:00 +0000");
   expect(parse("32/May/2015:00:00:00 +0000")).toBeUndefined();
   expect(parse("31/May/2015:00:00:00 +0000")).toBe(day);

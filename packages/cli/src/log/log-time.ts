@@ -1,14 +1,14 @@
 const MONTHS = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split(" ");
 
-/** The three letters of a month, as one number, and its place in the year. */
+/** The index of a month by its three letters as one number. */
 const MONTH_OF: ReadonlyMap<number, number> = new Map(
   MONTHS.map((name, month) => [lettersAt(Buffer.from(name), 0), month]),
 );
 
-/** How long a log's time is, as in `17/May/2015:10:05:03 +0200`. */
+/** The length of a time such as `17/May/2015:10:05:03 +0200`. */
 export const LOG_TIME_BYTES = 26;
 
-/** What stands between the numbers. */
+/** The separators and their positions. */
 const SIGNS = [..."//::: "].map((sign) => sign.charCodeAt(0));
 const SIGNS_AT = [2, 6, 11, 14, 17, 20];
 
@@ -16,13 +16,13 @@ const ZERO = 0x30;
 const PLUS = 0x2b;
 const MINUS = 0x2d;
 
-/** The midnight of the day that was read last: most lines of a log are of one day. */
+/** Caches the midnight of the last day, because most lines of a log have the same day. */
 let lastDay = -1;
 let lastMidnight = 0;
 
 /**
- * Reads a log's time, as in `17/May/2015:10:05:03 +0200`, as milliseconds since the epoch; undefined for what is none.
- * Years from 1970 to 2199: what a store's clock can show.
+ * Parses a time such as `17/May/2015:10:05:03 +0200` as milliseconds since the epoch; undefined if invalid.
+ * The clock of a store supports the years 1970 to 2199.
  */
 export function parseLogTime(bytes: Uint8Array, at: number): number | undefined {
   for (let i = 0; i < SIGNS.length; i += 1) {
@@ -35,7 +35,7 @@ export function parseLogTime(bytes: Uint8Array, at: number): number | undefined 
   const second = digitsAt(bytes, at + 18, 2);
   const zoneHour = digitsAt(bytes, at + 22, 2);
   const zoneMinute = digitsAt(bytes, at + 24, 2);
-  // NaN is not below its bound either. 60 is a leap second: the first of the next minute.
+  // NaN fails these comparisons too. 60 is a leap second, the first second of the next minute.
   const isTime = hour < 24 && minute < 60 && second <= 60 && zoneHour < 24 && zoneMinute < 60;
   if (!isTime || (sign !== PLUS && sign !== MINUS)) return undefined;
   const offset = (zoneHour * 60 + zoneMinute) * (sign === MINUS ? -1 : 1);
@@ -43,7 +43,7 @@ export function parseLogTime(bytes: Uint8Array, at: number): number | undefined 
   return time >= 0 ? time : undefined;
 }
 
-/** The first moment of a day; NaN where there is no such day. */
+/** The midnight of a day; NaN if there is no such day. */
 function midnightOf(year: number, bytes: Uint8Array, at: number): number {
   const date = digitsAt(bytes, at, 2);
   const month = MONTH_OF.get(lettersAt(bytes, at + 3)) ?? Number.NaN;
@@ -57,7 +57,7 @@ function midnightOf(year: number, bytes: Uint8Array, at: number): number {
   return lastMidnight;
 }
 
-/** A number of so many digits; NaN if one of them is not a digit. */
+/** Parses `count` digits; NaN if one of them is not a digit. */
 function digitsAt(bytes: Uint8Array, at: number, count: number): number {
   let number = 0;
   for (let i = at; i < at + count; i += 1) {

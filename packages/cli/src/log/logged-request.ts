@@ -2,20 +2,20 @@
 export interface LoggedRequest {
   /** Milliseconds since the epoch. */
   readonly time: number;
-  /** Who asked: an address, or a host name where the server looked it up. */
+  /** The client: an address, or a host name if the server looked it up. */
   readonly client: string;
-  /** As logged; empty where it was not, or was not to be read. */
+  /** As logged; empty if it was not logged or not read. */
   readonly method: string;
-  /** The target, as logged; empty where it was not, or was not to be read. */
+  /** The target as logged; empty if it was not logged or not read. */
   readonly path: string;
-  /** Undefined where it was not logged. */
+  /** Undefined if it was not logged. */
   readonly status: number | undefined;
 }
 
-/** A line that is no request. */
+/** A line that is not a request. */
 export interface MalformedLine {
   readonly file: string;
-  /** From 1. */
+  /** The line number, from 1. */
   readonly number: number;
   readonly text: string;
   readonly reason: string;

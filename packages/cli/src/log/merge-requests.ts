@@ -2,14 +2,14 @@ import type { LoggedRequest } from "./logged-request.ts";
 
 type Requests = AsyncGenerator<readonly LoggedRequest[]>;
 
-/** A log of which some requests have been read, and not all of them have gone. */
+/** A source with the requests that were read from it but not yet yielded. */
 interface SourceCursor {
   readonly source: Requests;
   requests: readonly LoggedRequest[];
   at: number;
 }
 
-/** Merges requests that are in order each; equal times in the order of the sources. Ends what it has begun when it is not read to the end. */
+/** Merges sorted sources; equal times keep the order of the sources. Ends all sources if it is not read to the end. */
 export async function* mergeRequests(sources: readonly Requests[]): Requests {
   const [only] = sources;
   if (sources.length === 1 && only !== undefined) {
@@ -29,7 +29,7 @@ export async function* mergeRequests(sources: readonly Requests[]): Requests {
   }
 }
 
-/** Reads on; takes out a source that has ended. */
+/** Reads the next batch; removes a source that has ended. */
 async function readNext(head: SourceCursor, heads: SourceCursor[]): Promise<void> {
   do {
     const next = await head.source.next();
@@ -50,13 +50,13 @@ function findEarliest(heads: readonly SourceCursor[]): SourceCursor {
   return first;
 }
 
-/** The requests of the earliest source that no other one comes before. */
+/** Takes the requests of the earliest source that precede those of all other sources. */
 function takeBeforeOthers(
   first: SourceCursor,
   heads: readonly SourceCursor[],
 ): readonly LoggedRequest[] {
   const index = heads.indexOf(first);
-  // Of equal times, those of sources in front go first.
+  // Of equal times, those of earlier sources go first.
   const before = earliestTimeOf(heads.slice(0, index));
   const behind = earliestTimeOf(heads.slice(index + 1));
   const from = first.at;

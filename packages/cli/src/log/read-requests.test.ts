@@ -40,7 +40,7 @@ async function readText(text: string | Buffer, options?: Partial<ReadOptions>) {
   return read([await write("log", text)], options);
 }
 
-test("requests come in the order of their times, equal times in the order of the file", async () => {
+test("requests are sorted by time, and equal times keep the order of the file", async () => {
   const lines = [
     line("05", "/c"),
     line("03", "/a"),
@@ -52,12 +52,12 @@ test("requests come in the order of their times, equal times in the order of the
   expect([paths, reordered, late]).toEqual(["/a/b/c/d/e", 2, 0]);
 });
 
-test("a time zone is part of the time", async () => {
+test("times with different time zones are compared", async () => {
   const later = line("00", "/later").replace("+0000", "-0001");
   expect((await readText([later, line("30", "/earlier")].join("\n"))).paths).toBe("/earlier/later");
 });
 
-test("a byte order mark at the beginning is no part of the first client, packed or not", async () => {
+test("a byte order mark is not part of the first client, compressed or not", async () => {
   const log = Buffer.from(`\ufeff${line("00", "/a")}\n${line("01", "/b")}\n`);
   for (const bytes of [log, gzipSync(log)]) {
     const { requests, malformed } = await readText(bytes);
@@ -68,7 +68,7 @@ test("a byte order mark at the beginning is no part of the first client, packed 
   }
 });
 
-test("malformed lines are counted, and the first ones kept with their numbers", async () => {
+test("malformed lines are counted, and the first ones are kept with their line numbers", async () => {
   const bad = Array.from({ length: 7 }, (_, n) => `bad ${n}`);
   const log = await readText(`${line("00", "/a")}\r\n\r\n${bad.join("\n")}\n${line("01", "/b")}\n`);
   expect(log).toMatchObject({ paths: "/a/b", lines: 10, malformed: 7 });
@@ -77,7 +77,7 @@ test("malformed lines are counted, and the first ones kept with their numbers", 
   );
 });
 
-test("lines longer than what is read at once are whole", async () => {
+test("lines longer than a chunk are complete", async () => {
   const agents = Array.from(
     { length: 9 },
     (_, n) => `${line(`0${n}`, `/${n}`)} "-" "${"x".repeat(300_000)}é"`,
@@ -89,7 +89,7 @@ test("lines longer than what is read at once are whole", async () => {
   });
 });
 
-test("bytes may come one by one", async () => {
+test("a log may arrive byte by byte", async () => {
   const text = `${line("00", "/a")}\n${line("01", "/ü")}\n\n${line("02", "/c")}`;
   for (const bytes of [Buffer.from(text), gzipSync(text)]) {
     const stdin = Readable.from([...bytes].map((byte) => Buffer.of(byte)));
@@ -97,12 +97,12 @@ test("bytes may come one by one", async () => {
   }
 });
 
-test("gzip is unpacked, whatever the file is called, also where it was packed in parts", async () => {
+test("gzip is decompressed, whatever the name of the file, also with several members", async () => {
   const parts = [gzipSync(`${line("00", "/a")}\n`), gzipSync(line("01", "/b"))];
   expect((await readText(Buffer.concat(parts))).paths).toBe("/a/b");
 });
 
-test("several files are merged, equal times in the order of the files", async () => {
+test("several files are merged, and equal times keep the order of the files", async () => {
   const files = [
     await write("new", [line("02", "/d"), line("05", "/g"), line("05", "/h")].join("\n")),
     await write("empty", ""),
@@ -119,7 +119,7 @@ test("several files are merged, equal times in the order of the files", async ()
   });
 });
 
-test("JSON lines are read by the names of their fields", async () => {
+test("JSON lines are read by field names", async () => {
   const lines = [
     { ts: "2026-03-03T06:00:01.5Z", ip: "192.0.2.1", uri: "/b" },
     { ts: "2026-03-03T06:00:01.25Z", ip: "192.0.2.2", uri: "/a" },
@@ -131,13 +131,13 @@ test("JSON lines are read by the names of their fields", async () => {
   await expect(readText(text)).rejects.toThrow(/is in JSON lines: .* --fields time=/);
 });
 
-test("a line in another format is skipped, in either direction", async () => {
+test("JSON in a common log is skipped, and the other way round", async () => {
   const json = JSON.stringify({ ts: "2026-03-03T06:00:01Z", ip: "192.0.2.1" });
   const mixed = `${json}\n${line("00", "/a")}\n${json}`;
   expect(await readText(mixed)).toMatchObject({
     paths: "/a",
     malformed: 2,
-    examples: [{ number: 1, reason: "JSON in a log that is in another format" }, { number: 3 }],
+    examples: [{ number: 1, reason: "JSON in a log of another format" }, { number: 3 }],
   });
   const fields = parseFields("time=ts,client=ip");
   expect(await readText(mixed, { fields })).toMatchObject({
@@ -147,7 +147,7 @@ test("a line in another format is skipped, in either direction", async () => {
   });
 });
 
-test("a log in JSON lines without fields ends early, where it does not end", async () => {
+test("a log in JSON lines without --fields fails early, even if it never ends", async () => {
   const stdin = new PassThrough();
   stdin.write('{"ts":1}\n'.repeat(200));
   await expect(read(["-"], { stdin })).rejects.toThrow(/is in JSON lines: .* --fields time=/);
@@ -166,7 +166,7 @@ test.each([1_048_577, 3_000_000])(
   },
 );
 
-test("without request lines, methods and paths are empty, and the rest is the same", async () => {
+test("without request lines, methods and paths are empty", async () => {
   const { requests } = await readText(line("00", "/a"), { requestLines: false });
   expect(requests).toMatchObject([{ client: "192.0.2.1", method: "", path: "", status: 200 }]);
 });
@@ -175,7 +175,7 @@ test("an empty file is a log without requests", async () => {
   expect(await readText("")).toMatchObject({ requests: [], lines: 0, malformed: 0, examples: [] });
 });
 
-test("bytes are told as they are read, and known before", async () => {
+test("onBytes reports the bytes read, whose total is known before", async () => {
   const packed = gzipSync(line("00", "/a"));
   const file = await write("packed", packed);
   let bytes = 0;
@@ -185,7 +185,7 @@ test("bytes are told as they are read, and known before", async () => {
   expect(await totalBytesOf([file, "-"])).toBeUndefined();
 });
 
-describe("what cannot be read ends with one line", () => {
+describe("an unreadable log is an error of one line", () => {
   test.each([
     ["a file that is not there", () => join(folder, "none"), /cannot read the log .*none: ENOENT/],
     ["a folder", () => folder, /cannot read the log .*EISDIR/],
@@ -201,12 +201,12 @@ describe("what cannot be read ends with one line", () => {
     expect((failure as CommandError).message).toMatch(message);
   });
 
-  test("standard input that is to be read twice", async () => {
+  test("standard input given twice", async () => {
     await expect(read(["-", "-"])).rejects.toThrow("once only");
   });
 });
 
-test("an interruption ends a log that never ends", async () => {
+test("an interruption ends an endless log", async () => {
   const interruption = new AbortController();
   const stdin = new PassThrough();
   stdin.write(`${line("00", "/a")}\n`);
@@ -219,7 +219,7 @@ test("an interruption ends a log that never ends", async () => {
 
 const SHARED = new URL("../../../../../shared/data/access.log", import.meta.url);
 
-test("a real log is put in order", async ({ skip }) => {
+test("a real log is sorted", async ({ skip }) => {
   skip(!existsSync(SHARED), `there is no ${SHARED.pathname}`);
   const { requests, malformed, late } = await readText(readFileSync(SHARED));
   expect([requests.length, malformed, late]).toEqual([9_999, 1, 0]);

@@ -8,40 +8,40 @@ import { heapBytesFor } from "./memory-budget.ts";
 import { mergeRequests } from "./merge-requests.ts";
 
 export interface ReadOptions {
-  /** What `-` stands for. */
+  /** The stream that `-` stands for. */
   readonly stdin: NodeJS.ReadableStream;
   readonly signal: AbortSignal;
-  /** The names of the fields, for logs in JSON lines. Default: the common or combined format. */
+  /** The field names, for logs in JSON lines. Default: the common or combined format. */
   readonly fields?: FieldNames | undefined;
-  /** Whether methods and paths are read, too, which takes time. Default true. */
+  /** Whether to read methods and paths too, which takes time. Default true. */
   readonly requestLines?: boolean | undefined;
-  /** Called with bytes as they are read, before they are unpacked. */
+  /** Called with the number of bytes read, before decompression. */
   readonly onBytes?: ((count: number) => void) | undefined;
 }
 
 /** Counts of the lines read so far. */
 export interface LogCounts {
-  /** Lines, empty ones too. */
+  /** All lines, including empty ones. */
   readonly lines: number;
-  /** Lines that are no requests. */
+  /** Lines that are not requests. */
   readonly malformed: number;
-  /** The first few of each file. */
+  /** The first few malformed lines of each file. */
   readonly examples: readonly MalformedLine[];
-  /** Requests that were put in order. */
+  /** Requests that were out of order and were sorted. */
   readonly reordered: number;
-  /** Requests that came too late to be put in order: they have the time of the one before. */
+  /** Requests that came too late to be sorted, and got the time of the previous one. */
   readonly late: number;
 }
 
-/** The requests of logs, many at once, in the order of their times; equal times in the order of the files, and of their lines. */
+/** The requests of logs in batches, sorted by time; equal times keep the order of the files and lines. */
 export interface LoggedRequests extends AsyncIterable<readonly LoggedRequest[]> {
   counts(): LogCounts;
 }
 
 /**
- * Reads access logs in the common or combined format, or in JSON lines, in gzip or not, and merges them; `-` is standard input.
- * Requests are put in order within 120 seconds of log time, or a million lines, or as many as fit into a twelfth of the memory. To be read
- * once. Reading throws a `CommandError` for an unreadable file, and the signal's reason.
+ * Reads access logs in the common or combined format, or in JSON lines, compressed with gzip or not, and merges them; `-` is standard input.
+ * Sorts requests within 120 seconds of log time, a million lines, or as many as fit into a twelfth of the memory. May be read only once.
+ * Reading throws a `CommandError` for an unreadable file, and the signal's reason.
  */
 export function readRequests(files: readonly string[], options: ReadOptions): LoggedRequests {
   const { fields, requestLines = true, onBytes = () => {}, stdin, signal } = options;
@@ -65,7 +65,7 @@ export function readRequests(files: readonly string[], options: ReadOptions): Lo
   };
 }
 
-/** How many bytes logs have; undefined where that is not known before they are read. Throws a `CommandError`. */
+/** The size of the logs in bytes; undefined if it is unknown before reading. Rejects with a `CommandError`. */
 export async function totalBytesOf(files: readonly string[]): Promise<number | undefined> {
   let bytes = 0;
   for (const file of files) {

@@ -3,7 +3,7 @@ import { ReorderBuffer } from "./reorder-buffer.ts";
 
 const START = Date.UTC(2026, 2, 3);
 
-/** Puts requests at these seconds in order, each named by its place. */
+/** Sorts requests at these seconds, each with its index as its path. */
 function order(seconds: readonly number[], maxWaiting?: number) {
   const order = new ReorderBuffer(Number.POSITIVE_INFINITY, maxWaiting);
   const gone: string[] = [];
@@ -20,7 +20,7 @@ function order(seconds: readonly number[], maxWaiting?: number) {
   return { gone, reordered: order.reordered, late: order.late };
 }
 
-test("requests go in the order of their times, equal times as they came", () => {
+test("requests are sorted by time, and equal times keep their order", () => {
   expect(order([5, 3, 5, 4, 5])).toEqual({
     gone: ["1@3", "3@4", "0@5", "2@5", "4@5"],
     reordered: 2,
@@ -28,11 +28,11 @@ test("requests go in the order of their times, equal times as they came", () => 
   });
 });
 
-test("so do those of one second that has fractions", () => {
+test("requests within one second are sorted too", () => {
   expect(order([5.5, 5.25, 5.5, 5]).gone).toEqual(["3@5", "1@5.25", "0@5.5", "2@5.5"]);
 });
 
-test("what is 120 seconds late is put in order; what is later has the time of the one before it", () => {
+test("a request is sorted up to 120 seconds late, and later gets the time of the previous one", () => {
   expect(order([1_000, 1_120, 1_000, 2_000, 1_880, 1_119])).toEqual({
     gone: ["0@1000", "2@1000", "1@1120", "5@1120", "4@1880", "3@2000"],
     reordered: 2,
@@ -40,7 +40,7 @@ test("what is 120 seconds late is put in order; what is later has the time of th
   });
 });
 
-test("what is later and still earlier than all that wait is not late", () => {
+test("a request that is later than all released ones is not late", () => {
   expect(order([0, 1_000, 880, 879])).toEqual({
     gone: ["0@0", "3@879", "2@880", "1@1000"],
     reordered: 2,
@@ -48,7 +48,7 @@ test("what is later and still earlier than all that wait is not late", () => {
   });
 });
 
-test("what is behind the last one that went, and no earlier, is not late", () => {
+test("a request of a released second is not late if it is not earlier than the last released one", () => {
   expect(order([0, 0, 0, 0.5, 0.25, 1], 2)).toEqual({
     gone: ["0@0", "1@0", "2@0", "3@0.5", "4@0.5", "5@1"],
     reordered: 0,
@@ -56,7 +56,7 @@ test("what is behind the last one that went, and no earlier, is not late", () =>
   });
 });
 
-test("no more wait than may", () => {
+test("the buffer holds no more requests than its maximum", () => {
   const seconds = Array.from({ length: 50 }, (_, i) => 50 - i);
   const { gone, late } = order(seconds, 10);
   expect(gone).toHaveLength(50);

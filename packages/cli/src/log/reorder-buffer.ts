@@ -1,47 +1,47 @@
 import type { LoggedRequest } from "./logged-request.ts";
 
-/** Seconds of log time within which requests are put in order. */
+/** Requests are sorted within this time of the log. */
 const WINDOW_SECONDS = 120;
 
-/** The most requests that wait for possibly earlier ones. */
+/** The most requests in the buffer. */
 const MAX_BUFFERED = 1_000_000;
 
-/** Bytes of a request that waits, without its texts. */
+/** The bytes of a buffered request without its strings. */
 const BYTES_PER_REQUEST = 200;
 
-/** A power of two that has room for all the seconds that wait. */
+/** The size of the ring of seconds: a power of two above the window. */
 const BUCKETS = 128;
 
 /**
- * Puts requests in order: each waits, with those of its second, until one has come that is 120 seconds later, or too many
- * are waiting. Equal times stay as they came. A later request is `late`, and gets the time of the last one that
- * went.
+ * Sorts requests by time. Each is buffered with those of its second until a request arrives that is 120 seconds later, or the buffer is
+ * full. Equal times keep their order. A request that comes later still is `late`, and gets the time of the last released
+ * one.
  */
 export class ReorderBuffer {
-  /** Requests by their second, in a circle. */
+  /** Buffered requests by second, as a ring. */
   readonly #seconds: LoggedRequest[][] = Array.from({ length: BUCKETS }, () => []);
   readonly #maxBuffered: number;
   readonly #maxBytes: number;
-  /** No second before this one waits. */
+  /** The first second in the buffer. */
   #first = 0;
   #last = -1;
   #buffered = 0;
   #bytes = 0;
-  /** The time of the last request that went. */
+  /** The time of the last released request. */
   #lastReleased = 0;
-  /** The latest time so far. */
+  /** The latest time added so far. */
   #latest = 0;
   #ready: LoggedRequest[] = [];
   #reordered = 0;
   #late = 0;
 
-  /** `maxBytes`: of all requests that wait. */
+  /** `maxBytes` limits the size of the buffered requests. */
   constructor(maxBytes: number, maxWaiting: number = MAX_BUFFERED) {
     this.#maxBytes = maxBytes;
     this.#maxBuffered = maxWaiting;
   }
 
-  /** Requests that were earlier than one before them, and were put in order. */
+  /** The number of requests that were out of order and were sorted. */
   get reordered(): number {
     return this.#reordered;
   }
@@ -66,14 +66,14 @@ export class ReorderBuffer {
     while (this.#buffered > this.#maxBuffered || this.#bytes > this.#maxBytes) this.#release();
   }
 
-  /** What is in order by now. */
+  /** Takes the released requests. */
   take(): readonly LoggedRequest[] {
     const ready = this.#ready;
     this.#ready = [];
     return ready;
   }
 
-  /** Lets everything go: no more will come. */
+  /** Releases all requests at the end of the log. */
   end(): void {
     while (this.#buffered > 0) this.#release();
   }
@@ -84,7 +84,7 @@ export class ReorderBuffer {
     this.#last = second;
   }
 
-  /** Lets the requests of the first second go. */
+  /** Releases the requests of the first second. */
   #release(): void {
     const requests = this.#bucketOf(this.#first);
     this.#first += 1;
@@ -99,7 +99,7 @@ export class ReorderBuffer {
     requests.length = 0;
   }
 
-  /** A request of a second that went may still be no earlier than the last one that did. */
+  /** A request of a released second is in time if it is not earlier than the last released request. */
   #addLate(request: LoggedRequest): void {
     const { time } = request;
     if (time >= this.#lastReleased) {

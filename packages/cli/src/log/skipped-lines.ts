@@ -4,10 +4,10 @@ import { escapeHidden } from "../output/terminal-text.ts";
 import type { MalformedLine } from "./logged-request.ts";
 import type { LogCounts } from "./read-requests.ts";
 
-/** So many characters are shown of a skipped line. */
+/** The most characters shown of a skipped line. */
 const MAX_SHOWN = 100;
 
-/** One message for each example, and one that counts all skipped lines; none where no line was skipped. */
+/** Messages for the examples, and one with the number of skipped lines; empty if no line was skipped. */
 export function describeSkipped({ lines, malformed, examples }: LogCounts): readonly string[] {
   if (malformed === 0) return [];
   return [
@@ -16,7 +16,7 @@ export function describeSkipped({ lines, malformed, examples }: LogCounts): read
   ];
 }
 
-/** The error for logs without a single request. */
+/** The error for logs without any request. */
 export function noRequestsError(
   files: readonly string[],
   { malformed, examples }: LogCounts,
@@ -25,13 +25,13 @@ export function noRequestsError(
     .map((file) => (file === "-" ? "standard input" : escapeHidden(file)))
     .join(", ");
   const [first] = examples;
-  if (first === undefined) return new CommandError(`there is no request in ${logs}: it is empty`);
+  if (first === undefined) return new CommandError(`no requests in ${logs}: it is empty`);
   return new CommandError(
-    `there is no request in ${logs}: it has ${pluralizeInWords(malformed, "line")} of something else; ${describeExample(first)}`,
+    `no requests in ${logs}: ${pluralize(malformed, "malformed line")}; ${describeExample(first)}`,
   );
 }
 
 function describeExample({ number, text, reason }: MalformedLine): string {
   const begins = text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN)}...` : text;
-  return `line ${number} is skipped, ${reason}: ${escapeHidden(begins)}`;
+  return `line ${number} skipped, ${reason}: ${escapeHidden(begins)}`;
 }

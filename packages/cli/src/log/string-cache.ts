@@ -1,16 +1,16 @@
-/** The most texts kept, each in a place that its bytes choose. */
+/** The number of entries. The hash of a string selects its entry. */
 const SIZE = 65_536;
 
 const FIRST_NOT_ASCII = 0x80;
 
 /**
- * Turns bytes into strings. Recent ones are kept, so that equal bytes mostly give the same string: a log names the same clients and
- * paths again and again.
+ * Decodes bytes into strings and caches recent ones, so that equal bytes mostly give the same string: a log repeats clients and
+ * paths.
  */
 export class StringCache {
   readonly #strings: string[] = new Array(SIZE).fill("");
 
-  /** The text of some bytes, in UTF-8. */
+  /** Decodes UTF-8 bytes. */
   get(bytes: Buffer, start: number, end: number): string {
     let hash = 0;
     for (let i = start; i < end; i += 1) hash = (hash * 31 + (bytes[i] as number)) | 0;
@@ -23,7 +23,7 @@ export class StringCache {
   }
 }
 
-/** Whether a text is what some bytes say; only ASCII is compared. */
+/** Whether a text equals some bytes. Only ASCII is compared. */
 function equalsAscii(text: string, bytes: Buffer, start: number, end: number): boolean {
   if (text.length !== end - start) return false;
   for (let i = start; i < end; i += 1) {

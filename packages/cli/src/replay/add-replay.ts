@@ -26,31 +26,39 @@ interface Options extends ConnectionOptions {
 export function addReplay(cli: Cli): void {
   const command = cli.program
     .command("replay")
-    .summary("replay access logs, and show whom limits would have denied")
-    .description("Shows whom limits would have denied, by replaying access logs in their own time.")
-    .argument("<logs...>", "in the common or combined format, or JSON lines; - is standard input")
+    .summary("replay access logs, and show which clients limits would have denied")
+    .description(
+      "Replays access logs at their own times, and shows which clients limits would have denied.",
+    )
+    .argument(
+      "<logs...>",
+      "logs in the common or combined format, or in JSON lines; - is standard input",
+    )
     .option(
       "--limits <json>",
-      "limits, as JSON, or @FILE with JSON in it; NAME=... gives them a name; several times: side by side (default: 30 per minute, 100 per hour)",
+      "limits as JSON, or @FILE; NAME=... names them; may be repeated to compare limits (default: 30 per minute, 100 per hour)",
       (text: string, before: readonly string[]) => [...before, text],
       [],
     )
-    .option("--fields <names>", "of JSON lines: time=FIELD,client=FIELD[,method=FIELD,path=FIELD]")
+    .option(
+      "--fields <names>",
+      "the fields of JSON lines: time=FIELD,client=FIELD[,method=FIELD,path=FIELD]",
+    )
     .option(
       "--http <framework>",
-      "decide behind a real HTTP server, of fastify or express, which takes longer",
+      "decide behind a real HTTP server, fastify or express, which takes longer",
     )
-    .option("--html <file>", "write a report, one HTML file")
+    .option("--html <file>", "write a report as one HTML file")
     .option("--json", "print one JSON document");
   addConnectionOptions(
     command,
-    "count in that Redis, and delete the keys at the end (default: in this process)",
+    "count in this Redis, and delete the keys at the end (default: count in this process)",
   );
   addExamples(command, {
-    "headgate replay access.log": "under a limit of 30 per minute, and 100 in any hour",
+    "headgate replay access.log": "with the default limits of 30 per minute and 100 per hour",
     "headgate replay access.log --limits old=old.json --limits new=new.json --html report.html":
-      "two policies side by side, in a report",
-    "zcat access.log.*.gz | headgate replay -": "what another program writes",
+      "compare two policies in a report",
+    "zcat access.log.*.gz | headgate replay -": "read the output of another program",
   });
   command.action(
     cli.handle((logs: string[], options: Options) => runReplay(logs, options, cli.context)),
@@ -85,13 +93,13 @@ async function runReplay(
   return 0;
 }
 
-/** `$REDIS_URL` alone, which may be there for other commands, does not have a replay count in Redis. */
+/** `$REDIS_URL` alone does not select Redis, because it may be set for other commands. */
 function redisOf(options: Options): ConnectionOptions | undefined {
   if (options.redis !== undefined || options.redisFile !== undefined) return options;
   const { user, passwordStdin, cacert, cert, key, cluster, sentinel } = options;
   const needing = user ?? passwordStdin ?? cacert ?? cert ?? key ?? cluster ?? sentinel;
   if (needing === undefined) return undefined;
   throw new CommandError(
-    "a replay counts in Redis with --redis or --redis-file: give one of them beside the other options of the connection",
+    "a replay counts in Redis only with --redis or --redis-file: add one of them to the other connection options",
   );
 }

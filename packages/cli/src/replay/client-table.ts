@@ -3,7 +3,7 @@ import type { MemoryBudget } from "../log/memory-budget.ts";
 import { formatCount } from "../output/number.ts";
 import { subjectOfClient } from "./subject-of-client.ts";
 
-/** Numbers with room for so many: the same where there is, else a copy of twice the size. */
+/** Returns the array if it has the length, else a copy that is at least twice as large. */
 export function growTo(numbers: Uint32Array, length: number): Uint32Array {
   if (length <= numbers.length) return numbers;
   const larger = new Uint32Array(Math.max(length, numbers.length * 2));
@@ -11,15 +11,15 @@ export function growTo(numbers: Uint32Array, length: number): Uint32Array {
   return larger;
 }
 
-/** More clients than a trace can tell apart. */
+/** The most clients that a trace can distinguish. */
 const MAX_CLIENTS = 2 ** 24 - 1;
 
-/** Bytes of a client, without its name, at the moment at which the table grows. */
+/** The bytes of a client without its name, at the moment when the table grows. */
 const BYTES_PER_CLIENT = 130;
 
 /**
- * The clients of a log, by numbers from 0, and the subjects that they count as: clients themselves mostly, whose number is then the
- * same; an IPv6 client counts as its network.
+ * Numbers the clients of a log from 0, and their subjects. The subject of most clients is the client itself, with the same number; the
+ * subject of an IPv6 client is its network.
  */
 export class ClientTable {
   readonly #numbers = new Map<string, number>();
@@ -33,12 +33,12 @@ export class ClientTable {
     this.#room = room;
   }
 
-  /** Different clients that asked. */
+  /** The number of distinct clients with a request. */
   get count(): number {
     return this.#count;
   }
 
-  /** Counts a request; returns the number of its client. Throws a `CommandError` where there are too many. */
+  /** Counts a request; returns the number of its client. Throws a `CommandError` if there are too many clients. */
   add(client: string): number {
     const number = this.#numbers.get(client) ?? this.#addClient(client);
     const requests = this.#requests[number] as number;
@@ -55,7 +55,7 @@ export class ClientTable {
     return this.#requests[number] as number;
   }
 
-  /** The number of the subject that a client counts as. */
+  /** The number of the subject of a client. */
   subjectOf(number: number): number {
     return this.#subjects[number] as number;
   }

@@ -1,5 +1,5 @@
 /**
- * Replays an access log against limits, as `headgate replay` does: what each would have allowed and denied.
+ * Replays an access log against limits, like `headgate replay`, and reports which requests each would have allowed and denied.
  * @packageDocumentation
  */
 

@@ -4,27 +4,26 @@ import type { ClientPeaks } from "./result.ts";
 import type { Block, Trace } from "./trace.ts";
 import { clientAt, timeAt } from "./trace.ts";
 
-/** A window that moves along the log, and whose requests are counted. */
+/** A window that slides along the log and counts its requests. */
 interface MovingWindow {
-  /** Milliseconds. */
   readonly lengthMs: number;
-  /** Where its first request is: a block of all there were, and a place in it. */
+  /** The position of the first request: the number of the block, and the index in it. */
   block: number;
   at: number;
-  /** Requests in it, and the most there ever were, by the number of the subject. */
+  /** The present and the highest number of requests in the window, by subject. */
   current: Uint32Array;
   highest: Uint32Array;
-  /** How long it was at its shortest, because the trace held no more. */
+  /** The shortest length of the window, if the trace could not hold all of it. */
   shortestMs: number;
 }
 
-/** The most requests of each subject within any window of some lengths: those later than a moment minus the length, up to it. */
+/** The most requests of each subject within any window, for several window lengths. A window includes its end, but not its start. */
 export class Peaks {
   readonly #windows: readonly MovingWindow[];
   readonly #trace: Trace;
   readonly #clients: ClientTable;
 
-  /** `lengths` in milliseconds. */
+  /** `lengths` are in milliseconds. */
   constructor(lengths: readonly number[], trace: Trace, clients: ClientTable) {
     this.#trace = trace;
     this.#clients = clients;
@@ -38,7 +37,7 @@ export class Peaks {
     }));
   }
 
-  /** Counts a request that is in the trace, and was added last. */
+  /** Counts the last request of the trace. */
   add(time: number, client: number): void {
     const subject = this.#clients.subjectOf(client);
     for (let i = 0; i < this.#windows.length; i += 1) {
@@ -52,7 +51,7 @@ export class Peaks {
     }
   }
 
-  /** Takes out what is in the trace's first block, which is about to be dropped at a moment. */
+  /** Removes the requests of the first block, which the trace is about to drop. `time` is that of the next request. */
   removeFirstBlock(time: number): void {
     const [block] = this.#trace.blocks;
     if (block === undefined) return;
@@ -69,12 +68,12 @@ export class Peaks {
     return this.#windows.map(({ lengthMs, highest, shortestMs }) => ({
       windowMs: lengthMs,
       counts: countPeaks(highest),
-      // As many of the shortest windows as cover one hold at most so many times its peak.
+      // A window of full length consists of this many shortest windows, each with at most the same peak.
       error: Math.ceil(lengthMs / Math.max(shortestMs, 1)) - 1,
     }));
   }
 
-  /** Takes out the requests up to a moment. */
+  /** Removes the requests up to a time. */
   #moveTo(window: MovingWindow, moment: number): void {
     const { blocks, dropped } = this.#trace;
     for (;;) {
@@ -98,7 +97,7 @@ export class Peaks {
   }
 }
 
-/** The number of clients by peak, in ascending order of peaks; 0 is no client. */
+/** The number of clients for each peak, in ascending order of peaks; a peak of 0 does not count. */
 export function countPeaks(peaks: Uint32Array): ClientPeaks["counts"] {
   const counts = new Map<number, number>();
   for (const peak of peaks) if (peak > 0) counts.set(peak, (counts.get(peak) ?? 0) + 1);

@@ -5,20 +5,20 @@ import { createLimiter, gcra, readPolicy, slidingLog } from "@headgate/core";
 import { CommandError, messageOf } from "../command/command-error.ts";
 import { MAX_POLICIES } from "./trace.ts";
 
-/** The dimensions that a replay can count by: the client, under either name, and all clients together. */
+/** The dimensions that a replay supports: the client, under either name, and all clients together. */
 const DIMENSIONS = ["default", "ip", "global"] as const;
 
-/** A limit that a replay can decide. */
+/** A limit that a replay supports. */
 export type ReplayLimit = Limit<(typeof DIMENSIONS)[number]>;
 
 /** A policy to be replayed. */
 export interface NamedPolicy {
-  /** Its own among all. */
+  /** The name, which is unique among the policies of a replay. */
   readonly name: string;
   readonly limits: readonly ReplayLimit[];
 }
 
-/** Enough for people who read; too little for a program that takes everything, whether at once or bit by bit. */
+/** Enough for human readers, but too little for a program that downloads everything, whether fast or slowly. */
 export const DEFAULT_LIMITS: readonly ReplayLimit[] = [
   gcra({ limit: 30, window: "1m" }),
   slidingLog({ limit: 100, window: "1h" }),
@@ -30,7 +30,7 @@ const EXAMPLE = `'[{"algorithm":"gcra","limit":100,"window":"1m"}]'`;
 const NAMED = /^(?<name>[\w.][\w. -]{0,39})=(?<rest>.+)$/s;
 
 /**
- * Reads the values of `--limits`: `[NAME=]JSON`, `[NAME=]FILE` or `[NAME=]@FILE`, with a limit or a list of limits. None: the default.
+ * Reads the values of `--limits`: `[NAME=]JSON`, `[NAME=]FILE` or `[NAME=]@FILE`, with a limit or a list of limits. Without a value: the default.
  * Throws a `CommandError`.
  */
 export async function readPolicies(texts: readonly string[]): Promise<readonly NamedPolicy[]> {
@@ -58,11 +58,11 @@ async function readNamed(text: string): Promise<NamedPolicy> {
 
 async function readLimitsFile(path: string): Promise<string> {
   try {
-    // Unlike the encoding "utf8", it leaves a byte order mark out.
+    // Unlike the encoding "utf8", TextDecoder removes a byte order mark.
     return new TextDecoder().decode(await readFile(path));
   } catch (error) {
     throw new CommandError(
-      `--limits must be JSON, as in ${EXAMPLE}, or the path of a file that holds it: ${messageOf(error)}`,
+      `--limits must be JSON, as in ${EXAMPLE}, or the path of a file that contains it: ${messageOf(error)}`,
       undefined,
       { cause: error },
     );
@@ -86,7 +86,9 @@ function requireReplayable({ algorithm, per = "default" }: Limit): void {
     throw new Error(`per must be "ip" or "global", or left out, got ${JSON.stringify(per)}`);
   }
   if (algorithm === "concurrency") {
-    throw new Error("a log does not say how long requests took: leave concurrency out");
+    throw new Error(
+      "concurrency is not supported, because a log does not record how long requests took: leave it out",
+    );
   }
 }
 
@@ -109,14 +111,14 @@ export function namePolicy(limits: readonly ReplayLimit[]): NamedPolicy {
   return { name: formatNames(limits), limits };
 }
 
-/** The names of its limits. */
+/** The names of the limits. */
 function formatNames(limits: readonly ReplayLimit[]): string {
   return describeLimits(limits)
     .map(({ name }) => name)
     .join(", ");
 }
 
-/** What limits promise, at the beginning of the epoch. */
+/** Describes limits as a limiter reports them. */
 export function describeLimits(
   limits: readonly ReplayLimit[],
 ): ReturnType<typeof createLimiter>["limits"] {

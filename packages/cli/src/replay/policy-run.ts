@@ -4,23 +4,26 @@ import { CommandError, EXIT } from "../command/command-error.ts";
 import type { LoggedRequest } from "../log/logged-request.ts";
 import type { NamedPolicy } from "./policies.ts";
 
-/** A policy at work on a log. */
+/** The decision of one request: an allowed one, or a denied one with its wait. */
+export type ReplayDecision = Pick<Decision, "allowed" | "retryAfterMs">;
+
+/** A policy that decides the requests of a log. */
 export interface PolicyRun {
   /**
-   * Decides requests of one moment, in their order; `subjects` has for each the subject that it counts as. For each: how many
-   * milliseconds its client has to wait, 0 where it was admitted.
+   * Decides requests that have the same time, in their order. `subjects` has the subject of each request. Resolves with the decision of
+   * each.
    */
   decide(
     subjects: readonly string[],
     requests: readonly LoggedRequest[],
-  ): Promise<readonly number[]>;
-  /** Subjects that memory had to forget although they counted. */
+  ): Promise<readonly ReplayDecision[]>;
+  /** The number of evictions of subjects that still counted. */
   evicted(): number;
   close(): Promise<void>;
 }
 
 export interface PolicyRunOptions {
-  /** The name of the limiter; unique on the store. */
+  /** The name of the limiter, which must be unique on the store. */
   readonly name: string;
   readonly store: Store;
   /** Milliseconds. */
@@ -28,7 +31,7 @@ export interface PolicyRunOptions {
   readonly evicted: () => number;
 }
 
-/** Runs a policy on the library itself. `decide` rejects with a `CommandError` when the store does not answer. */
+/** Runs a policy with direct calls of the library. `decide` rejects with a `CommandError` if the store does not answer. */
 export function runInLibrary(
   { limits }: NamedPolicy,
   { evicted, ...options }: PolicyRunOptions,
@@ -42,22 +45,22 @@ export function runInLibrary(
     async decide(subjects) {
       const decisions = await Promise.all(subjects.map(consume));
       if (decisions.some(({ degraded }) => degraded)) throw storeUnavailableError();
-      return decisions.map(({ allowed, retryAfterMs }) => (allowed ? 0 : retryAfterMs));
+      return decisions;
     },
     evicted,
     close: () => limiter.close(),
   };
 }
 
-/** Runs a policy on a store of this process. */
+/** Runs a policy on a memory store. */
 export function runInMemory(policy: NamedPolicy, store: MemoryStore): PolicyRun {
   return runInLibrary(policy, { name: "replay", store, evicted: () => store.evictions });
 }
 
-/** A replay without one of its decisions would be another one. */
+/** The error that ends a replay, because its counts would be wrong without a decision. */
 export function storeUnavailableError(): CommandError {
   return new CommandError(
-    "Redis stopped answering, and a replay counts all or nothing: start it again when Redis is back",
+    "Redis stopped answering, so the counts would be wrong: start the replay again when Redis is available",
     EXIT.store,
   );
 }

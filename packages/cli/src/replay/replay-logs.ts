@@ -11,20 +11,20 @@ import { startRuns } from "./start-runs.ts";
 
 /** Options of `replayLogs`. */
 export interface ReplayLogsOptions extends Omit<StartOptions, "clock"> {
-  /** The names of the fields, for logs in JSON lines. Default: the common or combined format. */
+  /** The field names, for logs in JSON lines. Default: the common or combined format. */
   readonly fields?: FieldNames | undefined;
 }
 
 /**
- * Replays logs under policies, side by side, each request at its own time; `-` is standard input. Shows progress on stderr if
- * that is a terminal. Rejects with a `CommandError`, also for logs without a single request, and with the signal's reason.
+ * Replays logs under several policies, each request at its own time; `-` is standard input. Shows progress on stderr if
+ * it is a terminal. Rejects with a `CommandError`, also for logs without any request, and with the signal's reason.
  */
 export async function replayLogs(
   logs: readonly string[],
   policies: readonly NamedPolicy[],
   { fields, ...options }: ReplayLogsOptions,
 ): Promise<ReplayResult> {
-  // Most objects are garbage soon: without this, the heap grows to several times the live data.
+  // Most objects are short-lived. Without this flag, the heap would grow to several times the live data.
   setFlagsFromString("--heap-growing-percent=100");
   const { stdin, stderr, signal } = options.context;
   const total = await totalBytesOf(logs);
@@ -33,7 +33,7 @@ export async function replayLogs(
   const progress = showProgress(stderr, total);
   const requests = readRequests(logs, {
     ...{ stdin, signal, fields, onBytes: progress.step },
-    // A real server is asked for what was asked for.
+    // Only a real server needs methods and paths.
     requestLines: options.http !== undefined,
   });
   const onTime = (time: number): void => {

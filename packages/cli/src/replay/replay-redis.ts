@@ -8,12 +8,12 @@ import { connect } from "../connect/connection.ts";
 import type { NodeClient } from "../connect/node-clients.ts";
 import { isCluster } from "../connect/node-clients.ts";
 
-/** Where a replay counts in Redis, on the log's clock. */
+/** A Redis store for a replay, with the clock of the log. */
 export interface ReplayRedis {
   readonly store: Store;
-  /** The longest wait for each answer: milliseconds. */
+  /** How long to wait for each reply. */
   readonly timeoutMs: number;
-  /** Deletes its keys, or warns that they stay. */
+  /** Deletes the keys of the replay, or warns that they remain. */
   close(): Promise<void>;
 }
 
@@ -24,10 +24,10 @@ export interface ReplayRedisOptions {
   readonly context: CommandContext;
 }
 
-/** With what is put behind it, a prefix is as long as a store takes. */
+/** The longest prefix to which the suffix of a replay can be added. */
 const MAX_PREFIX = 16;
 
-/** Opens Redis, there a prefix that no other replay has; `close` deletes its keys. Rejects with a `CommandError`. */
+/** Connects to Redis with a prefix that no other replay uses. Rejects with a `CommandError`. */
 export async function openReplayRedis(
   options: ConnectionOptions,
   { clock, warn, context }: ReplayRedisOptions,
@@ -39,12 +39,12 @@ export async function openReplayRedis(
     options,
     context,
   );
-  // A replay cannot go on after a gap, so it does not wait for Redis to come back.
+  // A replay cannot continue after an outage, so it does not reconnect.
   if (isCluster(client)) client.options.clusterRetryStrategy = () => null;
   else client.options.retryStrategy = () => null;
   const prefix = `${connection.prefix}-replay-${randomBytes(4).toString("hex")}`;
   return {
-    // A replay limits no client, so operators do not see it.
+    // A replay denies no real client, so it is not in the registry.
     store: redisStore(client, { prefix, clock, registry: false }),
     timeoutMs,
     async close() {
@@ -52,7 +52,7 @@ export async function openReplayRedis(
         await deleteKeys(client, `${prefix}:*`);
       } catch (error) {
         warn(
-          `the keys ${prefix}:* could not be deleted from Redis at ${displayUrl} and will expire by themselves: ${messageOf(error)}`,
+          `the keys ${prefix}:* could not be deleted from Redis at ${displayUrl}, but expire by themselves: ${messageOf(error)}`,
         );
       } finally {
         await connection.close();
@@ -61,7 +61,7 @@ export async function openReplayRedis(
   };
 }
 
-/** Once it is open, an interruption does not close it: keys are to be deleted first. */
+/** After connecting, an interruption does not close the connection, because the keys must be deleted first. */
 async function connectUninterrupted(
   options: ConnectionOptions,
   context: CommandContext,
@@ -83,7 +83,7 @@ async function deleteKeys(client: Connection["client"], pattern: string): Promis
     let cursor = "0";
     do {
       const [next, keys] = await node.scan(cursor, "MATCH", pattern, "COUNT", 1_000);
-      // One by one: in a cluster, a command takes the keys of one slot.
+      // One by one, because in a cluster all keys of a command must be in one hash slot.
       await Promise.all(keys.map((key) => node.unlink(key)));
       cursor = next;
     } while (cursor !== "0");

@@ -3,15 +3,15 @@ import { memoryStore } from "@headgate/core";
 import { heapBytesFor } from "../log/memory-budget.ts";
 import type { NamedPolicy } from "./policies.ts";
 
-/** What a store keeps at most. */
+/** The highest `maxKeys` of a memory store. */
 const LARGEST_MAX_KEYS = 2 ** 24;
 
-/** Bytes of a subject in a store, with a tenth to spare, and those of each of its limits. */
+/** The bytes of a subject in a store, with a reserve of a tenth, and those of each limit. */
 const BYTES_PER_SUBJECT = 600;
 const BYTES_PER_LIMIT = 80;
 const BYTES_PER_SLIDING_LOG = 1_200;
 
-/** A store in this process for each policy, on the log's clock. Default: as many subjects as fit into the memory. */
+/** Creates a memory store for each policy with the clock of the log. Default size: as many subjects as fit into the memory. */
 export function createStores(
   policies: readonly NamedPolicy[],
   clock: () => number,
@@ -22,7 +22,7 @@ export function createStores(
   );
 }
 
-/** The most subjects of a store, where so many stores share the memory. */
+/** The most subjects of a store if `stores` stores share the memory. */
 export function maxKeysFor(limits: readonly Limit[], stores: number): number {
   let bytes = BYTES_PER_SUBJECT;
   for (const { algorithm } of limits) {

@@ -10,7 +10,7 @@ const MAX_CLIENTS = 10;
 
 const BARS = [..." ▁▂▃▄▅▆▇█"];
 
-/** So many signs a row of bars has at most. */
+/** The most characters in a row of bars. */
 const MAX_BARS = 60;
 
 const POLICIES: readonly Column[] = [
@@ -38,7 +38,7 @@ const PEAKS: readonly Column[] = [
   ...["HALF", "90 %", "99 %", "99.9 %", "ALL"].map((head): Column => ({ head, align: "right" })),
 ];
 
-/** A result in words and tables. */
+/** Formats a result as text and tables. */
 export function formatResult(result: ReplayResult, style: Style, width: number): string {
   const { policies, log, peaks } = result;
   const parts = [formatLog(result), formatPolicies(result, width), formatTimelines(result)];
@@ -48,7 +48,7 @@ export function formatResult(result: ReplayResult, style: Style, width: number):
     parts.push(formatClients(policy, width));
   }
   if (log.requests > 0) {
-    parts.push(`${style("bold", "Requests of clients at their busiest")}\n`);
+    parts.push(`${style("bold", "Peak rates of clients")}\n`);
     parts.push(formatPeaks(peaks, width));
   }
   return parts.filter((part) => part !== "").join("\n");
@@ -59,9 +59,9 @@ function formatLog({ log }: ReplayResult): string {
   const names = files.map((file) => (file === "-" ? "standard input" : file)).join(", ");
   const notes = [
     ...(malformed > 0 ? [`${formatCount(malformed)} malformed`] : []),
-    ...(reordered > 0 ? [`${formatCount(reordered)} put in order`] : []),
+    ...(reordered > 0 ? [`${formatCount(reordered)} sorted`] : []),
     ...(late > 0
-      ? [`${formatCount(late)} too late for that, replayed at the time of the one before`]
+      ? [`${formatCount(late)} too late to be sorted, replayed at the time of the previous one`]
       : []),
   ];
   return [
@@ -82,7 +82,7 @@ function formatPolicies({ policies, log }: ReplayResult, width: number): string 
   return [formatTable(POLICIES, rows, width), ...evicted.map((line) => `${line}\n`)].join("");
 }
 
-/** Requests over time, and the denials of each policy, one column above the other. */
+/** Formats requests over time, and the denials of each policy below them. */
 function formatTimelines({ timeline, policies, columnMs }: ReplayResult): string {
   if (timeline.length === 0) return "";
   const perBar = columnsPerBar(timeline);
@@ -94,13 +94,13 @@ function formatTimelines({ timeline, policies, columnMs }: ReplayResult): string
       `denied by ${name}`,
     ]),
   ];
-  const each = `EACH SIGN: ${formatSpan(columnMs * perBar)}`;
+  const each = `EACH BAR: ${formatSpan(columnMs * perBar)}`;
   return formatTable([{ head: each }, { head: "" }], rows);
 }
 
-/** A note on forgotten clients. */
+/** Formats a note about evicted clients. */
 export function formatEvictions({ name, evicted }: PolicyResult): string {
-  return `${escapeHidden(name)}: ${formatCount(evicted)} times memory had no room, and a client started as new: there may be more denials`;
+  return `${escapeHidden(name)}: ${formatCount(evicted)} times a client was evicted from memory and started as new, so denials may be missing`;
 }
 
 function formatClients({ clients, clientsDenied }: PolicyResult, width: number): string {
@@ -137,7 +137,7 @@ function formatOptionalSpan(ms: number | undefined): string {
   return ms === undefined ? "" : formatSpan(ms);
 }
 
-/** The peak that a share of clients does not exceed. */
+/** Formats the peak that a share of clients does not exceed. */
 function formatPercentile(counts: ClientPeaks["counts"], share: number): string {
   let left = Math.ceil(share * counts.reduce((sum, { clients }) => sum + clients, 0));
   for (const { peak, clients } of counts) {
@@ -147,12 +147,12 @@ function formatPercentile(counts: ClientPeaks["counts"], share: number): string 
   return "-";
 }
 
-/** How many columns one sign stands for. */
+/** How many columns one bar stands for. */
 function columnsPerBar({ length }: readonly number[]): number {
   return Math.ceil(length / MAX_BARS);
 }
 
-/** A timeline as bars, so many columns in one. */
+/** Formats a timeline as bars. */
 function formatBars(timeline: readonly number[], perBar: number): string {
   const sums: number[] = [];
   timeline.forEach((value, column) => {

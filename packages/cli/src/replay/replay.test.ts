@@ -40,16 +40,16 @@ async function replayWithRoomFor(maxKeys: number, bytesForClients?: number) {
 
 const shown = (result: ReplayResult) => formatResult(result, (_, text) => text, 100);
 
-test("an eviction is told, and never silent", async () => {
+test("evictions are always reported", async () => {
   const whole = await replayWithRoomFor(3);
   expect(whole.policies[0]).toMatchObject({ denied: 3, evicted: 0 });
   expect(shown(whole)).not.toContain("no room");
   const cut = await replayWithRoomFor(2);
   expect(cut.policies[0]).toMatchObject({ denied: 0, evicted: 4 });
-  expect(shown(cut)).toContain("one: 4 times memory had no room");
+  expect(shown(cut)).toContain("one: 4 times a client was evicted from memory");
 });
 
-test("clients that do not fit into the memory end the replay with a message, before the process dies", async () => {
+test("too many clients for the memory end the replay with an error", async () => {
   // Three clients of 139 bytes, which are denied, so 200 bytes more each.
   await expect(replayWithRoomFor(3, 3 * (139 + 200))).resolves.toBeDefined();
   for (const bytes of [2 * 139, 3 * (139 + 200) - 1]) {
@@ -59,7 +59,7 @@ test("clients that do not fit into the memory end the replay with a message, bef
   }
 });
 
-test("stores share half of the heap, and a log of times takes more of it than other limits", () => {
+test("stores share half of the heap, and a sliding log takes more of it than other limits", () => {
   const small = [gcra({ limit: 1, window: "1m" })];
   expect(maxKeysFor(small, 4)).toBe(Math.floor(maxKeysFor(small, 2) / 2));
   const many = [...small, slidingLog({ limit: 1, window: "1m" })];
@@ -69,7 +69,7 @@ test("stores share half of the heap, and a log of times takes more of it than ot
   expect(maxKeysFor(many, 1) * 1_663).toBeLessThan(heap / 2);
 });
 
-test("columns are at most 240, get longer with the log, and lose nothing", () => {
+test("a timeline has at most 240 columns, which get longer with the log and lose no counts", () => {
   const timelines = new Timelines(1);
   for (let second = 0; second <= 1_000; second += 1) {
     timelines.count(0, timelines.columnAt(5_000 + second * 1_000));
@@ -81,7 +81,7 @@ test("columns are at most 240, get longer with the log, and lose nothing", () =>
   expect(timelines.read(0).reduce((sum, count) => sum + count)).toBe(1_002);
 });
 
-test("a trace that has no room for a window says by how much peaks may be higher", () => {
+test("peaks have an error if the trace cannot hold a window", () => {
   const trace = new Trace(1);
   const clients = new ClientTable(new MemoryBudget(Number.POSITIVE_INFINITY));
   const peaks = new Peaks([1_000, 100_000_000], trace, clients);
@@ -96,14 +96,14 @@ test("a trace that has no room for a window says by how much peaks may be higher
     peaks.add(time, client);
   }
   const [short, long] = peaks.read();
-  expect(short).toEqual({ window: 1_000, counts: [{ peak: 1, clients: 1 }], error: 0 });
+  expect(short).toEqual({ windowMs: 1_000, counts: [{ peak: 1, clients: 1 }], error: 0 });
   const { peak = 0 } = long?.counts[0] ?? {};
   expect(peak).toBeLessThan(100_000);
   expect(peak * (1 + (long?.error ?? 0))).toBeGreaterThanOrEqual(100_000);
   expect(trace.isWhole).toBe(false);
 });
 
-test("waits are exact, and to a thousandth where there are too many", () => {
+test("waits are exact, or rounded to a thousandth if there are too many distinct ones", () => {
   for (const maxDifferent of [100_000, 10]) {
     const waits = new WaitCounts(maxDifferent);
     for (let ms = 20_000; ms > 0; ms -= 1) waits.add(ms);

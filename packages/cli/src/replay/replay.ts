@@ -5,35 +5,35 @@ import { ClientTable } from "./client-table.ts";
 import { Peaks } from "./peaks.ts";
 import type { NamedPolicy } from "./policies.ts";
 import { describeLimits } from "./policies.ts";
-import type { PolicyRun } from "./policy-run.ts";
+import type { PolicyRun, ReplayDecision } from "./policy-run.ts";
 import type { DeniedClient, PolicyResult, ReplayResult } from "./result.ts";
 import { Tally } from "./tally.ts";
 import { MAX_COLUMNS, Timelines } from "./timelines.ts";
 import { clientAt, deniedAt, Trace, timeAt } from "./trace.ts";
 
-/** So many clients are listed for each policy. */
+/** The most clients listed for each policy. */
 const MAX_CLIENTS = 1_000;
 
-/** So many of them have a timeline. */
+/** The most clients with a timeline. */
 const MAX_TIMELINES = 20;
 
-/** So many requests are decided together at most. */
+/** The most requests decided at once. */
 const MAX_BATCH = 256;
 
 export interface ReplayOptions {
   /** The names of the logs in the result. */
   readonly files: readonly string[];
   readonly policies: readonly NamedPolicy[];
-  /** One for each policy. */
+  /** One run for each policy, in the same order. */
   readonly runs: readonly PolicyRun[];
   /** Sets the clock of the stores. */
   readonly onTime: (time: number) => void;
   readonly signal: AbortSignal;
-  /** Bytes of the heap for clients and their denials. Default: all that there are. */
+  /** Bytes of the heap for clients and their denials. Default: the whole share of clients. */
   readonly clientBytes?: number;
 }
 
-/** Replays requests under policies, side by side, each at its own time. Throws a `CommandError`, and the signal's reason. */
+/** Replays requests under several policies, each at its own time. Throws a `CommandError`, and the signal's reason. */
 export async function replay(
   requests: LoggedRequests,
   options: ReplayOptions,
@@ -77,18 +77,18 @@ class Replay {
     }
   }
 
-  /** Decides requests of one moment. */
+  /** Decides requests that have the same time. */
   async #decide(requests: readonly LoggedRequest[], time: number): Promise<void> {
     const { runs, onTime, signal } = this.#options;
     signal.throwIfAborted();
     onTime(time);
     const clients = requests.map(({ client }) => this.#clients.add(client));
     const subjects = clients.map((client) => this.#clients.nameOf(this.#clients.subjectOf(client)));
-    const waits: (readonly number[])[] = [];
-    for (const run of runs) waits.push(await run.decide(subjects, requests));
+    const decisions: (readonly ReplayDecision[])[] = [];
+    for (const run of runs) decisions.push(await run.decide(subjects, requests));
     const column = this.#timelines.columnAt(time);
     for (let i = 0; i < clients.length; i += 1)
-      this.#count(clients[i] as number, i, waits, time, column);
+      this.#count(clients[i] as number, i, decisions, time, column);
     this.#requests += clients.length;
     this.#from ??= time;
     this.#to = time;
@@ -97,21 +97,21 @@ class Replay {
   #count(
     client: number,
     i: number,
-    waits: readonly (readonly number[])[],
+    decisions: readonly (readonly ReplayDecision[])[],
     time: number,
     column: number,
   ): void {
     let denied = 0;
     this.#timelines.count(0, column);
-    for (let p = 0; p < waits.length; p += 1) {
-      const wait = waits[p]?.[i] as number;
+    for (let p = 0; p < decisions.length; p += 1) {
+      const decision = decisions[p]?.[i] as ReplayDecision;
       const tally = this.#tallies[p] as Tally;
-      if (wait === 0) {
+      if (decision.allowed) {
         tally.allowed += 1;
         continue;
       }
       denied |= 1 << p;
-      tally.deny(client, time, wait);
+      tally.deny(client, time, decision.retryAfterMs);
       this.#timelines.count(p + 1, column);
     }
     if (this.#trace.isFull(time)) {
@@ -172,7 +172,7 @@ class Replay {
     }));
   }
 
-  /** Requests and denials of clients, by column; none where the trace has forgotten the beginning. */
+  /** The requests and denials of clients by column; empty if the trace has dropped the beginning. */
   #timelinesOf(clients: readonly number[], p: number): NonNullable<DeniedClient["timeline"]>[] {
     if (!this.#trace.isWhole || clients.length === 0) return [];
     const counts = new Map(

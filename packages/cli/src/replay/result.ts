@@ -3,16 +3,16 @@ import type { MalformedLine } from "../log/logged-request.ts";
 
 export type { MalformedLine };
 
-/** The result of a replay under one or several policies. Plain data, fit for JSON; all counts are exact unless `approximate` says otherwise. */
+/** The result of a replay under one or several policies. Plain data for `--json`. All counts are exact unless `error` says otherwise. */
 export interface ReplayResult {
   readonly log: ReplayedLog;
-  /** Milliseconds of log time in each column of a timeline. */
+  /** The log time of each column of a timeline. */
   readonly columnMs: number;
   /** All requests, by column, from `log.from` on. */
   readonly timeline: readonly number[];
   /** In the order in which they were given. */
   readonly policies: readonly PolicyResult[];
-  /** How busy clients are at their busiest, for each window of the policies, in milliseconds. */
+  /** The peak rates of clients, for each window of the policies. */
   readonly peaks: readonly ClientPeaks[];
 }
 
@@ -24,11 +24,11 @@ export interface ReplayedLog {
   readonly requests: number;
   readonly clients: number;
   readonly malformed: number;
-  /** The first few of them. */
+  /** The first few malformed lines. */
   readonly examples: readonly MalformedLine[];
-  /** Lines that were put in order. */
+  /** Requests that were out of order and were sorted. */
   readonly reordered: number;
-  /** Lines that came too late to be put in order, and were replayed at the time of the previous line. */
+  /** Requests that came too late to be sorted, and were replayed at the time of the previous one. */
   readonly late: number;
   /** Milliseconds since the epoch; null without requests. */
   readonly from: number | null;
@@ -37,31 +37,31 @@ export interface ReplayedLog {
 
 /** The result of one policy on a log. */
 export interface PolicyResult {
-  /** As given, or its limits in short. */
+  /** The given name, or else the names of the limits. */
   readonly name: string;
   readonly limits: Policy;
-  /** Its limits as reports say them: in what `--json` prints, so that a report is drawn from it without the limiter. */
+  /** The limits as reports show them. `--json` includes them, so that a report can be drawn without the limiter. */
   readonly description?: PolicyDescription;
   readonly allowed: number;
   readonly denied: number;
   readonly clientsDenied: number;
   /** Denials, by column of the timeline. */
   readonly timeline: readonly number[];
-  /** Those denied most often first; at most 1,000. */
+  /** At most 1,000 clients, the most often denied first. */
   readonly clients: readonly DeniedClient[];
-  /** Of all denials, how long until the client might come back: milliseconds; null without denials. */
+  /** The waits of all denials; null without denials. */
   readonly waitsMs: Waits | null;
-  /** Subjects that memory had to forget although they counted; then denials may be missing. */
+  /** Subjects that were evicted from memory while they still counted. If there are any, denials may be missing. */
   readonly evicted: number;
 }
 
-/** A policy for readers. */
+/** A policy as reports show it. */
 export interface PolicyDescription {
-  /** As a sentence has its limits. */
+  /** The limits in words. */
   readonly text: string;
-  /** As code has them. */
+  /** The limits as code. */
   readonly code: string;
-  /** The units of each limit, and the time in which all of them come back, in milliseconds. */
+  /** The units and the window of each limit. */
   readonly grants: readonly LimitGrant[];
 }
 
@@ -70,7 +70,7 @@ export interface LimitGrant {
   readonly windowMs: number;
 }
 
-/** How long denied clients were told to wait, in milliseconds. */
+/** Percentiles of the waits that denied clients were told, in milliseconds. */
 export interface Waits {
   readonly p50: number;
   readonly p90: number;
@@ -86,21 +86,21 @@ export interface DeniedClient {
   /** Milliseconds since the epoch. */
   readonly firstDeniedAt: number;
   readonly lastDeniedAt: number;
-  /** The longest that it was told to wait, in milliseconds. */
+  /** The longest wait that the client was told. */
   readonly longestWaitMs: number;
-  /** Of the first 20 clients: requests and denials, by column of the timeline. Missing where the log has more than 12 million requests. */
+  /** Requests and denials by column of the timeline, for the first 20 clients. Missing if the log has more than 12 million requests. */
   readonly timeline?: { readonly requests: readonly number[]; readonly denied: readonly number[] };
 }
 
 /**
- * The most requests that each client made within any window of a length. Clients are counted as limits do: an IPv6 client is its
+ * The most requests that each client made within any window of a length. Clients are counted like subjects: an IPv6 client is its
  * network.
  */
 export interface ClientPeaks {
   /** Milliseconds. */
   readonly windowMs: number;
-  /** How many clients have a peak of so many requests, in ascending order of peaks. */
+  /** How many clients have which peak, in ascending order of peaks. */
   readonly counts: ReadonlyArray<{ readonly peak: number; readonly clients: number }>;
-  /** Whether peaks are approximate, and by how much they are higher at most: 0 is exact, 0.01 is one in a hundred, 1 is twice as high. */
+  /** The relative error of the peaks, which may be too low: 0 is exact, 0.01 means 1 %, 1 means up to twice as high. */
   readonly error: number;
 }

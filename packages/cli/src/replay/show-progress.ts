@@ -1,7 +1,7 @@
 import type { WriteStream } from "node:tty";
 import { SingleBar } from "cli-progress";
 
-/** Shows how much of a log has been read, where there is a terminal to show it on. */
+/** Shows progress on a terminal. */
 export interface Progress {
   readonly step: (bytes: number) => void;
   stop(): void;
@@ -9,7 +9,7 @@ export interface Progress {
 
 const NONE: Progress = { step() {}, stop() {} };
 
-/** `total`: bytes; undefined if unknown. */
+/** `total` is the number of bytes; undefined if unknown. */
 export function showProgress(stream: NodeJS.WritableStream, total: number | undefined): Progress {
   if (!(stream as Partial<WriteStream>).isTTY || !total) return NONE;
   const bar = new SingleBar({

@@ -11,30 +11,30 @@ import { openReplayRedis } from "./replay-redis.ts";
 import { createStores } from "./replay-stores.ts";
 
 export interface StartOptions {
-  /** Decides behind the framework's adapter, over HTTP. Default: in the library itself. */
+  /** Decides behind the adapter of this framework, over HTTP. Default: calls the library directly. */
   readonly http?: Framework | undefined;
   /** Counts in Redis. Default: in this process. */
   readonly redis?: ConnectionOptions | undefined;
   /** Milliseconds since the epoch. */
   readonly clock: () => number;
-  /** Over HTTP, called with the milliseconds from a request to its answer. */
+  /** Over HTTP, called with the response time of each request in milliseconds. */
   readonly onResponse?: ((ms: number) => void) | undefined;
   readonly warn: (message: string) => void;
   readonly context: CommandContext;
 }
 
-/** Policies at work side by side. */
+/** Started runs of several policies. */
 export interface StartedRuns {
-  /** One for each policy. */
+  /** One for each policy, in the same order. */
   readonly runs: readonly PolicyRun[];
-  /** Deletes its keys, or warns that they stay. */
+  /** Ends all runs; in Redis, deletes their keys, or warns that they remain. */
   close(): Promise<void>;
 }
 
-/** Milliseconds; a store in this process never takes so long. */
+/** A store in this process never takes this long. */
 const STORE_TIMEOUT_MS = 5_000;
 
-/** Puts policies to work. Rejects with a `CommandError`. */
+/** Starts a run for each policy. Rejects with a `CommandError`. */
 export async function startRuns(
   policies: readonly NamedPolicy[],
   options: StartOptions,
@@ -55,7 +55,7 @@ export async function startRuns(
   return { runs, close };
 }
 
-/** Puts one of the policies to work. */
+/** Starts the run of one policy. */
 type StartRun = (policy: NamedPolicy, i: number) => PolicyRun | Promise<PolicyRun>;
 
 function startInMemory(
@@ -84,7 +84,7 @@ function startInRedis(
   };
 }
 
-/** The name of a policy's limiter: policies of one store must not count together. */
+/** The name of the limiter of a policy. It is unique, because policies of one store must not share counters. */
 function limiterNameOf(i: number): string {
   return `replay-${i + 1}`;
 }

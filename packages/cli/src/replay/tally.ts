@@ -1,7 +1,7 @@
 import type { MemoryBudget } from "../log/memory-budget.ts";
 import { WaitCounts } from "./waits.ts";
 
-/** What a policy did to one client. */
+/** The denials of one client. */
 export interface ClientDenials {
   /** The number of the client. */
   readonly client: number;
@@ -11,10 +11,10 @@ export interface ClientDenials {
   longestWaitMs: number;
 }
 
-/** Bytes of a denied client, at the moment at which its map grows. */
+/** The bytes of a denied client, at the moment when the map grows. */
 const BYTES_PER_CLIENT = 200;
 
-/** Counts what a policy did. */
+/** Counts the decisions of a policy. */
 export class Tally {
   readonly waits: WaitCounts = new WaitCounts();
   readonly #clients = new Map<number, ClientDenials>();
@@ -30,7 +30,7 @@ export class Tally {
     return this.#clients.size;
   }
 
-  /** Counts a denial: `time` and `wait` in milliseconds. Throws a `CommandError` where there are too many clients. */
+  /** Counts a denial; `time` and `wait` are in milliseconds. Throws a `CommandError` if there are too many clients. */
   deny(client: number, time: number, wait: number): void {
     this.denied += 1;
     this.waits.add(wait);
@@ -51,7 +51,7 @@ export class Tally {
     if (wait > known.longestWaitMs) known.longestWaitMs = wait;
   }
 
-  /** Those denied most often first, equals in the order of their names. */
+  /** The most often denied clients; equals are sorted by name. */
   mostDenied(count: number, nameOf: (client: number) => string): ClientDenials[] {
     return [...this.#clients.values()]
       .sort((a, b) => b.denied - a.denied || (nameOf(a.client) < nameOf(b.client) ? -1 : 1))

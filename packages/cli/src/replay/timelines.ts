@@ -3,10 +3,10 @@ const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 
-/** At most so many columns. */
+/** The most columns of a timeline. */
 export const MAX_COLUMNS = 240;
 
-/** How long a column may be, in milliseconds: each is a multiple of the one before, so that columns can be joined. The last one has room for 230 years. */
+/** The possible lengths of a column. Each is a multiple of the previous one, so that columns can be merged. The last one suffices for 230 years. */
 const COLUMN_LENGTHS_MS = [
   ...[1, 5, 10, 30].map((seconds) => seconds * SECOND),
   ...[1, 5, 10, 30].map((minutes) => minutes * MINUTE),
@@ -14,7 +14,7 @@ const COLUMN_LENGTHS_MS = [
   ...[1, 7, 28, 84, 336, 672].map((days) => days * DAY),
 ];
 
-/** Several timelines of one log, side by side: their columns get longer as the log does. */
+/** Several timelines of one log, whose columns get longer with the log. */
 export class Timelines {
   readonly #timelines: readonly Uint32Array[];
   /** The time of the first column; undefined before the first request. */
@@ -31,7 +31,7 @@ export class Timelines {
     return COLUMN_LENGTHS_MS[this.#length] as number;
   }
 
-  /** The column of a time, which is no earlier than any before it. Makes columns longer where it needs one too many. */
+  /** The column of a time, which must not be earlier than the previous one. Makes columns longer if there would be too many. */
   columnAt(time: number): number {
     this.#from ??= time;
     while (time - this.#from >= this.columnMs * MAX_COLUMNS) this.#widen();
@@ -40,7 +40,7 @@ export class Timelines {
     return column;
   }
 
-  /** The same of a time that was there. */
+  /** The column of a time that has been added. */
   columnOf(time: number): number {
     return Math.floor((time - (this.#from ?? 0)) / this.columnMs);
   }

@@ -1,30 +1,30 @@
-/** Requests in a block. */
+/** The requests in a block. */
 const BLOCK_SIZE = 65_536;
 
-/** So many blocks are kept at most: 12.6 million requests, 100 MB. */
+/** The most blocks: 12.6 million requests, 100 MB. */
 const MAX_BLOCKS = 192;
 
-/** The longest time within a block, in milliseconds: 49 days. */
+/** The longest time within a block: 49 days. */
 const MAX_OFFSET_MS = 2 ** 32 - 1;
 
 const CLIENT_BITS = 24;
 const CLIENT_MASK = 2 ** CLIENT_BITS - 1;
 
-/** So many policies fit beside a client's number. */
+/** The most policies whose bits fit next to the number of a client. */
 export const MAX_POLICIES = 8;
 
-/** Requests one after the other. */
+/** A sequence of requests. */
 export interface Block {
-  /** The time of the first one. */
+  /** The time of the first request. */
   readonly from: number;
-  /** Milliseconds since then. */
+  /** Milliseconds since `from`. */
   readonly offsets: Uint32Array;
-  /** The client's number, and above it a bit for each policy that denied. */
+  /** The number of the client, and above it one bit for each policy, set if it denied the request. */
   readonly entries: Uint32Array;
   length: number;
 }
 
-/** The last requests: client, time, and the policies that denied. */
+/** The latest requests with their client, their time, and the policies that denied them. */
 export class Trace {
   readonly blocks: Block[] = [];
   readonly #maxBlocks: number;
@@ -34,28 +34,28 @@ export class Trace {
     this.#maxBlocks = maxBlocks;
   }
 
-  /** Whether it has all requests of the log. */
+  /** Whether it contains all requests of the log. */
   get isWhole(): boolean {
     return this.#dropped === 0;
   }
 
-  /** Blocks there were before those it has. */
+  /** The number of dropped blocks. */
   get dropped(): number {
     return this.#dropped;
   }
 
-  /** Whether the next request needs a block that it has no room for, and `drop` is to be called before. */
+  /** Whether `drop` must be called before the next request is added. */
   isFull(time: number): boolean {
     return this.#needsBlock(time) && this.blocks.length === this.#maxBlocks;
   }
 
-  /** Forgets the first block. */
+  /** Drops the first block. */
   drop(): void {
     this.blocks.shift();
     this.#dropped += 1;
   }
 
-  /** Adds a request. `denied`: a bit for each policy. */
+  /** Adds a request. `denied` has one bit for each policy. */
   add(time: number, client: number, denied: number): void {
     if (this.#needsBlock(time)) this.blocks.push(createBlock(time));
     const block = this.blocks.at(-1) as Block;
@@ -87,7 +87,7 @@ export function clientAt({ entries }: Block, i: number): number {
   return (entries[i] as number) & CLIENT_MASK;
 }
 
-/** A bit for each policy that denied. */
+/** One bit for each policy, set if it denied the request. */
 export function deniedAt({ entries }: Block, i: number): number {
   return (entries[i] as number) >>> CLIENT_BITS;
 }

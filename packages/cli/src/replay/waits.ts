@@ -1,9 +1,9 @@
 import type { Waits } from "./result.ts";
 
-/** So many different waits are told apart; where there are more, to a thousandth. */
+/** The most distinct waits that are counted exactly. Beyond that, waits are rounded to a thousandth. */
 const MAX_DISTINCT = 100_000;
 
-/** How long waits were, in milliseconds. */
+/** Counts waits in milliseconds. */
 export class WaitCounts {
   readonly #maxDistinct: number;
   #counts = new Map<number, number>();
@@ -22,7 +22,7 @@ export class WaitCounts {
     if (this.#counts.size > this.#maxDistinct && !this.#isRounded) this.#round();
   }
 
-  /** Waits that a share of all did not exceed; null where there are none. */
+  /** The percentiles of all waits; null if there are none. */
   percentiles(): Waits | null {
     if (this.#total === 0) return null;
     const inOrder = [...this.#counts].sort(([one], [other]) => one - other);
@@ -50,7 +50,7 @@ export class WaitCounts {
   }
 }
 
-/** Up to four digits, so by less than a thousandth. */
+/** Rounds up to four digits, which is less than a thousandth. */
 function roundUp(ms: number): number {
   const unit = 10 ** Math.max(0, Math.floor(Math.log10(Math.max(ms, 1))) - 3);
   return Math.ceil(ms / unit) * unit;

@@ -1,14 +1,14 @@
 import type { Store } from "@headgate/core";
 import type { NamedPolicy } from "../policies.ts";
 
-/** An application behind the limiter, listening on loopback. It answers 200 to everything that is admitted. */
+/** An application behind the limiter, listening on loopback. It answers every admitted request with 200. */
 export interface Application {
   readonly url: string;
   close(): Promise<void>;
 }
 
 export interface ApplicationOptions {
-  /** Of its limiter. */
+  /** The name of the limiter. */
   readonly name: string;
   readonly limits: NamedPolicy["limits"];
   readonly store: Store;
@@ -16,5 +16,5 @@ export interface ApplicationOptions {
   readonly storeTimeout: number;
 }
 
-/** Starts an application; each framework has one of these. */
+/** Starts an application of one framework. */
 export type Serve = (options: ApplicationOptions) => Promise<Application>;

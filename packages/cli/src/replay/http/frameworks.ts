@@ -1,10 +1,10 @@
 import { CommandError } from "../../command/command-error.ts";
 import type { Serve } from "./application.ts";
 
-/** The frameworks that a replay can run behind. */
+/** The frameworks that a replay supports. */
 export const FRAMEWORKS = ["fastify", "express"] as const;
 
-/** A framework that a replay can run behind. */
+/** A framework that a replay supports. */
 export type Framework = (typeof FRAMEWORKS)[number];
 
 /** Reads the name of a framework. Throws a `CommandError` whose message begins with `option`. */
@@ -16,7 +16,7 @@ export function parseFramework(text: string, option: string): Framework {
   );
 }
 
-/** Loads a framework and its adapter, which the command does not bring. Throws a `CommandError` where they are not installed. */
+/** Loads a framework and its adapter, which are not dependencies of the command. Rejects with a `CommandError` if they are not installed. */
 export async function loadServe(framework: Framework): Promise<Serve> {
   try {
     return framework === "fastify"
@@ -25,7 +25,7 @@ export async function loadServe(framework: Framework): Promise<Serve> {
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "ERR_MODULE_NOT_FOUND") throw error;
     throw new CommandError(
-      `a replay behind ${framework} needs two more packages beside @headgate/cli: npm install ${framework} @headgate/${framework}`,
+      `a replay behind ${framework} needs two more packages: npm install ${framework} @headgate/${framework}`,
       undefined,
       { cause: error },
     );

@@ -5,7 +5,7 @@ import type { Client } from "undici";
 import { CommandError } from "../../command/command-error.ts";
 import type { LoggedRequest } from "../../log/logged-request.ts";
 import type { NamedPolicy } from "../policies.ts";
-import type { PolicyRun } from "../policy-run.ts";
+import type { PolicyRun, ReplayDecision } from "../policy-run.ts";
 import { storeUnavailableError } from "../policy-run.ts";
 import type { ApplicationOptions } from "./application.ts";
 import type { Framework } from "./frameworks.ts";
@@ -14,13 +14,13 @@ import { sendableRequest } from "./sendable-request.ts";
 
 export interface HttpOptions extends Omit<ApplicationOptions, "limits"> {
   readonly evicted: () => number;
-  /** Called with the milliseconds from a request to its answer. */
+  /** Called with the response time of each request in milliseconds. */
   readonly onResponse?: ((ms: number) => void) | undefined;
 }
 
 /**
- * Runs a policy in an application behind an adapter, to which each request is sent over one connection when the one before is
- * answered, so that the order of the log is the order of the decisions. Rejects with a `CommandError`.
+ * Runs a policy in an application behind an adapter. Sends each request over one connection after the response to the previous one, so
+ * that decisions keep the order of the log. Rejects with a `CommandError`.
  */
 export async function runOverHttp(
   framework: Framework,
@@ -34,14 +34,14 @@ export async function runOverHttp(
   const waits = subscribeToWaits(name);
   return {
     async decide(_subjects, requests) {
-      const decided: number[] = [];
+      const decisions: ReplayDecision[] = [];
       for (const request of requests) {
         const start = performance.now();
-        const isAdmitted = await send(client, request);
+        const allowed = await send(client, request);
         onResponse(performance.now() - start);
-        decided.push(isAdmitted ? 0 : waits.last());
+        decisions.push({ allowed, retryAfterMs: allowed ? 0 : waits.last() });
       }
-      return decided;
+      return decisions;
     },
     evicted,
     async close() {
@@ -52,7 +52,7 @@ export async function runOverHttp(
   };
 }
 
-/** Hears how long who is denied has to wait: `Retry-After` says it in whole seconds only. */
+/** Records the exact waits of denials, because `Retry-After` has whole seconds only. */
 function subscribeToWaits(name: string): { last(): number; close(): void } {
   let waitMs = 0;
   const onDecision = (message: unknown): void => {
@@ -63,7 +63,7 @@ function subscribeToWaits(name: string): { last(): number; close(): void } {
   return { last: () => waitMs, close: () => unsubscribe(CHANNELS.decision, onDecision) };
 }
 
-/** Whether an application admitted a request. Rejects with a `CommandError` for any other answer than 200 and 429. */
+/** Whether the application admitted a request. Rejects with a `CommandError` for other status codes than 200 and 429. */
 async function send(client: Client, request: LoggedRequest): Promise<boolean> {
   const { method, path, headers } = sendableRequest(request);
   const { statusCode, body } = await client.request({

@@ -17,7 +17,7 @@ test.each([
   ["GET", String.raw`/a\"b\\c\x0a`, "GET", String.raw`/a"b\c%0a`],
   ["GET", "/?q=%E4%", "GET", "/?q=%25E4%25"],
   ["GET", `/${"a".repeat(9_000)}`, "GET", "/"],
-])("%s %j is asked for as %s %s", (method, path, sentMethod, sentPath) => {
+])("%s %j is sent as %s %s", (method, path, sentMethod, sentPath) => {
   const request = { time: 0, client: "192.0.2.1", method, path, status: undefined };
   expect(sendableRequest(request)).toEqual({
     method: sentMethod,

@@ -8,7 +8,7 @@ import type { Application, ApplicationOptions } from "./application.ts";
 
 export async function serveExpress(options: ApplicationOptions): Promise<Application> {
   const app = express();
-  // The proxy in front, here the replay, is on loopback: it may say for whom it asks.
+  // The replay acts as a proxy on loopback, whose X-Forwarded-For is trusted.
   app.set("trust proxy", "loopback");
 
   const limiter = rateLimit({ ...options, onUnavailable: "deny" });

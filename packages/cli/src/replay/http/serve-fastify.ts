@@ -4,7 +4,7 @@ import Fastify from "fastify";
 import type { Application, ApplicationOptions } from "./application.ts";
 
 export async function serveFastify(options: ApplicationOptions): Promise<Application> {
-  // The proxy in front, here the replay, is on loopback: it may say for whom it asks.
+  // The replay acts as a proxy on loopback, whose X-Forwarded-For is trusted.
   const app = Fastify({ trustProxy: "loopback", routerOptions: { maxParamLength: 100_000 } });
 
   await app.register(headgate, { ...options, onUnavailable: "deny" });
