@@ -31,14 +31,17 @@ interface Options {
 export function addRecommend(cli: Cli): void {
   const command = cli.program
     .command("recommend")
-    .summary("propose a limit for access logs")
-    .description("Proposes a limit that meets a target, and proves it by replays of access logs.")
-    .argument("<logs...>", "in the common or combined format, or JSON lines; - is standard input")
+    .summary("recommend a limit for access logs")
+    .description("Recommends a limit that meets a target, and proves it by replaying access logs.")
+    .argument(
+      "<logs...>",
+      "logs in the common or combined format, or in JSON lines; - is standard input",
+    )
     .option("--deny-at-most <share>", "the target: the largest share that may be denied", "0.1%")
-    .option("--of <what>", "what the share is of: clients or requests", "clients")
+    .option("--of <what>", "the unit of the share: clients or requests", "clients")
     .option(
       "--window <duration>",
-      "a window to consider, as in 1m; several times for several (default: 1s, 10s, 1m, 10m, 1h, 1d)",
+      "a window to consider, such as 1m; may be repeated (default: 1s, 10s, 1m, 10m, 1h, 1d)",
       (text: string, before: readonly string[] = []) => [...before, text],
     )
     .option(
@@ -46,13 +49,13 @@ export function addRecommend(cli: Cli): void {
       "gcra, tokenBucket, fixedWindow, slidingWindow or slidingLog",
       "gcra",
     )
-    .option("--fields <names>", "of JSON lines: time=FIELD,client=FIELD")
-    .option("--html <file>", "write a report of the proposal, one HTML file")
+    .option("--fields <names>", "the fields of JSON lines: time=FIELD,client=FIELD")
+    .option("--html <file>", "write a report as one HTML file")
     .option("--json", "print one JSON document");
   addExamples(command, {
     "headgate recommend access.log": "a limit that denies at most 0.1% of clients",
     "headgate recommend access.log* --of requests --deny-at-most 1% --window 1m --html report.html":
-      "a limit a minute that denies at most 1% of requests, with a report",
+      "a limit per minute that denies at most 1% of requests, with a report",
   });
   command.action(
     cli.handle((logs: string[], options: Options) => runRecommend(logs, options, cli.context)),

@@ -22,7 +22,7 @@ async function mostOf(algorithm: Algorithm): Promise<number> {
 }
 
 test.each(["gcra", "tokenBucket", "fixedWindow", "slidingWindow", "slidingLog"] as const)(
-  "nobody gets more by %s",
+  "a client gets no more than the maximum by %s",
   async (algorithm) => {
     const most = maxAdmitted(algorithm, 7, 10_000, 25_000);
     const got = await mostOf(algorithm);

@@ -6,7 +6,7 @@ export type Algorithm = "gcra" | "tokenBucket" | "fixedWindow" | "slidingWindow"
 
 type LimitFactory = (limit: number, window: Duration) => Limit<never>;
 
-/** What can be proposed: the same number of units, in the same window, by each algorithm. */
+/** Creates a limit of the same units and window with each algorithm. */
 const ALGORITHMS: Readonly<Record<Algorithm, LimitFactory>> = {
   gcra: (limit, window) => gcra({ limit, window }),
   tokenBucket: (limit, window) => tokenBucket({ capacity: limit, refill: limit, every: window }),
@@ -22,12 +22,12 @@ export function parseAlgorithm(text: string): Algorithm {
   throw new CommandError(`--algorithm must be one of ${known}, got ${JSON.stringify(text)}`);
 }
 
-/** A limit of so many units in a window, all of them at once. Throws `HEADGATE_INVALID_LIMIT`. */
+/** A limit of `units` per window, which admits all of them at once. Throws `HEADGATE_INVALID_LIMIT`. */
 export function makeLimit(algorithm: Algorithm, units: number, window: Duration): Limit<never> {
   return ALGORITHMS[algorithm](units, window);
 }
 
-/** The most units that one client is admitted within any span, in milliseconds, by a limit of so many units in a window. */
+/** The most units that a limit admits for one client within any span. */
 export function maxAdmitted(
   algorithm: Algorithm,
   units: number,
@@ -40,7 +40,7 @@ export function maxAdmitted(
       return units + Math.floor((units * spanMs) / windowMs);
     case "slidingLog":
       return units * Math.ceil(spanMs / windowMs);
-    // A span that begins within a window ends within another one.
+    // A span may begin in the middle of a window and end in the middle of another one.
     case "fixedWindow":
     case "slidingWindow":
       return units * (Math.ceil(spanMs / windowMs) + 1);

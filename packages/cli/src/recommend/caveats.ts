@@ -1,3 +1,4 @@
+import { pluralize } from "../output/number.ts";
 import type { ReplayResult } from "../replay/result.ts";
 import type { TightestLimit } from "./choose-window.ts";
 import type { Recording } from "./recording.ts";
@@ -5,17 +6,17 @@ import { timeSpanOf, wholeRange } from "./recording-range.ts";
 import type { Target } from "./target.ts";
 import type { Window } from "./windows.ts";
 
-/** Below this, a second more or less matters. */
+/** For shorter windows, times in whole seconds are too coarse. */
 const SHORT_WINDOW_MS = 10_000;
 
 interface Options {
   readonly windows: readonly Window[];
   readonly target: Target;
-  /** So many may be denied. */
+  /** How many clients or requests may be denied. */
   readonly maxDenied: number;
 }
 
-/** What to keep in mind of a proposal, and of the replay that proves it, as sentences. */
+/** The caveats of a recommendation and of the replay that proves it, as sentences. */
 export function caveatsOf(
   recording: Recording,
   { log, policies }: ReplayResult,
@@ -26,33 +27,33 @@ export function caveatsOf(
   const tooShort = windows.filter(({ ms }) => to - from < 2 * ms);
   const caveats: string[] = [];
   if (log.malformed > 0)
-    caveats.push(`Lines left out, because they are no requests: ${log.malformed}.`);
+    caveats.push(`${pluralize(log.malformed, "line")} skipped: not a request.`);
   if (log.late > 0) {
     caveats.push(
-      `Lines too late to be put in order, taken at the time of the line before: ${log.late}.`,
+      `${pluralize(log.late, "request")} came too late to be sorted, and got the time of the previous one.`,
     );
   }
   if (policies.some(({ evicted }) => evicted > 0)) {
-    caveats.push("Memory had to forget clients that still counted: denials may be missing.");
+    caveats.push("Clients that still counted were evicted from memory: denials may be missing.");
   }
   if (!isLogLongEnough) {
     caveats.push(
-      `The log covers a window of ${window.text} less than twice: it says little about such a window.`,
+      `The log is less than twice as long as the window of ${window.text}, so it says little about this window.`,
     );
   } else if (tooShort.length > 0) {
     const written = tooShort.map((one) => one.text).join(", ");
     caveats.push(
-      `Not considered: ${written}. The log would have to be at least twice as long as the window.`,
+      `Not considered: ${written}. The log must be at least twice as long as the window.`,
     );
   }
   if (maxDenied === 0 && target.percent > 0) {
     caveats.push(
-      `${target.percent}% of so few ${target.of} is less than one: nobody may be denied, and the busiest client alone decides.`,
+      `${target.percent}% of so few ${target.of} is less than one: no client may be denied, so the busiest client alone decides.`,
     );
   }
   if (window.ms < SHORT_WINDOW_MS && hasWholeSeconds(recording)) {
     caveats.push(
-      "The log's times are whole seconds, so bursts across the end of a second look smaller than they were.",
+      "The times in the log are whole seconds, so bursts across the end of a second look smaller than they were.",
     );
   }
   return caveats;

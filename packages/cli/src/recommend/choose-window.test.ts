@@ -10,7 +10,7 @@ function tightestOf(units: Readonly<Record<string, number>>, tooShort: readonly 
   }));
 }
 
-test("the window is chosen whose larger excess is the smallest", () => {
+test("the chosen window has the smallest larger excess", () => {
   const all = tightestOf({ "1s": 10, "1m": 40, "1h": 500 });
   expect(excessOf(all)).toEqual([
     { excessAtOnce: 1, excessOverTime: 72 },
@@ -20,12 +20,12 @@ test("the window is chosen whose larger excess is the smallest", () => {
   expect(chooseWindow(all)).toBe(1);
 });
 
-test("what the log is too short for is not chosen, nor a measure for others", () => {
+test("a window for which the log is too short is not chosen, nor compared with", () => {
   const all = tightestOf({ "1s": 10, "1m": 40, "1h": 41, "1d": 41 }, ["1h", "1d"]);
   expect(chooseWindow(all)).toBe(1);
   expect(excessOf(all)[1]).toEqual({ excessAtOnce: 4, excessOverTime: 1 });
 });
 
-test("where the log is too short for all, all are considered", () => {
+test("if the log is too short for all windows, all are considered", () => {
   expect(chooseWindow(tightestOf({ "1h": 5 }, ["1h"]))).toBe(0);
 });

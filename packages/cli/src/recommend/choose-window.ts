@@ -8,15 +8,15 @@ export interface TightestLimit {
   readonly isLogLongEnough: boolean;
 }
 
-/** What a window grants beyond what the target needs. */
+/** How much more a limit grants than the target needs. */
 export interface Excess {
-  /** How many times the units of the shortest window it grants at once. */
+  /** The units granted at once, divided by the units for the shortest window. */
   readonly excessAtOnce: number;
-  /** How many times the units of the longest window it grants within that. */
+  /** The units granted within the longest window, divided by the units for that window. */
   readonly excessOverTime: number;
 }
 
-/** By windows, the shortest first; windows that the log is too short for are no measure, unless there are no others. */
+/** The excess of each window. Windows for which the log is too short are not compared with, unless there are no others. */
 export function excessOf(all: readonly TightestLimit[]): readonly Excess[] {
   const known = withLongEnoughLog(all);
   const [shortest, longest] = [known.at(0) as TightestLimit, known.at(-1) as TightestLimit];
@@ -27,8 +27,8 @@ export function excessOf(all: readonly TightestLimit[]): readonly Excess[] {
 }
 
 /**
- * The place of the window whose larger excess is the smallest: a short window lets one client have much over a day, a long one
- * much at once. Of equals the longer.
+ * The index of the window whose larger excess is the smallest: a short window admits much of one client over a day, a long one
+ * admits much at once. Of equal windows, the longer one.
  */
 export function chooseWindow(all: readonly TightestLimit[]): number {
   const excess = excessOf(all);

@@ -27,7 +27,7 @@ const COSTS: readonly Column[] = [
   { head: "", wraps: true },
 ];
 
-/** A recommendation in words and tables. */
+/** Formats a recommendation as text and tables. */
 export function formatRecommendation(
   recommendation: Recommendation,
   style: Style,
@@ -37,27 +37,27 @@ export function formatRecommendation(
   const files = log.files.map((file) => (file === "-" ? "standard input" : file)).join(", ");
   const parts = [
     `${pluralizeInWords(log.requests, "request")} of ${pluralizeInWords(log.clients, "client")} in ${escapeHidden(files)},\n${formatUtcTime(log.from)} to ${formatUtcTime(log.to)} UTC.\nTarget: deny at most ${target.percent}% of ${target.of}, which is ${formatCount(target.maxDenied)}.\n`,
-    `${style("bold", "Proposal")}\n`,
+    `${style("bold", "Recommended limit")}\n`,
     `  ${formatPolicy([proposal.limit])}\n  headgate replay --limits '${JSON.stringify(proposal.limit)}' ${log.files.map((file) => escapeHidden(quoteForShell(file))).join(" ")}\n`,
     ...(caveats.length > 0
       ? [caveats.map((one) => `${style("yellow", "Note:")} ${wrapText(one)}\n`).join("")]
       : []),
-    `${style("bold", "Proof, by replays")}\n`,
+    `${style("bold", "Proof by replays")}\n`,
     formatProof(recommendation, width),
     `${style("bold", "Why this window")}\n`,
     wrapText(`${proposal.reason} For each window, the tightest limit that meets the target:\n`),
     formatWindows(recommendation, width),
-    `${style("bold", "What it costs")}\n`,
+    `${style("bold", "Alternatives")}\n`,
     wrapText(
-      `One client may take ${formatCount(proposal.units)} at once, and ${formatCount(proposal.maxPerDay)} in a day; the busiest of this log asked for ${formatCount(proposal.busiestClientPerDay)} in a day.\n`,
+      `One client may make ${formatCount(proposal.units)} requests at once, and ${formatCount(proposal.maxPerDay)} in a day; the busiest client of this log made ${formatCount(proposal.busiestClientPerDay)} in a day.\n`,
     ),
     formatCosts(recommendation, width),
-    "A log is the past: try the limit in shadow before it denies anybody.\n",
+    "A log shows the past: try the limit in shadow mode before you enforce it.\n",
   ];
   return parts.join("\n");
 }
 
-/** The tightest limit of each window that meets the target. */
+/** Formats the tightest limit of each window that meets the target. */
 function formatWindows({ windows, proposal }: Recommendation, width: number): string {
   const rows = windows.map((one) => [
     String(one.window),
@@ -66,12 +66,16 @@ function formatWindows({ windows, proposal }: Recommendation, width: number): st
     formatPart(one.denied, one.requests),
     one.isLogLongEnough ? `${formatCount(one.excessAtOnce)} ×` : "",
     one.isLogLongEnough ? `${formatCount(one.excessOverTime)} ×` : "",
-    one.window === proposal.window ? "proposed" : one.isLogLongEnough ? "" : "the log is too short",
+    one.window === proposal.window
+      ? "recommended"
+      : one.isLogLongEnough
+        ? ""
+        : "the log is too short",
   ]);
   return formatTable(WINDOWS, rows, width);
 }
 
-/** The effects of tighter and looser limits of the window. */
+/** Formats the effects of lower and higher limits of the same window. */
 function formatCosts({ proposal }: Recommendation, width: number): string {
   const rows = proposal.replays
     .toSorted((one, other) => one.units - other.units)
@@ -81,7 +85,7 @@ function formatCosts({ proposal }: Recommendation, width: number): string {
       formatPart(one.denied, one.requests),
       one.waitsMs === null ? "" : formatSpan(one.waitsMs.p50),
       one.waitsMs === null ? "" : formatSpan(one.waitsMs.max),
-      one.units === proposal.units ? "proposed" : "",
+      one.units === proposal.units ? "recommended" : "",
     ]);
   return formatTable(COSTS, rows, width);
 }
@@ -95,26 +99,26 @@ const COLUMNS: readonly Column[] = [
   { head: "TARGET" },
 ];
 
-/** Shows that the proposal meets the target, that one unit less misses it, and the result on the unseen half of the log. */
+/** Formats the proof that the limit meets the target, that one unit fewer misses it, and the results on the later half of the log. */
 function formatProof({ proposal }: Recommendation, width: number): string {
   const { units, replays, holdout } = proposal;
   const [proposed, ...others] = replays;
   const tighter = others.find((one) => one.units === units - 1);
   const rows = [
-    ...(proposed ? [rowOf(units, "proposed", "all", proposed)] : []),
-    ...(tighter ? [rowOf(tighter.units, "one unit tighter", "all", tighter)] : []),
+    ...(proposed ? [rowOf(units, "recommended", "all", proposed)] : []),
+    ...(tighter ? [rowOf(tighter.units, "one unit fewer", "all", tighter)] : []),
     ...(holdout
       ? [
-          rowOf(holdout.units, "found on the earlier half", "the later half, unseen", holdout),
-          rowOf(units, "proposed", "the later half", holdout.proposal),
+          rowOf(holdout.units, "found on the earlier half", "the later half", holdout),
+          rowOf(units, "recommended", "the later half", holdout.proposal),
         ]
       : []),
   ];
   const notes = [
-    ...(tighter ? [] : ["There is no tighter limit than one unit.\n"]),
+    ...(tighter ? [] : ["There is no lower limit than one unit.\n"]),
     holdout
       ? `The later half of the requests begins at ${formatUtcTime(holdout.from)}.\n`
-      : "All requests are of one moment: there is no other half to try it on.\n",
+      : "All requests have the same time, so there is no later half for a test.\n",
   ];
   return `${formatTable(COLUMNS, rows, width)}\n${notes.join("")}`;
 }

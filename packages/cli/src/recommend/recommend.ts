@@ -26,13 +26,13 @@ const DAY = 86_400_000;
 
 export interface RecommendOptions {
   readonly algorithm: Algorithm;
-  /** The shortest first. */
+  /** Sorted, the shortest first. */
   readonly windows: readonly Window[];
   readonly target: Target;
   readonly signal: AbortSignal;
-  /** Called when a window has been considered. */
+  /** Called after each window. */
   readonly onWindow: () => void;
-  /** Replays the whole recording under limits of so many units in a window, each under a name. */
+  /** Replays the whole recording under several limits of one window. */
   readonly replay: (window: Window, units: readonly NamedUnits[]) => Promise<ReplayResult>;
 }
 
@@ -41,13 +41,13 @@ export interface NamedUnits {
   readonly units: number;
 }
 
-/** The proposal, and the replay that proves it. */
+/** The recommendation, and the replay that proves it. */
 export interface RecommendResult {
   readonly recommendation: Recommendation;
   readonly result: ReplayResult;
 }
 
-/** Proposes a limit for a recording that is not empty. Rejects with the signal's reason. */
+/** Recommends a limit for a recording that is not empty. Rejects with the signal's reason. */
 export async function recommend(
   recording: Recording,
   options: RecommendOptions,
@@ -123,13 +123,13 @@ async function findTightest(
   return { window, units, isLogLongEnough, score: await search.score(units) };
 }
 
-/** The units that are proposed, one fewer, half of them, and twice as many. */
+/** The units to replay: the recommended ones, one fewer, half of them, and twice as many. */
 function candidateUnits(units: number): readonly number[] {
   const all = [units, units - 1, Math.floor(units / 2), units * 2];
   return [...new Set(all)].filter((one) => one > 0);
 }
 
-/** Their names in the report. */
+/** Names the candidates for the report. */
 function nameCandidates(all: readonly number[], { text }: Window): readonly NamedUnits[] {
   return all.map((units, i) => ({
     name: `${formatCount(units)} per ${text}${i === 0 ? ", recommended" : ""}`,
@@ -150,7 +150,7 @@ function scoreReplays(
   });
 }
 
-/** Finds a limit on the earlier half, and tries it and the proposal on the later one. */
+/** Finds a limit on the earlier half, and tests it and the proposal on the later half. */
 async function scoreHoldout(
   recording: Recording,
   { window, units }: TightestLimit,
@@ -175,15 +175,15 @@ async function scoreHoldout(
 
 function explainChoice(all: readonly WindowProposal[], { text }: Window): string {
   const own = all.find(({ window }) => window === text) as WindowProposal;
-  if (all.length === 1) return "It is the window that was asked for.";
+  if (all.length === 1) return "It is the only window considered.";
   const usable = all.filter(({ isLogLongEnough }) => isLogLongEnough);
-  if (usable.length === 0) return "The log is too short for any of them.";
-  if (usable.length === 1) return "The log is long enough for no other window.";
+  if (usable.length === 0) return "The log is too short for all windows.";
+  if (usable.length === 1) return "The log is too short for the other windows.";
   const [shortest, longest] = [usable.at(0), usable.at(-1)].map((one) => one?.window);
-  return `A short window lets one client take much over a day, a long one lets it take much at once. ${text} is the best compromise: at once it allows ${own.excessAtOnce} times what the target needs within ${shortest}, and over ${longest} it allows ${own.excessOverTime} times what the target needs. Every other window is worse in one of the two.`;
+  return `A short window allows one client many requests over a day, a long one allows it many at once. ${text} is the best compromise: at once it allows ${own.excessAtOnce} times what the target needs within ${shortest}, and over ${longest} it allows ${own.excessOverTime} times what the target needs. Every other window is worse in one of the two.`;
 }
 
-/** To two digits, for people to read. */
+/** Rounds to two digits. */
 function round(times: number): number {
   return Number(times.toPrecision(2));
 }

@@ -3,19 +3,19 @@ import type { ReplayedLog, Waits } from "../replay/result.ts";
 import type { Score } from "./score.ts";
 import type { TargetUnit } from "./target.ts";
 
-/** The proposal for a log, and its reasons. Plain data, fit for JSON. */
+/** The recommended limit for a log, and its reasons. Plain data for `--json`. */
 export interface Recommendation {
   readonly log: ReplayedLog;
   readonly target: {
     readonly of: TargetUnit;
     readonly percent: number;
-    /** Of all clients, or requests, of the log: how many may be denied at most. */
+    /** How many clients or requests of the log may be denied. */
     readonly maxDenied: number;
   };
   readonly proposal: Proposal;
-  /** The shortest window first. */
+  /** Sorted, the shortest window first. */
   readonly windows: readonly WindowProposal[];
-  /** Caveats, as sentences. */
+  /** The caveats, as sentences. */
   readonly caveats: readonly string[];
 }
 
@@ -24,15 +24,15 @@ export interface Proposal {
   readonly limit: Limit;
   readonly window: Duration;
   readonly units: number;
-  /** Why this window, as a sentence. */
+  /** The reason for this window, as a sentence. */
   readonly reason: string;
-  /** A replay of the whole log: under the proposal, then under fewer and more units. */
+  /** Replays of the whole log: under the proposal first, then under fewer and more units. */
   readonly replays: readonly ReplayScore[];
-  /** Null where the log cannot be halved. */
+  /** Null if the log cannot be halved. */
   readonly holdout: HoldoutScore | null;
-  /** The most that one client could be admitted within a day. */
+  /** The most requests of one client that the limit admits within any day. */
   readonly maxPerDay: number;
-  /** The most that a client of the log asked for within any day. */
+  /** The most requests that a client of the log made within any day. */
   readonly busiestClientPerDay: number;
 }
 
@@ -40,18 +40,18 @@ export interface Proposal {
 export interface ReplayScore extends Score {
   readonly units: number;
   readonly meetsTarget: boolean;
-  /** How long those denied are told to wait, in milliseconds; null without denials. */
+  /** The waits that denied clients are told; null without denials. */
   readonly waitsMs: Waits | null;
 }
 
 /** A limit found on the earlier half of the requests alone, and its effect on the later half. */
 export interface HoldoutScore extends Score {
   readonly units: number;
-  /** Whether the later half meets the target, too. */
+  /** Whether the limit meets the target on the later half too. */
   readonly meetsTarget: boolean;
   /** The effect of the proposal on the later half. */
   readonly proposal: Score & { readonly meetsTarget: boolean };
-  /** Of the later half, in milliseconds since the epoch. */
+  /** The time span of the later half, in milliseconds since the epoch. */
   readonly from: number;
   readonly to: number;
 }
@@ -62,8 +62,8 @@ export interface WindowProposal extends Score {
   readonly units: number;
   /** Whether the log is at least twice as long as the window. */
   readonly isLogLongEnough: boolean;
-  /** How many times what the target needs within the shortest window this grants at once. */
+  /** The units granted at once, divided by the units that the target needs within the shortest window. */
   readonly excessAtOnce: number;
-  /** How many times what the target needs within the longest window this grants in it. */
+  /** The units granted within the longest window, divided by the units that the target needs there. */
   readonly excessOverTime: number;
 }

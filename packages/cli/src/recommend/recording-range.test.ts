@@ -14,7 +14,7 @@ function cutOf(...times: readonly number[]): number | undefined {
   return halves?.[0].end;
 }
 
-test("halves have as many requests each, and split no moment", () => {
+test("halves are equally long, but do not separate requests with the same time", () => {
   expect(cutOf(1, 2, 3, 4)).toBe(2);
   expect(cutOf(1, 2, 2, 2, 3)).toBe(1);
   expect(cutOf(1, 1, 1, 2)).toBe(3);

@@ -1,11 +1,11 @@
 import type { Recording } from "./recording.ts";
 
-/** Some requests of a recording, one after the other. */
+/** A range of the requests of a recording. */
 export interface RecordingRange {
   readonly recording: Recording;
-  /** The first one. */
+  /** The index of the first request. */
   readonly start: number;
-  /** The one after the last. */
+  /** The index after the last request. */
   readonly end: number;
 }
 
@@ -14,8 +14,8 @@ export function wholeRange(recording: Recording): RecordingRange {
 }
 
 /**
- * The earlier and the later half of a recording's requests; requests of one moment stay together. Undefined where all are of one
- * moment.
+ * The earlier and the later half of a recording. Requests with the same time stay together. Undefined if all requests have the same
+ * time.
  */
 export function splitInHalf(
   recording: Recording,
@@ -35,12 +35,12 @@ export function splitInHalf(
   ];
 }
 
-/** Whether a request came at the same time as the one before. */
+/** Whether a request has the same time as the previous one. */
 function hasSameTime(recording: Recording, request: number): boolean {
   return recording.timeOf(request) === recording.timeOf(request - 1);
 }
 
-/** The first and the last moment of a part that is not empty, in milliseconds since the epoch. */
+/** The first and the last time of a range that is not empty, in milliseconds since the epoch. */
 export function timeSpanOf({ recording, start, end }: RecordingRange): {
   from: number;
   to: number;
@@ -48,7 +48,7 @@ export function timeSpanOf({ recording, start, end }: RecordingRange): {
   return { from: recording.timeOf(start), to: recording.timeOf(end - 1) };
 }
 
-/** Different clients of a part. */
+/** Counts the distinct clients of a range. */
 export function countClients({ recording, start, end }: RecordingRange): number {
   const known = new Uint8Array(recording.clientNumbers);
   let count = 0;

@@ -4,12 +4,12 @@ import { heapBytesFor, MemoryBudget } from "../log/memory-budget.ts";
 import { formatCount } from "../output/number.ts";
 import { ClientTable } from "../replay/client-table.ts";
 
-/** A recording of so many requests takes 1.2 GB. */
+/** The most requests, which take 1.2 GB. */
 const MAX_REQUESTS = 100_000_000;
 
-/** Requests in the order of their times, in numbers: 12 bytes each. */
+/** Requests in the order of their times, as 12 bytes each. */
 export class Recording {
-  /** Half of the room: a replay of the recording has a table of its own. */
+  /** It may use half of the memory for clients, because a replay of the recording has its own table. */
   readonly #clients: ClientTable = new ClientTable(new MemoryBudget(heapBytesFor("clients") / 2));
   #times: Float64Array = new Float64Array(1_024);
   #clientNumbers: Uint32Array = new Uint32Array(1_024);
@@ -24,17 +24,17 @@ export class Recording {
     return this.#length;
   }
 
-  /** All numbers of clients and subjects are below this one. */
+  /** An upper bound for the numbers of clients and subjects. */
   get clientNumbers(): number {
     return this.#highest + 1;
   }
 
-  /** Keeps requests. Throws a `CommandError` where there are too many. */
+  /** Adds requests. Throws a `CommandError` if there are too many. */
   add(requests: readonly LoggedRequest[]): void {
     const length = this.#length + requests.length;
     if (length > MAX_REQUESTS) {
       throw new CommandError(
-        `more than ${formatCount(MAX_REQUESTS)} requests: look at a part of the log`,
+        `more than ${formatCount(MAX_REQUESTS)} requests: use a part of the log`,
       );
     }
     if (length > this.#times.length) this.#grow(Math.max(length, this.#times.length * 2));
@@ -56,7 +56,7 @@ export class Recording {
     return this.#clientNumbers[request] as number;
   }
 
-  /** The number of the subject that its client counts as. */
+  /** The number of the subject of the client. */
   subjectOf(request: number): number {
     return this.#clients.subjectOf(this.#clientNumbers[request] as number);
   }

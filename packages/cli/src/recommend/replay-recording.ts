@@ -21,10 +21,10 @@ interface Options {
   readonly signal: AbortSignal;
 }
 
-/** Requests that are handed on together. */
+/** The number of requests per batch. */
 const CHUNK = 4_096;
 
-/** Replays a recording as `headgate replay` would the log, under limits side by side. Rejects with the signal's reason. */
+/** Replays a recording under several limits, like `headgate replay` would the log. Rejects with the signal's reason. */
 export async function replayRecording(
   recording: Recording,
   { files, counts, algorithm, window, units: named, signal }: Options,

@@ -12,24 +12,24 @@ export interface Score {
   readonly clientsDenied: number;
 }
 
-/** Denials so far. */
+/** The denials so far. */
 export interface DenialCounts {
   readonly requests: number;
   readonly clients: number;
 }
 
 interface Options {
-  /** Those who cannot be denied are not asked for. */
+  /** Whether a subject can be denied at all. The requests of other subjects are skipped. */
   readonly mayBeDenied: (subject: number) => boolean;
-  /** Asked after each moment: whether the rest need not be decided. */
+  /** Called after each batch: whether the rest need not be decided. */
   readonly isDone: (denied: DenialCounts) => boolean;
   readonly signal: AbortSignal;
 }
 
-/** So many requests are decided together at most. */
+/** The most requests decided at once. */
 const MAX_BATCH = 256;
 
-/** Decides the requests of a part by the library, each at its own time, and counts whom it denies. Rejects with a `CommandError` where they do not fit into the memory, and with the signal's reason. */
+/** Decides the requests of a range with the library, each at its own time, and counts the denials. Rejects with a `CommandError` if the clients do not fit into the memory, and with the signal's reason. */
 export async function countDenied(
   { recording, start, end }: RecordingRange,
   limit: Limit<never>,
@@ -75,9 +75,9 @@ export async function countDenied(
   }
 }
 
-/** A proposal that rests on forgotten clients would deny more than it says. */
+/** The error after an eviction, because the recommended limit would then deny more than its score says. */
 function evictionError(): CommandError {
   return new CommandError(
-    "the log has more busy clients at once than fit into the memory of this process: take a part of the log or shorter windows, or allow more memory with NODE_OPTIONS=--max-old-space-size",
+    "the log has more busy clients at once than fit into the memory of this process: use a part of the log or shorter windows, or allow more memory with NODE_OPTIONS=--max-old-space-size",
   );
 }

@@ -175,7 +175,7 @@ test.each(["gcra", "tokenBucket", "fixedWindow", "slidingWindow", "slidingLog"] 
   },
 );
 
-test("where all may be denied, one unit is the tightest limit there is", async () => {
+test("if all clients may be denied, the tightest limit is one unit", async () => {
   const search = createSearch(wholeRange(record(requestsOf(1))), {
     algorithm: "gcra",
     window: WINDOWS[0] as (typeof WINDOWS)[number],
@@ -185,7 +185,7 @@ test("where all may be denied, one unit is the tightest limit there is", async (
   expect(await search.findTightest()).toBe(1);
 });
 
-test("a search ends when it is told to", async () => {
+test("an interruption ends a search", async () => {
   const stop = new AbortController();
   const search = createSearch(wholeRange(record(requestsOf(1))), {
     algorithm: "gcra",

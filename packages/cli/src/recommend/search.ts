@@ -9,7 +9,7 @@ import type { Target } from "./target.ts";
 import { maxDeniedOf } from "./target.ts";
 import type { Window } from "./windows.ts";
 
-/** What is looked for. */
+/** Options of `createSearch`. */
 export interface SearchOptions {
   readonly algorithm: Algorithm;
   readonly window: Window;
@@ -17,18 +17,18 @@ export interface SearchOptions {
   readonly signal: AbortSignal;
 }
 
-/** Requests under limits of one algorithm and window. */
+/** Searches the limits of one algorithm and window. */
 export interface Search {
-  /** The effect of a limit of so many units. */
+  /** The effect of a limit of `units`. */
   score(units: number): Promise<Score>;
   /**
-   * The fewest units that meet the target; one unit fewer misses it. Only under weighted windows might still fewer meet it again,
-   * because what they deny does not count in the window that follows.
+   * The fewest units that meet the target; one unit fewer misses it. Only with sliding windows might even fewer units meet it again,
+   * because denied requests do not count in the following window.
    */
   findTightest(): Promise<number>;
 }
 
-/** Looks at a part that is not empty. All decisions are the library's. */
+/** Searches a range that is not empty. The library makes all decisions. */
 export function createSearch(
   range: RecordingRange,
   { algorithm, window, target, signal }: SearchOptions,
@@ -36,7 +36,7 @@ export function createSearch(
   const requests = range.end - range.start;
   const clients = countClients(range);
   const most = maxDeniedOf(target, target.of === "clients" ? clients : requests);
-  // A client with no more requests than the limit within any two windows is denied by no algorithm.
+  // No algorithm denies a client that never makes more requests than the limit within two windows.
   const peaks = subjectPeaks(range, 2 * window.ms);
 
   function count(units: number, isDone: (denied: DenialCounts) => boolean): Promise<DenialCounts> {
@@ -68,7 +68,7 @@ export function createSearch(
   };
 }
 
-/** Units that meet the target even if all who can be denied are, and all of their requests. */
+/** Units that meet the target even if every request of every client that can be denied is denied. */
 function findUpperBound(
   { recording, start, end }: RecordingRange,
   peaks: Uint32Array,

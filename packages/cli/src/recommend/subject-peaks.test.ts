@@ -12,7 +12,7 @@ function recordingOf(...requests: readonly (readonly [time: number, client: stri
   return recording;
 }
 
-test("a peak is the most requests later than a moment minus the window, up to it", () => {
+test("a peak is the most requests within a window that includes its end, but not its start", () => {
   const recording = recordingOf(
     [0, "192.0.2.1"],
     [400, "192.0.2.2"],
@@ -28,7 +28,7 @@ test("a peak is the most requests later than a moment minus the window, up to it
   expect(peaksWithin(1)).toEqual([1, 1]);
 });
 
-test("clients of one IPv6 network count as one", () => {
+test("clients of one IPv6 network count as one subject", () => {
   const recording = recordingOf([0, "2001:db8::1"], [1, "2001:db8::2"], [2, "192.0.2.1"]);
   expect(countPeaks(subjectPeaks(wholeRange(recording), 1_000))).toEqual([
     { peak: 1, clients: 1 },

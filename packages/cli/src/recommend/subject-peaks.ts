@@ -1,8 +1,8 @@
 import type { RecordingRange } from "./recording-range.ts";
 
 /**
- * The most requests of each subject of a part within any window, by the subjects' numbers; 0 for those without any. A window, in
- * milliseconds, is what is later than a moment minus its length, up to the moment.
+ * The most requests of each subject of a range within any window, by the number of the subject; 0 for subjects without requests. The
+ * window is in milliseconds, and includes its end, but not its start.
  */
 export function subjectPeaks(
   { recording, start, end }: RecordingRange,

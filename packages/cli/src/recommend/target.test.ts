@@ -10,12 +10,12 @@ test.each([
   ["0.29%", 10_000, 29],
   ["0.07%", 10_000, 7],
   ["0.000001%", 100_000_000, 1],
-])("%s of %d is %d", (share, whole, most) => {
+])("the share %s of %d is %d", (share, whole, most) => {
   expect(maxDeniedOf(parseTarget(share, "clients"), whole)).toBe(most);
 });
 
 test.each(["0.1", "", "-1%", "101%", "1e2%", "0.0000001%", "%", "NaN%"])(
-  "%j is no share",
+  "%j is rejected as a share",
   (share) => {
     expect(() => parseTarget(share, "clients")).toThrow(
       /^--deny-at-most must be a share from 0% to 100%, as in 0.1%, got "/,

@@ -1,17 +1,17 @@
 import { CommandError } from "../command/command-error.ts";
 import type { Score } from "./score.ts";
 
-/** The whole of a share. */
+/** The unit of a share. */
 export type TargetUnit = "clients" | "requests";
 
-/** How many may be denied at most. */
+/** The largest share that may be denied. */
 export interface Target {
   readonly of: TargetUnit;
-  /** As it was given, in percent: `0.1`. */
+  /** The share in percent, as given: `0.1`. */
   readonly percent: number;
 }
 
-/** Millionths of a percent. */
+/** 100 %, in millionths of a percent. */
 const MILLIONTHS = 100_000_000n;
 
 /** Reads a share in percent, as in `0.1%`, with up to six decimals. Throws a `CommandError`. */
@@ -28,12 +28,12 @@ export function parseTarget(share: string, of: string): Target {
   return { of, percent };
 }
 
-/** The most of so many that may be denied. */
+/** How many of `whole` may be denied. */
 export function maxDeniedOf({ percent }: Target, whole: number): number {
   return Number((BigInt(Math.round(percent * 1e6)) * BigInt(whole)) / MILLIONTHS);
 }
 
-/** The same of what was scored. */
+/** How many of the scored clients or requests may be denied. */
 export function maxDeniedIn(target: Target, { clients, requests }: Score): number {
   return maxDeniedOf(target, target.of === "clients" ? clients : requests);
 }

@@ -2,7 +2,7 @@ import type { ColorRole } from "./colors.ts";
 import type { Markup } from "./markup.ts";
 import { html } from "./markup.ts";
 
-/** SVG shapes, and the size of their picture in pixels. */
+/** SVG shapes, and the size of the chart in pixels. */
 export interface Chart {
   readonly width: number;
   readonly height: number;
@@ -25,19 +25,19 @@ export interface Plot {
   readonly bottom: number;
 }
 
-/** A place on an axis, in pixels of the chart. */
+/** A tick of an axis, in pixels of the chart. */
 export interface Tick {
   readonly at: number;
   readonly label: string;
 }
 
-/** A static picture without styles, in the colours of the page. */
+/** Renders a static chart without styles, in the colors of the page. */
 export function renderChart({ width, height, shapes }: Chart, text: ChartText): Markup {
   const { id, title, description } = text;
   return html`<svg role="img" aria-labelledby="${id}-title ${id}-text" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}"><title id="${id}-title">${title}</title><desc id="${id}-text">${description}</desc>${shapes}</svg>`;
 }
 
-/** A text whose anchor is at `x`, centred on `y`. */
+/** A text anchored at `x` and centered vertically on `y`. */
 export function drawText(
   words: string,
   x: number,
@@ -59,14 +59,14 @@ export function drawLine(path: string, use: ColorRole, width: number): Markup {
 `;
 }
 
-/** A path that goes to the height of each point and, level, to its x. */
+/** A step path: for each point, a vertical line to its y, then a horizontal line to its x. */
 export function steps(points: ReadonlyArray<readonly [x: number, y: number]>): string {
   const rounded = points.map((point) => point.map(round));
   const ends = rounded.filter(([, y], i) => y !== rounded[i + 1]?.[1]);
   return ends.map(([x, y]) => `V${y}H${x}`).join("");
 }
 
-/** An axis along the bottom, with its name under the middle. */
+/** A bottom axis with its name centered below. */
 export function drawBottomAxis(
   { left, right, bottom }: Plot,
   ticks: readonly Tick[],
@@ -77,7 +77,7 @@ export function drawBottomAxis(
   return html`${drawLine(`M${left} ${crisp(bottom)}H${right}${marks}`, "line", 1)}${labels}${drawText(name, (left + right) / 2, bottom + 34, "middle")}`;
 }
 
-/** Labels on the left, a line across the plot at each, and the name on top, where it is read without turning the head. */
+/** A left axis with a grid line at each label, and its name on top, where it is horizontal. */
 export function drawLeftAxis(
   { left, right, top }: Plot,
   ticks: readonly Tick[],
@@ -88,12 +88,12 @@ export function drawLeftAxis(
   return html`${drawLine(lines, "line", 1)}${labels}${drawText(name, left - 40, top - 20, "start")}`;
 }
 
-/** To a tenth of a pixel. */
+/** Rounds to a tenth of a pixel. */
 export function round(pixels: number): number {
   return Math.round(pixels * 10) / 10;
 }
 
-/** The middle of a pixel, where a line one pixel wide is not blurred. */
+/** The middle of a pixel, where a one-pixel line is sharp. */
 export function crisp(pixels: number): number {
   return Math.floor(pixels) + 0.5;
 }

@@ -24,7 +24,7 @@ function contrastOf(one: string, other: string): number {
 test.each([
   ["light", 0],
   ["dark", 1],
-] as const)("on a %s page, words and charts can be told from what is behind them", (_, scheme) => {
+] as const)("on a %s page, text and charts contrast with the background", (_, scheme) => {
   for (const behind of ["page", "shade"] as const) {
     for (const words of ["text", "quiet"] as const) {
       expect(contrastOf(COLORS[words][scheme], COLORS[behind][scheme])).toBeGreaterThan(4.5);

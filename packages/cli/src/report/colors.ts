@@ -1,4 +1,4 @@
-/** The uses of colours. */
+/** The roles of colors. */
 export type ColorRole =
   | "page"
   | "text"
@@ -9,7 +9,7 @@ export type ColorRole =
   | "denied"
   | "policy";
 
-/** Colours by use: on a light page, and on a dark one. Words have a contrast of 4.5 at least, what is drawn 3. */
+/** The colors by role, on a light and on a dark page. Text has a contrast of at least 4.5, shapes of at least 3. */
 export const COLORS: Readonly<Record<ColorRole, readonly [light: string, dark: string]>> = {
   page: ["#ffffff", "#0d1117"],
   text: ["#1f2328", "#e6edf3"],

@@ -18,7 +18,7 @@ const COLUMNS = [
   { title: "Longest wait" },
 ] as const;
 
-/** Policies side by side: a chart of those that are drawn, and a table of all. */
+/** Compares policies: a chart of the drawn ones, and a table of all. */
 export function renderComparison(result: ReplayResult, drawn: readonly PolicyResult[]): Markup {
   const rows = result.policies.slice(0, 100).map((policy) => rowOf(policy, result));
   return html`${renderFigure(
@@ -35,7 +35,7 @@ export function renderComparison(result: ReplayResult, drawn: readonly PolicyRes
     (width) => sharesChart(result, drawn, width),
   )}${renderTable({
     caption:
-      "What each limit would have denied, and how long denied clients would have been told to wait",
+      "What each limit would have denied, and the waits that denied clients would have been told",
     columns: COLUMNS,
     rows,
     hasCards: true,

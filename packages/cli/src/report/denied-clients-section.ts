@@ -10,7 +10,7 @@ import type { Cell } from "./table.ts";
 import { renderTable } from "./table.ts";
 import { mergeColumns, sparkChart } from "./timeline-chart.ts";
 
-/** Of all policies together: so many clients are listed, and of so many the traffic is drawn. */
+/** The most clients listed, and the most whose traffic is drawn, for all policies together. */
 const MAX_ROWS = 200;
 const MAX_DRAWN = 40;
 
@@ -26,14 +26,14 @@ const COLUMNS = [
   { title: "Longest wait" },
 ] as const;
 
-/** Which clients each policy hits, and their traffic. */
+/** Renders the clients that each policy denies, with their traffic. */
 export function renderDeniedClients(result: ReplayResult, drawn: readonly PolicyResult[]): Markup {
   const denying = drawn.filter(({ clients }) => clients.length > 0);
   if (denying.length === 0) return html``;
   const parts = denying.map((policy, i) =>
     renderPolicy(policy, i, denying.length, drawn.length, result),
   );
-  return html`<h2>Who is denied</h2>
+  return html`<h2>Denied clients</h2>
 <p class="quiet">${renderLegend([
     { use: "admitted", words: "admitted" },
     { use: "denied", words: "denied" },

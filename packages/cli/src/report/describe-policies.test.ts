@@ -30,6 +30,6 @@ const CASES: ReadonlyArray<readonly [Policy, string]> = [
   ],
 ];
 
-test.each(CASES)("%o", (policy, words) => {
+test.each(CASES)("the policy %o is described in words", (policy, words) => {
   expect(formatLimits(policy)).toBe(words);
 });

@@ -4,7 +4,7 @@ import { formatPolicy, isCalendarWindow } from "@headgate/core/admin";
 import { pluralize } from "../output/number.ts";
 import type { LimitGrant, ReplayResult } from "../replay/result.ts";
 
-/** The result with what a report says of each policy. */
+/** Adds the descriptions of policies to a result. */
 export function describePolicies(result: ReplayResult): ReplayResult {
   const policies = result.policies.map((policy) => ({
     ...policy,
@@ -17,13 +17,13 @@ export function describePolicies(result: ReplayResult): ReplayResult {
   return { ...result, policies };
 }
 
-/** What each limit of a policy grants. */
+/** The units and the window of each limit of a policy. */
 export function grantsOf(policy: Policy): readonly LimitGrant[] {
   const { limits } = createLimiter({ limits: [policy].flat() });
   return limits.map(({ limit, windowMs }) => ({ units: limit, windowMs }));
 }
 
-/** Limits as a sentence has them: `5 requests at once, then one every 12 seconds, per client address`. */
+/** Formats limits for a sentence: `5 requests at once, then one every 12 seconds, per client address`. */
 export function formatLimits(policy: Policy): string {
   const limits = [policy].flat();
   const described = createLimiter({ limits }).limits;
@@ -54,7 +54,7 @@ function formatAllowance(limit: Limit, { limit: units, windowMs }: LimitDescript
   }
 }
 
-/** How fast requests come back, of which there is one in so many milliseconds. */
+/** Formats the rate at which requests come back, one per interval. */
 function formatPace(intervalMs: number): string {
   if (intervalMs < 1_000) return `${formatApproximate(1_000 / intervalMs)} a second`;
   const span = formatPeriod(intervalMs);
@@ -76,7 +76,7 @@ const UNITS = [
   ["millisecond", 1],
 ] as const;
 
-/** `minute`, `12 seconds`, `about 10.7 seconds`. */
+/** Formats a period: `minute`, `12 seconds`, `about 10.7 seconds`. */
 function formatPeriod(ms: number): string {
   const [unit, size] = UNITS.find(([, one]) => ms >= one) ?? (["millisecond", 1] as const);
   const count = ms / size;
@@ -85,7 +85,7 @@ function formatPeriod(ms: number): string {
 
 const ABOUT = "about ";
 
-/** To one decimal. */
+/** Rounds to one decimal, with `about` if that is not exact. */
 function formatApproximate(count: number): string {
   const rounded = Math.round(count * 10) / 10;
   const isExact = Math.abs(rounded - count) < 1e-6;

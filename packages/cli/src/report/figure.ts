@@ -3,18 +3,18 @@ import { renderChart } from "./chart.ts";
 import type { Markup } from "./markup.ts";
 import { html } from "./markup.ts";
 
-/** Widths in pixels: of a page on a desk, and of one in a hand. */
+/** The widths of a chart on a desktop and on a phone, in pixels. */
 const WIDE = 920;
 const NARROW = 328;
 
 interface Figure extends ChartText {
-  /** The line above the chart. */
+  /** The caption above the chart. */
   readonly caption: Markup;
-  /** The meaning of its colours. */
+  /** The legend of the colors. */
   readonly legend: Markup;
 }
 
-/** Draws a chart twice, because words that fit a desk cannot be read on a phone; the page shows one of them. */
+/** Draws a chart in two widths, because the labels of a wide one are illegible on a phone. The page shows one of them. */
 export function renderFigure(
   { id, title, description, caption, legend }: Figure,
   draw: (width: number) => Chart,
@@ -28,14 +28,14 @@ ${legend}</figcaption>
 `;
 }
 
-/** Content that is folded away. */
+/** Renders collapsed content. */
 export function renderDetails(summary: string, content: Markup): Markup {
   return html`<details><summary>${summary}</summary>
 ${content}</details>
 `;
 }
 
-/** The meaning of the colours of a chart. */
+/** Renders the legend of a chart. */
 export function renderLegend(
   uses: ReadonlyArray<{ readonly use: "admitted" | "denied" | "policy"; readonly words: string }>,
 ): Markup {

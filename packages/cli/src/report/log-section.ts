@@ -9,47 +9,47 @@ import { renderTable } from "./table.ts";
 const MAX_FILES = 20;
 const MAX_EXAMPLES = 10;
 
-/** What to keep in mind when reading the rest; nothing where nothing is wrong. */
+/** Renders the caveats of a result; empty if there are none. */
 export function renderCaveats(result: ReplayResult): Markup {
   const { log, policies, peaks } = result;
   const evicted = policies.reduce((sum, one) => sum + one.evicted, 0);
   const error = Math.max(0, ...peaks.map((one) => one.error));
   const caveats = [
-    ...(log.malformed > 0
-      ? [`Skipped, because they are not requests: ${pluralize(log.malformed, "line")}.`]
-      : []),
+    ...(log.malformed > 0 ? [`${pluralize(log.malformed, "line")} skipped: not a request.`] : []),
     ...(log.late > 0
       ? [
-          `Too late to be put in order, and replayed at the time of the line before: ${pluralize(log.late, "line")}.`,
+          `${pluralize(log.late, "request")} came too late to be sorted, and got the time of the previous one.`,
         ]
       : []),
     ...(evicted > 0
       ? [
-          `Forgotten for want of memory while they still counted, so that denials may be missing: ${pluralize(evicted, "client")}.`,
+          `${pluralize(evicted, "client")} evicted from memory while they still counted: denials may be missing.`,
         ]
       : []),
     ...(error > 0
-      ? [`Peaks of clients are approximate, within ${error * 100} %: there were too many clients.`]
+      ? [
+          `Peak rates are approximate, within ${error * 100} %, because there were too many requests.`,
+        ]
       : []),
   ];
   return renderCaveatList(caveats);
 }
 
-/** Sentences to keep in mind; nothing where there are none. */
+/** Renders caveats; empty if there are none. */
 export function renderCaveatList(caveats: readonly string[]): Markup {
   if (caveats.length === 0) return html``;
-  return html`<div class="care"><p><strong>Read with care</strong></p>
+  return html`<div class="caveats"><p><strong>Caveats</strong></p>
 <ul>${caveats.map((care) => html`<li>${care}</li>`)}</ul></div>
 `;
 }
 
-/** What every report ends with. */
+/** Renders the footer of every report. */
 export function renderFooter(): Markup {
-  return html`<footer>Made by Headgate from a log of the past: it shows what limits would have done, not what they will do.</footer>
+  return html`<footer>Made by Headgate from a log. It shows the effect of limits in the past, which may differ in the future.</footer>
 `;
 }
 
-/** The lines read and skipped, folded away. */
+/** Renders the numbers of read and skipped lines, collapsed. */
 export function renderLog({ log, policies }: ReplayResult): Markup {
   const rows = [
     ["Lines", formatCount(log.lines)],
@@ -58,20 +58,20 @@ export function renderLog({ log, policies }: ReplayResult): Markup {
     ["First request (UTC)", log.from === null ? "–" : formatUtcTime(log.from)],
     ["Last request (UTC)", log.to === null ? "–" : formatUtcTime(log.to)],
     ["Skipped lines", formatCount(log.malformed)],
-    ["Lines put in order", formatCount(log.reordered)],
-    ["Lines too late for that", formatCount(log.late)],
+    ["Requests sorted", formatCount(log.reordered)],
+    ["Requests too late to be sorted", formatCount(log.late)],
     [
-      "Clients forgotten for want of memory",
+      "Clients evicted from memory",
       formatCount(policies.reduce((sum, { evicted }) => sum + evicted, 0)),
     ],
   ];
   const table = renderTable({
-    caption: "What was read",
-    columns: [{ title: "What" }, { title: "How many" }],
+    caption: "The log in numbers",
+    columns: [{ title: "Quantity" }, { title: "Number" }],
     rows,
   });
   return html`<h2>The log</h2>
-${renderFiles(log)}${renderDetails("What was read", table)}${renderExamples(log)}`;
+${renderFiles(log)}${renderDetails("The log in numbers", table)}${renderExamples(log)}`;
 }
 
 function renderFiles({ files }: ReplayedLog): Markup {

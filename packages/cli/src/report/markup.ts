@@ -1,4 +1,4 @@
-/** HTML whose texts are escaped. A class, so that an object of a document that is drawn never passes for one. */
+/** HTML with escaped texts. It is a class, so that an object in a JSON document cannot pass for one. */
 export class Markup {
   readonly markup: string;
 
@@ -9,7 +9,7 @@ export class Markup {
 
 type Part = Markup | string | number | readonly Markup[];
 
-/** HTML as written, with every text put into it escaped. */
+/** A template tag for HTML that escapes all texts. */
 export function html(written: TemplateStringsArray, ...parts: readonly Part[]): Markup {
   return new Markup(String.raw({ raw: written }, ...parts.map(markupOf)));
 }
@@ -20,7 +20,7 @@ function markupOf(part: Part): string {
   return Array.isArray(part) ? part.map(markupOf).join("") : escapeText(String(part));
 }
 
-/** The text of a markup without its elements, still escaped: for a title, which has none. */
+/** Removes the elements and keeps the escaped text, for a title. */
 export function withoutElements({ markup }: Markup): Markup {
   return new Markup(markup.replace(/<[^>]*>/g, ""));
 }
@@ -35,24 +35,24 @@ const ESCAPED: Readonly<Record<string, string>> = {
 };
 
 /**
- * What no reader sees, or what moves the text around it: controls, format characters such as bidi overrides, lone surrogates, and
- * marks that are put on the letter before them.
+ * Characters that are invisible, or affect the text around them: control characters, format characters such as bidi overrides, lone
+ * surrogates, and combining marks.
  */
 const UNSEEN = /[\p{C}\p{M}\p{Zl}\p{Zp}]/gu;
 
-/** Text for elements and quoted attributes; characters that are not seen are shown as `\u{202e}`. */
+/** Escapes text for elements and quoted attributes. Invisible characters become `\u{202e}`. */
 function escapeText(text: string): string {
   return escapeUnseen(text).replace(/[&<>"'`]/g, (character) => ESCAPED[character] as string);
 }
 
-/** Text whose unseen characters are shown as their codes, and whose markup is not escaped. */
+/** Replaces invisible characters with their codes, without escaping markup. */
 export function escapeUnseen(text: string): string {
   return text.replace(UNSEEN, (unseen) => `\\u{${(unseen.codePointAt(0) as number).toString(16)}}`);
 }
 
-/** Text of a log or a file name, of at most `length` characters, in an element that keeps its direction to itself. */
+/** Text from a log or a file name, truncated to `length` characters, in an element that isolates its direction. */
 export function untrustedText(text: string, length: number): Markup {
-  // A text of a megabyte is not taken apart to show its beginning.
+  // Splits only the beginning, because the text may be a megabyte long.
   const characters = [...text.slice(0, 2 * length + 2)];
   const shown = characters.length > length ? `${characters.slice(0, length - 1).join("")}…` : text;
   return html`<bdi>${shown}</bdi>`;

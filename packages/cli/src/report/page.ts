@@ -17,11 +17,11 @@ body{margin:0;background:var(--page);color:var(--text);font:16px/1.5 system-ui,-
 main{max-width:960px;margin:0 auto;padding:24px 16px}
 ${REPORT_STYLE}`;
 
-// The only style that the page may have is this one, and it may load nothing.
+// The policy permits only this style, and no loads.
 const STYLE_HASH = createHash("sha256").update(STYLE).digest("base64");
 const SECURITY = `default-src 'none'; style-src 'sha256-${STYLE_HASH}'; base-uri 'none'; form-action 'none'`;
 
-/** A whole page, in one file, that needs no script and no network. */
+/** Renders a complete page as one file without scripts and network access. */
 export function renderPage({ title, content }: Report): string {
   const style = new Markup(STYLE);
   const security = new Markup(SECURITY);

@@ -124,8 +124,8 @@ const recommendation: Shape = {
 };
 
 /**
- * Draws what `headgate replay --json` or `headgate recommend --json` printed. The text may be anything, from anybody: throws an error
- * whose message says what is wrong with it.
+ * Parses and draws the output of `headgate replay --json` or `headgate recommend --json`. The text is untrusted: throws an error whose
+ * message says what is wrong with it.
  */
 export function parseReport(text: string): Report {
   const document: unknown = JSON.parse(text);

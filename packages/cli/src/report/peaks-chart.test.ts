@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { grantsOf } from "./describe-policies.ts";
 import { limitLines } from "./peaks-chart.ts";
 
-test("a limit is a line among the peaks of its own window", () => {
+test("a limit is drawn among the peaks of its own window", () => {
   const policies = [
     gcra({ limit: 30, window: "1m" }),
     [

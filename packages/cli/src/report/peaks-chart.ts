@@ -6,15 +6,15 @@ import { crisp, drawBottomAxis, drawLeftAxis, drawLine, drawText, round, steps }
 import type { Markup } from "./markup.ts";
 import { html } from "./markup.ts";
 
-/** How much a policy grants in a window, to be drawn beside the peaks of clients. */
+/** A limit drawn as a line among the peaks of clients. */
 export interface LimitLine {
-  /** The policy's place, from 1. */
+  /** The number of the policy, from 1. */
   readonly policy: number;
-  /** Units in the window. */
+  /** The units of the limit. */
   readonly units: number;
 }
 
-/** The lines of all policies in a window of so many milliseconds; a limit's window is the time in which all of it comes back. */
+/** The lines of all limits with this window, in milliseconds. The window of a limit is the time in which it fully recovers. */
 export function limitLines(
   policies: readonly (readonly LimitGrant[])[],
   window: number,
@@ -30,19 +30,19 @@ const HEIGHT = 234;
 const LEFT = 44;
 const RIGHT = 24;
 
-/** More points than a line can show. */
+/** The most points of a line. */
 const MAX_POINTS = 200;
 
-/** Pixels that a character of a label takes. */
+/** The width of a character of a label in pixels. */
 const CHARACTER = 8;
 
-/** Of clients whose peak is at least as high. */
+/** The number of clients whose peak is at least this high. */
 interface ClientsAtPeak {
   readonly peak: number;
   readonly clients: number;
 }
 
-/** The number of clients over their peaks, both on logarithmic scales, and the limits as vertical lines. */
+/** Draws the number of clients over their peaks, both on logarithmic scales, with limits as vertical lines. */
 export function peaksChart(
   { counts, windowMs }: ClientPeaks,
   lines: readonly LimitLine[],
@@ -85,7 +85,7 @@ function scale(end: number, first: number, last: number): (count: number) => num
   return (count) => first + (Math.log10(count) / Math.log10(end)) * (last - first);
 }
 
-/** Descending from all clients, for each peak that a client has. */
+/** For each peak, the number of clients that reach it, beginning with all clients. */
 export function clientsByPeak(counts: ClientPeaks["counts"]): ClientsAtPeak[] {
   let clients = counts.reduce((sum, one) => sum + one.clients, 0);
   return counts.map((one) => {
@@ -95,7 +95,7 @@ export function clientsByPeak(counts: ClientPeaks["counts"]): ClientsAtPeak[] {
   });
 }
 
-/** The first and the last, and of those between the first in each of equal parts of the scale. */
+/** Keeps the first and the last point, and the first one in each of equal parts of the scale. */
 function thinOut(reached: readonly ClientsAtPeak[]): readonly ClientsAtPeak[] {
   if (reached.length <= MAX_POINTS) return reached;
   const part = Math.log(reached.at(-1)?.peak ?? 1) / MAX_POINTS;
@@ -105,7 +105,7 @@ function thinOut(reached: readonly ClientsAtPeak[]): readonly ClientsAtPeak[] {
   );
 }
 
-/** Ticks of a logarithmic axis at 1, 2, 5, 10, ..., or at fewer where there is no room for so many. */
+/** Ticks of a logarithmic axis at 1, 2, 5, 10, ..., or fewer if there is no room for them. */
 function ticksTo(end: number, room: number, pixelOf: (count: number) => number): Tick[] {
   const decades = Math.ceil(Math.log10(end));
   const factors = decades * 3 + 1 <= room ? [1, 2, 5] : [1];
@@ -123,7 +123,7 @@ function decadeTop(count: number): number {
   return ([2, 5, 10].find((times) => times * power >= count) ?? 10) * power;
 }
 
-/** What policies grant, over their lines; labels that would overlap are written together. */
+/** The labels of the lines; labels that would overlap are merged. */
 function groupLines(
   lines: readonly LimitLine[],
   xOf: (units: number) => number,

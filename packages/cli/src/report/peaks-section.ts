@@ -9,15 +9,15 @@ import { clientsByPeak, limitLines, peaksChart } from "./peaks-chart.ts";
 import { renderName } from "./policy-name.ts";
 import { renderTable } from "./table.ts";
 
-/** Windows that are drawn. */
+/** The most windows that are drawn. */
 const MAX_WINDOWS = 8;
 
-/** How busy clients are at their busiest, beside what the policies grant. */
+/** Renders the peak rates of clients, with the limits of the policies. */
 export function renderPeaks(peaks: readonly ClientPeaks[], drawn: readonly PolicyResult[]): Markup {
   const shown = peaks.filter(({ counts }) => counts.length > 0).slice(0, MAX_WINDOWS);
   if (shown.length === 0) return html``;
-  return html`<h2>How busy clients are</h2>
-<p>Each client's busiest moment. The blue line falls from all clients on the left to the busiest client on the right: its height is the number of clients that made at least as many requests as the scale below shows. A client right of a limit may still have been admitted, because a limit allows more while time goes on.</p>
+  return html`<h2>Peak rates of clients</h2>
+<p>The blue line shows how many clients made at least this many requests within the window, from all clients on the left to the busiest one on the right. A client to the right of a limit may still have been admitted, because a limit recovers over time.</p>
 ${shown.map((one, i) => renderWindow(one, i, drawn))}`;
 }
 
@@ -63,7 +63,7 @@ function countClientsAbove({ counts }: ClientPeaks, units: number): number {
   return counts.reduce((sum, { peak, clients }) => (peak > units ? sum + clients : sum), 0);
 }
 
-/** By powers of two. */
+/** Renders the clients by powers of two of their peak. */
 function tableOf({ counts }: ClientPeaks, window: string): Markup {
   const all = clientsByPeak(counts);
   const [whole] = all;

@@ -17,7 +17,7 @@ import { renderTimelines } from "./timeline-section.ts";
 import { renderEffects, renderLogSummary, renderVerdict } from "./verdict.ts";
 
 /**
- * The report of a recommendation, and of the replay that proves it, of the kind of `replayReport`. The first policy of the result is the
+ * Draws the report of a recommendation and of the replay that proves it, like `replayReport`. The first policy of the result is the
  * recommended limit.
  */
 export function recommendationReport(result: ReplayResult, recommendation: Recommendation): Report {
@@ -53,7 +53,7 @@ const PROOF = [
   { title: "Target", kind: "words" },
 ] as const;
 
-/** That the limit meets the target, a tighter one misses it, and what happens on the half of the log it was not made from. */
+/** Renders the proof that the limit meets the target, that one unit fewer misses it, and the results on the later half of the log. */
 function renderProof({ proposal }: Recommendation): Markup {
   const { units, window, replays, holdout } = proposal;
   const tighter = replays.find((one) => one.units === units - 1);
@@ -73,20 +73,20 @@ function renderProof({ proposal }: Recommendation): Markup {
   ];
   return html`<h2>Why this limit</h2>
 <ul>
-<li>${tighter ? html`It is the tightest limit per ${window} that meets the target: with one request fewer, the target is missed.` : "There is no tighter limit than one request."}</li>
+<li>${tighter ? html`It is the tightest limit per ${window} that meets the target: with one request fewer, the target is missed.` : "There is no lower limit than one request."}</li>
 <li>${describeUnseen(proposal)}</li>
 </ul>
-${renderTable({ caption: "Proof, by replays of the log", columns: PROOF, rows, hasCards: true })}`;
+${renderTable({ caption: "Proof by replays of the log", columns: PROOF, rows, hasCards: true })}`;
 }
 
 function describeUnseen({ holdout, window }: Recommendation["proposal"]): Markup {
   if (holdout === null) {
-    return html`All requests are of one moment, so there is no unseen half to try it on.`;
+    return html`All requests have the same time, so there is no later half for a test.`;
   }
-  const found = html`On unseen traffic: found again on the earlier half of the log alone, the limit would be ${formatCount(holdout.units)} per ${window}. On the later half, from ${formatUtcTime(holdout.from)} UTC, which it had not seen, it would have denied ${formatCount(holdout.clientsDenied)} of ${formatCount(holdout.clients)} clients`;
+  const found = html`Test on unseen traffic: from the earlier half of the log alone, the limit would be ${formatCount(holdout.units)} per ${window}. On the later half, from ${formatUtcTime(holdout.from)} UTC, it would have denied ${formatCount(holdout.clientsDenied)} of ${formatCount(holdout.clients)} clients`;
   return holdout.meetsTarget
-    ? html`${found}: <strong>the target is met there, too</strong>.`
-    : html`${found}: <strong>the target is missed there</strong>. Choose a larger limit, or a longer log.`;
+    ? html`${found}: <strong>it meets the target there too</strong>.`
+    : html`${found}: <strong>it misses the target there</strong>. Choose a larger limit, or a longer log.`;
 }
 
 function proofRow(
@@ -114,7 +114,7 @@ const WINDOWS = [
   { title: "Note", kind: "words" },
 ] as const;
 
-/** The tightest limit of each window that meets the target. */
+/** Renders the tightest limit of each window that meets the target. */
 function renderWindows({ windows, proposal }: Recommendation): Markup {
   if (windows.length === 1) return html``;
   const rows = windows.map((one): Cell[] => [
@@ -131,6 +131,6 @@ function renderWindows({ windows, proposal }: Recommendation): Markup {
   ]);
   return html`<h3>Why this window</h3>
 <p>${proposal.reason}</p>
-<p>One client may take ${formatCount(proposal.maxPerDay)} requests a day under this limit; the busiest client of the log asked for ${formatCount(proposal.busiestClientPerDay)} in a day.</p>
+<p>One client may make ${formatCount(proposal.maxPerDay)} requests a day under this limit; the busiest client of the log made ${formatCount(proposal.busiestClientPerDay)} in a day.</p>
 ${renderTable({ caption: "The tightest limit of each window that meets the target; × compares it with what the target needs", columns: WINDOWS, rows, hasCards: true })}`;
 }

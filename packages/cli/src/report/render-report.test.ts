@@ -85,7 +85,7 @@ function verdictOf(page: string): readonly string[] {
   );
 }
 
-describe("the first line is the verdict", () => {
+describe("the report begins with the verdict", () => {
   test.each([
     [policyOf(), "This limit would have denied 1 of 2 clients: 192.0.2.1."],
     [
@@ -104,16 +104,16 @@ describe("the first line is the verdict", () => {
       policyOf({ clientsDenied: 5, clients: [clientOf("a"), clientOf("b")] }),
       "This limit would have denied 5 of 2 clients, a most often.",
     ],
-  ])("of one policy", (policy, words) => {
+  ])("on one policy: case %#", (policy, words) => {
     const page = renderReport(resultOf({ policies: [policy] }));
     const [heading, title] = verdictOf(page);
     expect(heading).toBe(words);
     expect(title).toBe(heading);
-    // No other line stands in front of it.
+    // The heading is the first element.
     expect(page.indexOf("<h1>")).toBe(page.indexOf("<main>") + "<main>\n".length);
   });
 
-  test("of several policies, one for each", () => {
+  test("on each of several policies", () => {
     const looser = policyOf({ name: "looser", denied: 0, clientsDenied: 0, clients: [] });
     const [heading] = verdictOf(renderReport(resultOf({ policies: [policyOf(), looser] })));
     expect(heading?.replace(/ (?=[”.])|(?<=“) /g, "")).toBe(
@@ -122,7 +122,7 @@ describe("the first line is the verdict", () => {
   });
 });
 
-test("says the limit in words, what would change for whom, and when", () => {
+test("a report has the limit in words, its effects and their times", () => {
   const page = renderReport(resultOf());
   const words = wordsOf(page);
   expect(words).toContain(
@@ -130,9 +130,9 @@ test("says the limit in words, what would change for whom, and when", () => {
   );
   expect(words).toContain("30 requests at once, then one every 2 seconds, per client address");
   expect(words).toContain("gcra({ limit: 30, window: &quot;1m&quot; })");
-  expect(words).toContain("1 of 2 clients (50.0 %) would have noticed nothing.");
+  expect(words).toContain("1 of 2 clients (50.0 %) would not have been affected.");
   expect(words).toContain(
-    "192.0.2.1 would have lost 3 of 9 requests (33.3 %), and been told to wait at most 2 s.",
+    "192.0.2.1 would have lost 3 of 9 requests (33.3 %), with a wait of at most 2 s.",
   );
   expect(words).toContain("3 of 20 requests (15.0 %) would have been denied.");
   expect(words).toContain("most denials, 2, in the 1 min from 2026-03-03 05:01:00 UTC");
@@ -142,7 +142,7 @@ test("says the limit in words, what would change for whom, and when", () => {
   expect(words).toContain("The limit allows 30; 1 client made more.");
 });
 
-test("axes are named, with their units; bars by their policies, lines by their limits", () => {
+test("axes have names with units, bars the names of policies, and lines those of limits", () => {
   const policies = [
     policyOf({ name: "strict" }),
     policyOf({ name: "a name of more than thirty letters" }),
@@ -166,8 +166,8 @@ test("axes are named, with their units; bars by their policies, lines by their l
   }
 });
 
-test("says what is malformed, late, forgotten and approximate, and only that", () => {
-  expect(renderReport(resultOf())).not.toContain("Read with care");
+test("the caveats name malformed lines, late requests, evictions and approximations, if there are any", () => {
+  expect(renderReport(resultOf())).not.toContain("Caveats");
   const [peaks] = resultOf().peaks;
   const careful = renderReport(
     resultOf({
@@ -181,15 +181,19 @@ test("says what is malformed, late, forgotten and approximate, and only that", (
     }),
   );
   const words = wordsOf(careful);
-  expect(words).toContain("Skipped, because they are not requests: 2 lines.");
-  expect(words).toContain("replayed at the time of the line before: 1 line.");
-  expect(words).toContain("so that denials may be missing: 4 clients.");
-  expect(words).toContain("approximate, within 1 %: there were too many clients");
+  expect(words).toContain("2 lines skipped: not a request.");
+  expect(words).toContain(
+    "1 request came too late to be sorted, and got the time of the previous one.",
+  );
+  expect(words).toContain(
+    "4 clients evicted from memory while they still counted: denials may be missing.",
+  );
+  expect(words).toContain("approximate, within 1 %, because there were too many requests");
   expect(words).toContain("Within 1 s (approximate, within 1 %)");
   expect(words).toContain("a.log:7 no HTTP request");
 });
 
-test("a log without requests is a page that says so", () => {
+test("the report of a log without requests says so", () => {
   const page = renderReport(
     resultOf({
       log: { files: ["-"], lines: 0, requests: 0, clients: 0, from: null, to: null },
@@ -207,11 +211,11 @@ test("a log without requests is a page that says so", () => {
       peaks: [{ windowMs: 60_000, counts: [], error: 0 }],
     }),
   );
-  expect(verdictOf(page)[0]).toBe("There is no request in this log.");
+  expect(verdictOf(page)[0]).toBe("This log contains no requests.");
   expect(page).not.toMatch(/NaN|Infinity|undefined/);
 });
 
-test("a log of one moment is drawn as one column", () => {
+test("a log whose requests have the same time is drawn as one column", () => {
   const page = renderReport(
     resultOf({
       log: { requests: 3, clients: 1, from: FROM, to: FROM },
@@ -225,7 +229,7 @@ test("a log of one moment is drawn as one column", () => {
   expect(page).toMatch(/<path d="M44 145V[\d.]+H900V145Z" fill="var\(--admitted\)"/);
 });
 
-describe("what attackers write into a log", () => {
+describe("hostile text in a log", () => {
   const HOSTILE = `<script>alert(1)</script>"'\`><img src=x onerror=alert(1)>&lt;\u202egpj.exe\u0000\u001b[31m\u2028\ud800a\u0301`;
   const page = renderReport(
     resultOf({
@@ -247,20 +251,20 @@ describe("what attackers write into a log", () => {
     }),
   );
 
-  test("is shown as text: no element and no attribute comes of it", () => {
+  test("is shown as text, and adds no element or attribute", () => {
     expect(page).not.toMatch(/<(?:script|img|iframe|object|embed|link|a)\b/i);
     expect(page).not.toMatch(/<[^>]*\son\w+=/i);
     expect(page).toContain("&lt;script&gt;alert(1)&lt;/script&gt;&quot;&#39;&#96;&gt;&lt;img");
     expect(page).toContain("&amp;lt;");
   });
 
-  test("turns no text around and hides nothing", () => {
+  test("cannot reverse or hide text", () => {
     expect(page).not.toMatch(/[^\P{C}\n]|\p{Zl}|\p{Zp}|\p{M}/u);
     expect(page).toContain("\\u{202e}gpj.exe\\u{0}\\u{1b}[31m\\u{2028}\\u{d800}a\\u{301}");
   });
 });
 
-test("the page loads nothing, runs nothing, and has one style, which its policy names", () => {
+test("the page loads nothing, runs no script, and has only the style that its policy permits", () => {
   const page = renderReport(resultOf());
   const [, policy = ""] = /http-equiv="Content-Security-Policy" content="([^"]*)"/.exec(page) ?? [];
   const styles = [...page.matchAll(/<style>([\s\S]*?)<\/style>/g)].map(
@@ -283,7 +287,7 @@ test("the page loads nothing, runs nothing, and has one style, which its policy 
   expect(page).not.toMatch(/ style=|<script|https?:|url\(|@import| src=| href=/);
 });
 
-test("each chart has a title and a description of its own, each table a caption, each heading its level", () => {
+test("each chart has a title and a description, each table a caption, and headings have levels", () => {
   const page = renderReport(resultOf({ policies: [policyOf(), policyOf()] }));
   const ids = [...page.matchAll(/ id="([^"]*)"/g)].map((match) => match[1]);
   expect(ids).toEqual([...new Set(ids)]);
@@ -299,11 +303,11 @@ test("each chart has a title and a description of its own, each table a caption,
   expect(page.match(/<h1>/g)).toHaveLength(1);
 });
 
-test("the same result is the same page", () => {
+test("equal results give equal pages", () => {
   expect(renderReport(resultOf())).toBe(renderReport(resultOf()));
 });
 
-test("is no larger than a megabyte, whatever was in the log", () => {
+test("a report has at most a megabyte, whatever is in the log", () => {
   const long = "<\u202e".repeat(200);
   const columns = 240;
   const jagged = Array.from({ length: columns }, (_, i) => (i % 2 === 0 ? 987_654_321 : 123_457));

@@ -5,12 +5,12 @@ import { renderPage } from "./page.ts";
 import { recommendationReport } from "./recommendation-report.ts";
 import { replayReport } from "./replay-report.ts";
 
-/** The report of a replay as one HTML file, without script, that loads nothing. */
+/** Renders the report of a replay as one HTML file that has no scripts and loads nothing. */
 export function renderReport(result: ReplayResult): string {
   return renderPage(replayReport(describePolicies(result)));
 }
 
-/** The same of a recommendation, and of the replay that proves it. */
+/** Renders the report of a recommendation and of the replay that proves it. */
 export function renderRecommendation(result: ReplayResult, recommendation: Recommendation): string {
   return renderPage(recommendationReport(describePolicies(result), recommendation));
 }

@@ -11,20 +11,20 @@ import type { Report } from "./report.ts";
 import { renderTimelines } from "./timeline-section.ts";
 import { renderEffects, renderLogSummary, renderVerdict } from "./verdict.ts";
 
-/** Policies that are drawn; the table beside them has a hundred. */
+/** The most policies that are drawn; the table lists a hundred. */
 const MAX_DRAWN = 8;
 
 /**
- * The report of a replay, at most a megabyte, whatever is in the log: the verdict first, static SVG, a table beside each chart. Texts of
- * the log are escaped and shortened. Its policies must be described.
+ * Draws the report of a replay: the verdict first, then static SVG charts, each with a table. It has at most a megabyte, whatever is in the
+ * log, whose texts are escaped and truncated. The policies must have descriptions.
  */
 export function replayReport(result: ReplayResult): Report {
   const { policies, peaks, log } = result;
   const drawn = policies.slice(0, MAX_DRAWN);
   if (log.requests === 0) {
     return {
-      title: html`There is no request in this log`,
-      content: html`<h1>There is no request in this log.</h1>
+      title: html`No requests in this log`,
+      content: html`<h1>This log contains no requests.</h1>
 ${renderCaveats(result)}${renderLog(result)}${renderFooter()}`,
     };
   }

@@ -1,4 +1,4 @@
-/** The style of a report, in the colours of `COLORS`, wherever it is shown. */
+/** The style of a report, in the colors of `COLORS`. */
 export const REPORT_STYLE = `
 *{box-sizing:border-box}
 h1{font-size:1.75em;line-height:1.25;margin:0 0 .5em;text-wrap:balance}
@@ -13,7 +13,7 @@ p,li,h1,h3,figcaption,caption,code,th,td{overflow-wrap:anywhere}
 .lead{font-size:1.0625em}
 .lead,.quiet,summary,footer{color:var(--quiet)}
 .quiet,summary,caption,figcaption,footer{font-size:.875em}
-.care{border-left:4px solid var(--denied);background:var(--shade);padding:.5em 1em;margin:1em 0}
+.caveats{border-left:4px solid var(--denied);background:var(--shade);padding:.5em 1em;margin:1em 0}
 figure{margin:1.5em 0}
 figcaption{margin:0 0 .5em}
 figcaption strong{display:block;font-size:1.0625em}

@@ -1,8 +1,8 @@
 import type { Markup } from "./markup.ts";
 
-/** A report, drawn: the same in a file of its own and in the dashboard. */
+/** A drawn report, for a file of its own and for the dashboard. */
 export interface Report {
-  /** Without elements. */
+  /** The title, without HTML elements. */
   readonly title: Markup;
   readonly content: Markup;
 }

@@ -7,17 +7,17 @@ import type { Markup } from "./markup.ts";
 import { html } from "./markup.ts";
 import { shortName } from "./policy-name.ts";
 
-/** Pixels of a policy's row, of its space above, of a bar, and from one bar to the next. */
+/** Pixels: the height of a row, the space above, the height of a bar, and the distance between bars. */
 const ROW = 52;
 const TOP = 4;
 const BAR = 14;
 const BAR_TO_BAR = 17.5;
 const RIGHT = 150;
 
-/** Pixels of a character of a name. */
+/** The width of a character of a name in pixels. */
 const CHARACTER = 7;
 
-/** The shares of clients and of requests that each policy denies, by the policies' names. */
+/** Draws the shares of clients and of requests that each policy denies. */
 export function sharesChart(
   { log }: ReplayResult,
   policies: readonly PolicyResult[],

@@ -4,24 +4,24 @@ import { html } from "./markup.ts";
 /** A column of a table. */
 export interface Column {
   readonly title: string | Markup;
-  /** What stands in it: numbers if left out. */
+  /** The kind of the content. Default: numbers. */
   readonly kind?: "words";
 }
 
-/** A cell: text, or what is drawn. */
+/** A cell: text or markup. */
 export type Cell = string | Markup;
 
 interface Table {
   readonly caption: string | Markup;
   readonly columns: readonly Column[];
   readonly rows: ReadonlyArray<readonly Cell[]>;
-  /** On a narrow page each row becomes a card, in which every cell has its title. Without: the table scrolls in its box. */
+  /** Whether each row becomes a card on a narrow page, with a title for every cell. Otherwise the table scrolls in its box. */
   readonly hasCards?: boolean;
 }
 
 /**
- * A table whose first cells head their rows. Where it is too wide, it scrolls in its own box, whose edges show that there is more.
- * The roles stay where a narrow page shows rows as cards.
+ * Renders a table whose first cells are row headers. If it is too wide, it scrolls in its own box, whose edges show that there is more.
+ * The ARIA roles keep it a table when a narrow page shows rows as cards.
  */
 export function renderTable({ caption, columns, rows, hasCards = false }: Table): Markup {
   const head = columns.map(({ title, kind }, i) =>

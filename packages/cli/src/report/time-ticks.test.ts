@@ -7,7 +7,7 @@ function labelsOf(ms: number, most = 6): string[] {
   return timeTicks(FROM, FROM + ms, most).map(({ label }) => label);
 }
 
-test("ticks are round moments, no more than there is room for", () => {
+test("ticks are at round times, and no more than fit", () => {
   expect(labelsOf(10_000)).toEqual(["22:50:08", "22:50:10", "22:50:12", "22:50:14", "22:50:16"]);
   expect(labelsOf(2 * 3_600_000)).toEqual(["23:00", "23:30", "03-04", "00:30"]);
   expect(labelsOf(4 * 86_400_000)).toEqual(["03-04", "03-05", "03-06", "03-07"]);
@@ -16,6 +16,6 @@ test("ticks are round moments, no more than there is room for", () => {
   }
 });
 
-test("years are named where there are several", () => {
+test("labels have the year if there are several", () => {
   expect(labelsOf(400 * 86_400_000)).toContain("2026-05-27");
 });

@@ -7,14 +7,14 @@ const STEPS: readonly number[] = [
   ...[1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000].map((count) => count * DAY),
 ];
 
-/** A place on an axis of time, and what is written there. */
+/** A tick of a time axis with its label. */
 export interface TimeTick {
   /** Milliseconds since the epoch. */
   readonly at: number;
   readonly label: string;
 }
 
-/** At most `most` round moments from one to another, in UTC; the days are named where there are several. */
+/** At most `most` ticks at round times in UTC. The labels name the days if there are several. */
 export function timeTicks(from: number, to: number, most: number): TimeTick[] {
   const step = STEPS.find((one) => (to - from) / one <= most) ?? (STEPS.at(-1) as number);
   const first = Math.ceil(from / step) * step;

@@ -19,10 +19,10 @@ const HEIGHT = 190;
 const LEFT = 44;
 const RIGHT = 20;
 
-/** Pixels that a label of a moment takes. */
+/** The width of a time label in pixels. */
 const TICK = 72;
 
-/** Denials on top of admitted requests, over time; `most` is the end of its scale, in requests of a column. */
+/** Draws denials on top of admitted requests over time. `most` is the end of the scale, in requests per column. */
 export function timelineChart(timeline: Timeline, width: number, most: number): Chart {
   const { from, columnMs, requests } = timeline;
   const plot = { left: LEFT, right: width - RIGHT, top: 28, bottom: HEIGHT - 45 };
@@ -43,14 +43,14 @@ export function timelineChart(timeline: Timeline, width: number, most: number): 
   };
 }
 
-/** The same, as small as a word. */
+/** Draws a timeline without axes, as small as a word. */
 export function sparkChart(timeline: Timeline, width: number, height: number): Chart {
   const plot = { left: 0, right: width, top: 1, bottom: height - 1 };
   const most = Math.max(1, ...timeline.requests);
   return { width, height, shapes: drawAreas(timeline, plot, most) };
 }
 
-/** All requests in the colour of denials, and over them the admitted ones. */
+/** Draws all requests in the color of denials, and the admitted ones over them. */
 function drawAreas({ requests, denied }: Timeline, plot: Plot, most: number): Markup {
   const admitted = requests.map((count, i) => count - (denied[i] ?? 0));
   return html`${drawArea(columns(requests, plot, most), "denied")}${drawArea(columns(admitted, plot, most), "admitted")}`;
@@ -64,7 +64,7 @@ function columns(counts: readonly number[], { left, right, top, bottom }: Plot, 
   return `M${left} ${bottom}${steps(points)}V${bottom}Z`;
 }
 
-/** The same counts in at most `most` columns. */
+/** Merges the columns of a timeline, to at most `most` columns. */
 export function mergeColumns(timeline: Timeline, maxColumns: number): Timeline {
   const { from, columnMs, requests, denied } = timeline;
   const each = Math.ceil(requests.length / maxColumns);
@@ -76,7 +76,7 @@ export function mergeColumns(timeline: Timeline, maxColumns: number): Timeline {
   return { from, columnMs: columnMs * each, requests: merge(requests), denied: merge(denied) };
 }
 
-/** The next of 2, 4, 6, 8, 10, 20, 40, ... whose half is whole. */
+/** Rounds up to 2, 4, 6, 8, 10, 20, 40, ..., whose halves are integers. */
 export function roundUp(count: number): number {
   const power = 10 ** Math.floor(Math.log10(Math.max(1, count)));
   const found = [2, 4, 6, 8, 10].find((times) => times * power >= count) ?? 10;

@@ -9,10 +9,10 @@ import { renderTable } from "./table.ts";
 import type { Timeline } from "./timeline-chart.ts";
 import { mergeColumns, roundUp, timelineChart } from "./timeline-chart.ts";
 
-/** A narrow chart has no room for more columns. */
+/** The most columns of a narrow chart. */
 const NARROW_COLUMNS = 80;
 
-/** What was admitted and denied, over time. */
+/** Renders admitted and denied requests over time. */
 export function renderTimelines(result: ReplayResult, drawn: readonly PolicyResult[]): Markup {
   const { timeline, columnMs, log } = result;
   if (log.from === null) return html``;
@@ -26,7 +26,7 @@ export function renderTimelines(result: ReplayResult, drawn: readonly PolicyResu
       denied: policy.timeline,
     });
   });
-  return html`<h2>When</h2>
+  return html`<h2>Requests over time</h2>
 ${charts}${renderDetails("Requests over time, as a table", tableOf(result, from, drawn))}`;
 }
 

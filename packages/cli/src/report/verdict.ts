@@ -4,10 +4,10 @@ import type { DeniedClient, PolicyResult, ReplayedLog } from "../replay/result.t
 import type { Markup } from "./markup.ts";
 import { html, untrustedText } from "./markup.ts";
 
-/** So many denied clients are named in a sentence. */
+/** The most denied clients named in a sentence. */
 const NAMED = 3;
 
-/** Which clients a policy would have denied, as a sentence about `subject`. */
+/** Renders which clients a policy would have denied, as a sentence whose subject is `subject`. */
 export function renderVerdict(subject: Markup, policy: PolicyResult, log: ReplayedLog): Markup {
   const { clients, clientsDenied } = policy;
   const of = pluralize(log.clients, "client");
@@ -25,17 +25,17 @@ function namesOf(clients: readonly DeniedClient[], count: number): Markup {
   return html`: ${first}${others.map((name) => html`, ${name}`)} and ${last}`;
 }
 
-/** The effects of a policy, as sentences. */
+/** Renders the effects of a policy as sentences. */
 export function renderEffects(policy: PolicyResult, log: ReplayedLog): readonly Markup[] {
   const { clients, clientsDenied, denied } = policy;
   const spared = log.clients - clientsDenied;
   const shown = clients.slice(0, NAMED);
   const rest = clientsDenied - shown.length;
   return [
-    html`<strong>${formatCount(spared)} of ${pluralize(log.clients, "client")}</strong> (${formatShare(spared, log.clients)}) would have noticed nothing.`,
+    html`<strong>${formatCount(spared)} of ${pluralize(log.clients, "client")}</strong> (${formatShare(spared, log.clients)}) would not have been affected.`,
     ...shown.map(
       ({ client, requests, denied: lost, longestWaitMs }) =>
-        html`<strong>${untrustedText(client, 60)}</strong> would have lost ${formatCount(lost)} of ${pluralize(requests, "request")} (${formatShare(lost, requests)}), and been told to wait at most ${formatSpan(longestWaitMs)}.`,
+        html`<strong>${untrustedText(client, 60)}</strong> would have lost ${formatCount(lost)} of ${pluralize(requests, "request")} (${formatShare(lost, requests)}), with a wait of at most ${formatSpan(longestWaitMs)}.`,
     ),
     ...(rest > 0
       ? [html`${pluralize(rest, "more client")} would have been denied at least once.`]
@@ -44,7 +44,7 @@ export function renderEffects(policy: PolicyResult, log: ReplayedLog): readonly 
   ];
 }
 
-/** A sentence about the log. */
+/** Renders a sentence about the log. */
 export function renderLogSummary({ files, requests, clients, from, to }: ReplayedLog): Markup {
   const [file = "-"] = files;
   const name = file === "-" ? html`standard input` : untrustedText(baseOf(file), 60);
@@ -52,12 +52,12 @@ export function renderLogSummary({ files, requests, clients, from, to }: Replaye
   return html`${pluralize(requests, "request")} from ${pluralize(clients, "client")}, ${formatPeriod(from ?? 0, to ?? 0)}, read from ${name}${more}`;
 }
 
-/** A file's name, without its folders. */
+/** The name of a file without its folders. */
 function baseOf(file: string): string {
   return file.slice(Math.max(file.lastIndexOf("/"), file.lastIndexOf("\\")) + 1) || file;
 }
 
-/** To the minute; the day is written once where it is the same. */
+/** Formats a period to the minute; a single day is written only once. */
 function formatPeriod(from: number, to: number): string {
   const [first, last] = [from, to].map((at) => formatUtcTime(at).slice(0, 16)) as [string, string];
   const isOneDay = first.slice(0, 10) === last.slice(0, 10);

@@ -5,7 +5,7 @@ import { escapeHidden } from "../output/terminal-text.ts";
 import type { Recommendation } from "../recommend/recommendation.ts";
 import type { ReplayResult } from "../replay/result.ts";
 
-/** Throws a `CommandError` for a file that a report cannot be written to: a replay may take minutes, and comes before. Writes nothing. */
+/** Rejects with a `CommandError` if a report cannot be written to the file. It is called first, because a replay may take minutes. Writes nothing. */
 export async function requireWritable(file: string): Promise<void> {
   try {
     const handle = await open(file, "r+").catch(async (error: NodeJS.ErrnoException) => {
@@ -20,12 +20,12 @@ export async function requireWritable(file: string): Promise<void> {
 
 /** Writes the report of a replay, one HTML file. Rejects with a `CommandError`. */
 export async function writeReport(file: string, result: ReplayResult): Promise<void> {
-  // Charts take a while to load, and most runs draw none.
+  // Loaded on demand, because most runs draw no charts.
   const { renderReport } = await import("./render-report.ts");
   await write(file, renderReport(result));
 }
 
-/** The same for a recommendation, and the replay that proves it. */
+/** Writes the report of a recommendation and of the replay that proves it. Rejects with a `CommandError`. */
 export async function writeRecommendation(
   file: string,
   result: ReplayResult,
