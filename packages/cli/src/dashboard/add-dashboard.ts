@@ -25,25 +25,25 @@ interface Options extends ConnectionOptions {
   readonly open: boolean;
 }
 
-/** How long an application waits for Redis if it does not say, in milliseconds: the doctor compares with it. */
+/** The default store timeout of applications, with which the doctor compares latencies. */
 const STORE_TIMEOUT_MS = 100;
 
-/** `headgate dashboard`: the fleet in a browser. */
+/** Adds `headgate dashboard`, which serves the dashboard. */
 export const addDashboard: AddCommand = ({ program, context, handle }) => {
   const command = program
     .command("dashboard")
-    .summary("show the fleet in a browser, and act on it there")
+    .summary("open the dashboard in a browser")
     .description(
-      "Serves the dashboard to this machine's browser until Ctrl-C. The link in the terminal works once, and only the browser that opens it gets in.",
+      "Serves the dashboard to a browser on this machine until Ctrl-C. The printed link works once, and only for the browser that opens it.",
     )
     .option("--port <port>", "the port on 127.0.0.1 (default: any free one)", "0")
-    .option("--read-only", "show everything, and allow no action")
-    .option("--by <name>", "who acts, for the log (default: your name on this system)")
+    .option("--read-only", "allow no actions")
+    .option("--by <name>", "the operator, for the log (default: your user name on this system)")
     .option("--hash-secret-file <file>", "a file with the hashSecret of the limiters' header keys")
-    .option("--no-open", "print the link, and open no browser");
+    .option("--no-open", "print the link without opening a browser");
   addExamples(addConnectionOptions(command), {
     "headgate dashboard --redis-file ~/.headgate": "open the dashboard",
-    "headgate dashboard --read-only --no-open": "print a link to look at it only",
+    "headgate dashboard --read-only --no-open": "print a link to a dashboard without actions",
   });
   command.action(handle((options: Options) => serve(options, context)));
 };
@@ -70,7 +70,7 @@ async function serve(options: Options, context: CommandContext): Promise<number>
     await listen(server, port);
     const link = `http://127.0.0.1:${portOf(server)}${session.link}`;
     context.stdout.write(`${link}\n`);
-    context.stderr.write(`Dashboard of ${connection.displayUrl}; Ctrl-C ends it.\n`);
+    context.stderr.write(`Dashboard of ${connection.displayUrl}; press Ctrl-C to stop it.\n`);
     const forgetLink = options.open ? await openBrowser(link) : async () => {};
     session.onSignIn = () => void forgetLink();
     await untilClosed(server, context.signal);
@@ -79,7 +79,7 @@ async function serve(options: Options, context: CommandContext): Promise<number>
   });
 }
 
-/** The user's name on this system, which some containers do not have. */
+/** The user name on this system. Some containers have none. */
 function systemUserName(): string {
   try {
     return userInfo().username;
@@ -112,7 +112,7 @@ function hostsOf(server: Server): readonly string[] {
   return [`127.0.0.1:${port}`, `localhost:${port}`];
 }
 
-/** What `headgate doctor` finds, from the point of view of the application. */
+/** Runs the checks of `headgate doctor` for the role of the application. */
 async function runDoctor(connection: Connection): Promise<DoctorReport> {
   const facts = await gatherFacts(connection, {
     role: "application",
@@ -123,7 +123,7 @@ async function runDoctor(connection: Connection): Promise<DoctorReport> {
   return runChecks(connection.displayUrl, facts);
 }
 
-/** Resolves when the command is interrupted and the server has let go of all connections. */
+/** Resolves when the command is interrupted and the server has closed all connections. */
 async function untilClosed(server: Server, signal: AbortSignal): Promise<void> {
   if (!signal.aborted) await once(signal, "abort");
   server.closeAllConnections();

@@ -1,36 +1,36 @@
 import { randomBytes, timingSafeEqual } from "node:crypto";
 import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
 
-/** Lives as long as the browser is open, or this process. */
+/** A session cookie: it ends with the browser or this process. */
 const COOKIE = "headgate-dashboard";
 
-/** Where the link of the terminal leads. */
+/** The path of the printed link. */
 const SIGN_IN = "/sign-in";
 
-/** Lets into a server on loopback only the browser that opened its link. */
+/** Admits to a server on loopback only the browser that opened the printed link. */
 export interface BrowserSession {
   /** The path and query of the link, which works once. */
   readonly link: string;
-  /** The path of the page: a secret, so that the browser sends the cookie to no server on another port of this host. */
+  /** The path of the page. It is secret, so that the browser does not send the cookie to servers on other ports of this host. */
   readonly path: string;
-  /** Whether a request is of the browser that opened the link. */
+  /** Whether a request comes from the browser that opened the link. */
   isSignedIn(request: IncomingMessage): boolean;
-  /** Called when the link has let a browser in. */
+  /** Called when a browser has signed in with the link. */
   onSignIn: () => void;
-  /** Answers what is about the link, or asks for another host; hands all else on. */
+  /** Handles requests for the link, and refuses other hosts. Passes all other requests on. */
   guard(next: RequestListener): RequestListener;
 }
 
 /**
- * `hosts` are the names that the server may be asked for, with its port: a page elsewhere whose name was pointed at this machine
- * (DNS rebinding) asks for another one.
+ * `hosts` are the permitted values of the Host header. A foreign page whose name resolves to this machine (DNS rebinding) sends
+ * another one.
  */
 export function createBrowserSession(hosts: () => readonly string[]): BrowserSession {
   const session = secret();
   const path = `/${secret()}`;
   let token: string | undefined = secret();
 
-  /** Once for the right token; after that there is none. */
+  /** True once, for the right token. */
   function redeemToken(given: string): boolean {
     if (token === undefined || !isSame(given, token)) return false;
     token = undefined;
@@ -43,7 +43,7 @@ export function createBrowserSession(hosts: () => readonly string[]): BrowserSes
       return;
     }
     visitors.onSignIn();
-    // Not a redirect: where a page of another site, or a file, led to the link, the browser would follow it without the cookie.
+    // Not a redirect: a browser that came from another site or a file would follow it without the cookie.
     response.writeHead(200, {
       ...HEADERS,
       "content-type": "text/html; charset=utf-8",
@@ -69,7 +69,7 @@ export function createBrowserSession(hosts: () => readonly string[]): BrowserSes
         refuse(response, 421, `This is not ${host}.`);
         return;
       }
-      // Not as a URL: a target such as `//` is none.
+      // Not parsed as a URL, because a target such as `//` is not one.
       const [target, query = ""] = (request.url ?? "").split("?");
       if (target === SIGN_IN && request.method === "GET") signIn(query, response);
       else next(request, response);

@@ -11,15 +11,15 @@ const OPENERS: Readonly<Partial<Record<NodeJS.Platform, readonly [string, ...str
 };
 
 /**
- * Opens a secret link in this user's browser, and resolves with a function that removes what it left. The link is in a file that only
- * this user can read: every user of a machine can read the arguments of a process. Opens nothing where there is no browser or no room.
+ * Opens a secret link in the browser of this user, and resolves with a function that removes the temporary file. The link is in a file that
+ * only this user can read, because all users can read the arguments of a process. Opens nothing without a browser or disk space.
  */
 export async function openBrowser(link: string): Promise<() => Promise<void>> {
   const folder = await mkdtemp(join(tmpdir(), "headgate-")).catch(() => undefined);
   if (folder === undefined) return async () => {};
   const remove = (): Promise<void> => rm(folder, { recursive: true, force: true });
   const file = join(folder, "dashboard.html");
-  // The link has no character that markup would read.
+  // The link contains no characters that are special in HTML.
   const page = `<!doctype html><title>Headgate</title><meta name="referrer" content="no-referrer"><meta http-equiv="refresh" content="0; url=${link}"><a href="${link}">Open the dashboard</a>\n`;
   try {
     await writeFile(file, page, { mode: 0o600, flag: "wx" });

@@ -19,7 +19,7 @@ import { readUsageTop } from "./usage-top.ts";
 
 type TopResult = UsageTop | CounterTop | FleetTop;
 
-/** Numbers are sent about as often; subjects more seldom. */
+/** Processes send counts about this often, and subjects less often. */
 const REFRESH_MS = 5_000;
 
 /** Clears a terminal. */
@@ -34,38 +34,34 @@ interface TopOptions extends ConnectionOptions {
   readonly json?: boolean | undefined;
 }
 
-/** `headgate top [LIMITER]`: the limiters that deny most, or the subjects that ask one most, or are denied most. */
+/** Adds `headgate top [LIMITER]`, which lists the limiters with the most denials, or the busiest or most denied subjects of one limiter. */
 export const addTop: AddCommand = ({ program, context, handle }) => {
   const command = program
     .command("top")
-    .summary("list which limiters deny most, or who asks one most")
+    .summary("list the limiters with the most denials, or the busiest subjects of one")
     .description(
-      "Lists the limiters that deny most, each with those that are denied most; or who asks one limiter most, or is denied most.",
+      "Lists the limiters with the most denials, each with its most denied subjects; or the busiest or most denied subjects of one limiter.",
     )
     .argument("[limiter]", "its name (default: all)")
     .addOption(
       new Option(
         "--by <what>",
-        "what puts subjects in order (default: used; of all limiters, denied)",
+        "the order of subjects (default: used; for all limiters: denied)",
       ).choices(["used", "denied"]),
     )
-    .option(
-      "--span <time>",
-      "the time to look at, from 10s to 30d; subjects are kept for a day",
-      "1h",
-    )
-    .option("--subject <subject>", "only this one, also where subjects are kept as hashes")
-    .option("--keys <count>", "without usage: the most keys to look at", "100000")
+    .option("--span <time>", "the time span, from 10s to 30d; subjects are stored for a day", "1h")
+    .option("--subject <subject>", "only this subject, also if subjects are stored as hashes")
+    .option("--keys <count>", "without usage: the maximum number of keys to scan", "100000")
     .option(
       "--follow",
-      "repeat every five seconds, until Ctrl-C; subjects come half a minute later than totals",
+      "repeat every five seconds, until Ctrl-C; subjects lag half a minute behind totals",
     )
     .option("--json", "print one JSON document");
   addExamples(command, {
-    "headgate top": "which limiters deny most, and whom",
-    "headgate top api": "who has asked most, in the last hour",
-    "headgate top api --by denied --span 10m": "who was denied most",
-    "headgate top api --follow": "again every five seconds",
+    "headgate top": "the limiters with the most denials, and their most denied subjects",
+    "headgate top api": "the busiest subjects of the last hour",
+    "headgate top api --by denied --span 10m": "the most denied subjects",
+    "headgate top api --follow": "refresh every five seconds",
   });
   addConnectionOptions(command).action(
     handle((limiter: string | undefined, options: TopOptions) => {
@@ -110,19 +106,19 @@ async function readTop(
   const found = await readUsageTop(connection, query);
   if (found !== undefined) return found;
   const noUsage =
-    "no usage is kept of this limiter: turn it on with redisStore(client, { usage: true })";
-  if (by === "denied") throw new CommandError(`${noUsage}; counters do not know who was denied`);
+    "no usage is recorded for this limiter: turn it on with redisStore(client, { usage: true })";
+  if (by === "denied") throw new CommandError(`${noUsage}; counters do not record denials`);
   if (follow) throw new CommandError(`${noUsage}, or leave out --follow`);
   if (subject !== undefined) throw new CommandError(`${noUsage}, or leave out --subject`);
   const progress = createProgress(context);
   return readCounterTop(connection, limiter, mostKeys, progress, context.signal);
 }
 
-/** A bar on a terminal, and nothing elsewhere. */
+/** A progress bar on a terminal, and nothing elsewhere. */
 function createProgress({ stderr }: CommandContext): ScanProgress {
   const bar = new SingleBar({
     stream: stderr as NodeJS.WriteStream,
-    format: "looking at keys {bar} {value}/{total}",
+    format: "scanning keys {bar} {value}/{total}",
     clearOnComplete: true,
     hideCursor: false,
     gracefulExit: false,
@@ -135,7 +131,7 @@ function createProgress({ stderr }: CommandContext): ScanProgress {
   };
 }
 
-/** Asks again and again, until it is interrupted, which is how it ends. */
+/** Refreshes the output until an interruption, which is not an error here. */
 async function follow(read: () => Promise<TopResult>, context: CommandContext): Promise<void> {
   const { stdout, signal } = context;
   while (!signal.aborted) {
@@ -159,12 +155,12 @@ function print(
 }
 
 const NO_USAGE_NOTE =
-  "Either no usage is kept, or nothing was asked: redisStore(client, { usage: true }) turns usage on. With a limiter's name, its counters are looked at.";
+  "Either no usage is recorded, or there were no requests: redisStore(client, { usage: true }) turns usage on. headgate top LIMITER reads the counters of one limiter.";
 
 const HASH_NOTE =
-  'Each #... is the hash of a subject: of a long one, or of any unless usage: { subjects: "plain" } keeps them as they are. --subject SUBJECT looks one up.';
+  'Each #... is the hash of a subject: usage stores long subjects as hashes, and the others too unless usage: { subjects: "plain" } is set. --subject SUBJECT looks one up.';
 
-/** A remark on the source of the numbers. */
+/** A note about the source of the numbers. */
 function noteFor(top: TopResult): string | undefined {
   if ("limiters" in top) {
     if (top.limiters.length === 0) return NO_USAGE_NOTE;
@@ -176,11 +172,11 @@ function noteFor(top: TopResult): string | undefined {
   }
   const { scannedKeys, isComplete, hashedSubjects } = top;
   const looked = isComplete
-    ? `Looked at all ${scannedKeys} keys.`
-    : `Looked at ${scannedKeys} keys, which is not all of them: --keys raises that.`;
+    ? `Scanned all ${scannedKeys} keys.`
+    : `Scanned ${scannedKeys} keys, which are not all of them: raise the number with --keys.`;
   const left =
     hashedSubjects > 0
-      ? ` ${hashedSubjects} long subjects are known by a hash only, and left out.`
+      ? ` ${hashedSubjects} long subjects are known only by their hash, and not shown.`
       : "";
-  return `No usage is kept of this limiter, so these are its counters. ${looked}${left}`;
+  return `No usage is recorded for this limiter, so the list comes from its counters. ${looked}${left}`;
 }

@@ -10,21 +10,21 @@ import type { ScanProgress } from "./scan-keys.ts";
 import { scanKeys } from "./scan-keys.ts";
 import type { CounterSubject, CounterTop } from "./top.ts";
 
-/** So many subjects are asked about at a time. */
+/** How many subjects are inspected concurrently. */
 const BATCH_SIZE = 64;
 
-/** So many are told. */
+/** The most subjects listed. */
 const MAX_SUBJECTS = 50;
 
-/** A counter's key with the policy that it is of. */
+/** The key of a counter, and the limiter it belongs to. */
 interface Counter {
   readonly key: CounterKey;
   readonly limiter: RegistryLimiter;
 }
 
 /**
- * Finds who has used most by the counters themselves: looks at so many keys at most for those of the limiter, and asks about their
- * subjects. Rejects with a `CommandError`, and as the store does.
+ * Finds the subjects with the largest used share by scanning at most `maxKeys` keys for counters of the limiter, and inspecting their
+ * subjects. Rejects with a `CommandError`, and like the store.
  */
 export async function readCounterTop(
   connection: Connection,
@@ -36,7 +36,7 @@ export async function readCounterTop(
   const { store, client, prefix, timeoutMs } = connection;
   const listed = (await readPolicies(connection, limiter)).flatMap((one) => [
     one,
-    // A policy of another shape is looked at like a limiter's own.
+    // Policies of other shapes are treated like the limiter's own.
     ...(one.perCallPolicies ?? []).map((other) => ({ ...one, ...other })),
   ]);
   const { pattern, read } = counterKeysOf(limiter, prefix);
@@ -69,7 +69,7 @@ export async function readCounterTop(
   };
 }
 
-/** The policies that processes have under a name. */
+/** The policies of the processes under a name. */
 async function readPolicies(
   { store, timeoutMs }: Connection,
   name: string,
@@ -78,7 +78,7 @@ async function readPolicies(
   const listed = limiters.filter((one) => one.name === name && one.isTruncated !== true);
   if (listed.length > 0) return listed;
   throw new CommandError(
-    `no usage is kept of the limiter ${JSON.stringify(name)}, and no process lists it: check the name and --prefix, or turn usage on with redisStore(client, { usage: true })`,
+    `no usage is recorded for the limiter ${JSON.stringify(name)}, and no process lists it: check the name and --prefix, or turn usage on with redisStore(client, { usage: true })`,
   );
 }
 
@@ -104,7 +104,7 @@ async function inspect(
   );
 }
 
-/** Of the limit that leaves the least. */
+/** The usage of the limit with the largest used share. */
 function mostUsedLimit(
   { limits, blocked }: Inspection,
   dimension: string,

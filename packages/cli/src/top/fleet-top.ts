@@ -8,10 +8,10 @@ import { formatTable } from "../output/table.ts";
 import type { FleetLimiter, FleetTop, SubjectOrder } from "./top.ts";
 import { requireReadable } from "./usage-top.ts";
 
-/** So many subjects of each limiter are told. */
+/** The most subjects listed for each limiter. */
 const MAX_SUBJECTS = 3;
 
-/** Reads which limiters deny most, and whom, from usage. Rejects with a `CommandError`, and as `readUsage`. */
+/** Reads the limiters with the most denials and their subjects from usage. Rejects with a `CommandError`, and like `readUsage`. */
 export async function readFleetTop(
   { store, timeoutMs }: Pick<Connection, "store" | "timeoutMs">,
   by: SubjectOrder,
@@ -47,19 +47,19 @@ function summarizeLimiter(
   };
 }
 
-/** Most denials first; of those that deny as often, the one that is asked most. */
+/** Sorts by denials, then by allowed requests, in descending order. */
 function byDenials({ total: one }: FleetLimiter, { total: other }: FleetLimiter): number {
   return other.denied - one.denied || other.allowed - one.allowed;
 }
 
-/** Writes it for people to read, on a terminal of a width. */
+/** Formats the result for a terminal width. */
 export function formatFleet({ by, limiters, others }: FleetTop, width: number): string {
-  if (limiters.length === 0) return "No limiter has decided anything.\n";
+  if (limiters.length === 0) return "No limiter has made a decision.\n";
   const columns = [
     { head: "LIMITER" },
     { head: "ALLOWED", align: "right" },
     { head: "DENIED", align: "right" },
-    { head: by === "denied" ? "DENIED MOST" : "ASKED MOST", wraps: true },
+    { head: by === "denied" ? "MOST DENIED" : "BUSIEST", wraps: true },
   ] as const;
   const rows = limiters.map(({ limiter, total, subjects }) => [
     limiter,

@@ -6,10 +6,10 @@ import { formatTable } from "../output/table.ts";
 import { escapeHidden } from "../output/terminal-text.ts";
 import type { CounterTop, UsageTop } from "./top.ts";
 
-/** The dimension of subjects that need none to be told apart. */
+/** The dimension of limits without `per`. */
 const DEFAULT_DIMENSION = "default";
 
-/** Writes who asks most for people to read, on a terminal of a width. */
+/** Formats the subjects of a limiter for a terminal width. */
 export function formatTop(top: UsageTop | CounterTop, style: Style, width: number): string {
   return top.source === "usage"
     ? formatUsage(top, style, width)
@@ -21,11 +21,11 @@ function formatUsage(top: UsageTop, style: Style, width: number): string {
   const [allowed, denied, degraded] = [total.allowed, total.denied, total.degraded].map(
     formatCount,
   );
-  const head = `${style("bold", escapeHidden(limiter))}: ${allowed} allowed, ${denied} denied, ${degraded} of them decided without Redis\n`;
+  const head = `${style("bold", escapeHidden(limiter))}: ${allowed} allowed, ${denied} denied, ${degraded} of these decided without Redis\n`;
   const columns = addDimensionColumn(subjects, [
     { head: "SUBJECT" },
-    { head: by === "used" ? "ASKED" : "DENIED", align: "right" },
-    { head: "AND AT MOST", align: "right" },
+    { head: by === "used" ? "REQUESTS" : "DENIED", align: "right" },
+    { head: "MAX ERROR", align: "right" },
     { head: "SHARE", align: "right" },
   ]);
   const rows = subjects.map((one) => [
@@ -38,14 +38,14 @@ function formatUsage(top: UsageTop, style: Style, width: number): string {
   const rest =
     unlisted === 0
       ? ""
-      : `Anybody else: at most ${formatCount(unlisted)} of ${formatCount(decisions)}.\n`;
-  if (subjects.length === 0) return `${head}\nNobody is listed.\n${rest}`;
+      : `Any other subject: at most ${formatCount(unlisted)} of ${formatCount(decisions)}.\n`;
+  if (subjects.length === 0) return `${head}\nNo subjects are listed.\n${rest}`;
   return `${head}\n${formatTable(columns, rows, width)}${rest}`;
 }
 
 function formatCounters({ limiter, subjects }: CounterTop, style: Style, width: number): string {
-  const head = `${style("bold", escapeHidden(limiter))}, by what its counters hold now\n`;
-  if (subjects.length === 0) return `${head}\nNobody has used anything.\n`;
+  const head = `${style("bold", escapeHidden(limiter))}, by its counters\n`;
+  if (subjects.length === 0) return `${head}\nNo subject has used anything.\n`;
   const columns = addDimensionColumn(subjects, [
     { head: "SUBJECT" },
     { head: "USED", align: "right" },
@@ -70,7 +70,7 @@ function formatTopSubject({ subject, hash }: TopSubject): string {
   return subject ?? `#${hash}`;
 }
 
-/** A column for the dimension goes in front, where there is one to be told. */
+/** Adds a first column for the dimension unless all subjects have the default one. */
 function addDimensionColumn(
   subjects: readonly { readonly dimension: string }[],
   columns: readonly Column[],

@@ -1,27 +1,27 @@
 import type { Connection } from "../connect/connection.ts";
 
-/** How many keys a server looks at in one step. */
+/** How many keys one SCAN call visits. */
 const KEYS_PER_SCAN = 1_000;
 
-/** What is said of a scan while it goes on. */
+/** Receives the progress of a scan. */
 export interface ScanProgress {
-  /** How many keys will be looked at. */
+  /** Called with the number of keys to scan. */
   start(keys: number): void;
-  /** How many have been. */
+  /** Called with the number of keys scanned so far. */
   update(keys: number): void;
   stop(): void;
 }
 
-/** The keys that match a pattern, and how many were looked at. */
+/** The matching keys, and the number of scanned keys. */
 export interface ScanResult {
   readonly keys: readonly string[];
   readonly scanned: number;
-  /** Whether all keys were looked at. */
+  /** Whether all keys were scanned. */
   readonly isComplete: boolean;
 }
 
 /**
- * Looks at so many keys at most, on a cluster on each of its primaries in turn. Rejects as the client does, and with the signal's
+ * Scans at most `maxKeys` keys, on a cluster on one primary after the other. Rejects like the client, and with the signal's
  * reason.
  */
 export async function scanKeys(

@@ -5,16 +5,16 @@ import { CommandError, EXIT } from "../command/command-error.ts";
 import type { Connection } from "../connect/connection.ts";
 import type { SubjectOrder, UsageTop } from "./top.ts";
 
-/** What is asked for. */
+/** Options of `readUsageTop`. */
 export interface UsageQuery {
   readonly limiter: string;
   readonly by: SubjectOrder;
   readonly span: Duration;
-  /** The only subject that is wanted. */
+  /** Selects a single subject. */
   readonly subject: string | undefined;
 }
 
-/** Reads who asks most from usage; undefined where none is kept of the limiter. Rejects with a `CommandError`, and as `readUsage`. */
+/** Reads the top subjects of a limiter from usage; undefined if no usage is recorded for it. Rejects with a `CommandError`, and like `readUsage`. */
 export async function readUsageTop(
   { store, timeoutMs }: Pick<Connection, "store" | "timeoutMs">,
   { limiter, by, span, subject }: UsageQuery,
@@ -44,7 +44,7 @@ export async function readUsageTop(
   };
 }
 
-/** Throws a `CommandError` where something could not be read. */
+/** Throws a `CommandError` if a record could not be read. */
 export function requireReadable([first]: readonly UnreadableRecord[]): void {
   if (first === undefined) return;
   throw new CommandError(
