@@ -1,5 +1,5 @@
 import { CommandError } from "../command/command-error.ts";
-import { formatCount, pluralizeInWords } from "../output/number.ts";
+import { formatCount, pluralize, pluralizeInWords } from "../output/number.ts";
 import { escapeHidden } from "../output/terminal-text.ts";
 import type { MalformedLine } from "./logged-request.ts";
 import type { LogCounts } from "./read-requests.ts";
