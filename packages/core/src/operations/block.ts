@@ -1,31 +1,33 @@
-/** A counter's block, past or present, and its escalation level. Times are in microseconds since the epoch. */
+/** Who set a block: an operator, or a limit of the counter, by its number from 1 in canonical order. */
+export type BlockSource = "operator" | number;
+
+/** The block of a counter, current or ended, and its escalation level. Times are microseconds since the epoch. */
 export interface Block {
-  /** Until then every decision is denied. */
+  /** Every decision before this time is denied. */
   readonly endsAt: number;
   /** When the level is forgotten. */
   readonly levelEndsAt: number;
-  /** How many blocks its limits have set since the level was last forgotten, at most 16. */
+  /** The blocks that its limits have set since the level was last forgotten, at most 16. */
   readonly level: number;
-  /** The limit that set it, from 1 in canonical order; 0 when it was set by hand. */
-  readonly setBy: number;
+  readonly setBy: BlockSource;
 }
 
-/** For a counter without a block. */
-export const UNBLOCKED: Block = { endsAt: 0, levelEndsAt: 0, level: 0, setBy: 0 };
+/** The block of a counter that was never blocked. */
+export const UNBLOCKED: Block = { endsAt: 0, levelEndsAt: 0, level: 0, setBy: "operator" };
 
-/** How many more microseconds a block denies; 0 if it has ended. */
+/** Microseconds until a block ends; 0 if there is none, or it has ended. */
 export function remainingMicrosOf(block: Block | undefined, now: number): number {
   return block === undefined ? 0 : Math.max(0, block.endsAt - now);
 }
 
-/** When nothing of a block is left. */
+/** The time at which both the block and its level have ended. */
 export function expiryOf(block: Block): number {
   return Math.max(block.endsAt, block.levelEndsAt);
 }
 
 /**
- * The block of a counter after a block by hand of this many microseconds, or 0 to end the existing one; undefined if nothing is
- * left of it. An existing block is never shortened. Twin of block.lua.
+ * The block of a counter after a manual block of `duration` microseconds, where 0 ends the existing block; undefined if
+ * neither a block nor a level is left. An existing block is never shortened. Twin of block.lua.
  */
 export function applyManualBlock(
   before: Block | undefined,
@@ -33,11 +35,11 @@ export function applyManualBlock(
   now: number,
 ): Block | undefined {
   const { endsAt, levelEndsAt, level } = before ?? UNBLOCKED;
-  const block = {
+  const block: Block = {
     endsAt: duration > 0 ? Math.max(endsAt, now + duration) : now,
     levelEndsAt,
     level,
-    setBy: 0,
+    setBy: "operator",
   };
   return expiryOf(block) > now ? block : undefined;
 }

@@ -11,17 +11,17 @@ import { encodeChargeFields, receiptFor } from "./refund.ts";
 import { setBlock } from "./set-block.ts";
 
 /**
- * A charge that was settled, on counters that block on confirmed charges. If the counters have costs, those are the confirmed
- * units, and their `besides` the charged ones.
+ * A settled charge of counters that block on confirmed charges. If the counters have costs, those are the confirmed units,
+ * and `alreadyCharged` has the charged ones.
  */
 export interface Confirmation extends Receipt {
   /** Confirmed units of each limit; if the counters have costs, the largest of those. */
   readonly units: number;
-  /** Whether it may block: not in shadow mode. */
+  /** Whether it may set a block; false in shadow mode. */
   readonly mayBlock: boolean;
 }
 
-/** The judgements of charges with this many confirmed units. */
+/** Confirmations of charges, each with this many confirmed units. */
 export function confirmationsOf(
   receipts: readonly Receipt[],
   units: number,
@@ -35,8 +35,8 @@ export function confirmationsOf(
 }
 
 /**
- * Confirms units of a charge, and blocks counters in which as many units are confirmed as a limit grants. The reply is 1 if a
- * block was set.
+ * Confirms units of a charge, and blocks counters in which as many units are confirmed as a limit grants. The reply is 1 if
+ * that set a block, otherwise 0.
  */
 export const confirm: Operation<Confirmation> = defineMutation("confirm", {
   encode(call) {
@@ -57,9 +57,9 @@ export const confirm: Operation<Confirmation> = defineMutation("confirm", {
       const state = loadCounter(counter, memory, context);
       const { endsAt, setBy } = state.block ?? UNBLOCKED;
       // Units confirmed for a charge from before a limit's block no longer count.
-      if (setBy > 0 && endsAt > chargedAt) return;
-      const isHere = state.generation === generations[u] && chargedAt <= context.now;
-      const age = isHere ? context.now - chargedAt : Number.POSITIVE_INFINITY;
+      if (setBy !== "operator" && endsAt > chargedAt) return;
+      const isSameGeneration = state.generation === generations[u] && chargedAt <= context.now;
+      const age = isSameGeneration ? context.now - chargedAt : Number.POSITIVE_INFINITY;
       counter.limits.forEach(({ algorithm, quota }: CompiledLimit, i) => {
         const before = counter.alreadyCharged?.[i] ?? cost;
         algorithm.confirm?.(state.limitStates[i], quota, costAt(counter, i, units), before, age);

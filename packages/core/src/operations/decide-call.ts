@@ -12,15 +12,14 @@ export type DecideMode = "enforce" | "charge" | "peek" | "inspect";
 
 /** One request to decide. */
 export interface DecideCall {
-  /** Units; 0 only looks, and reports the limits unchanged. If the counters have costs, the largest of those. */
+  /** Units. 0 charges nothing and reports the limits unchanged. If the counters have costs, the largest of those. */
   readonly cost: number;
   /**
-   * The effect of an allowed request. With `"enforce"` and `"charge"` it is charged, and with `"enforce"` a denial may block.
-   * With `"peek"` it is reported as if it had been charged, and with `"inspect"` the limits are reported unchanged; neither
-   * charges.
+   * What happens to an allowed request. `"enforce"` and `"charge"` charge it, and with `"enforce"` a denial may block.
+   * `"peek"` reports the limits as after a charge, and `"inspect"` reports them unchanged; neither charges.
    */
   readonly mode: DecideMode;
-  /** The holder of the slots, if there are concurrency counters and the request is charged. */
+  /** The holder of the slots, if the request is charged to concurrency limits. */
   readonly holder?: string | undefined;
   readonly counters: readonly Counter[];
 }
@@ -30,7 +29,10 @@ export function isCharging(mode: DecideMode): boolean {
   return mode === "enforce" || mode === "charge";
 }
 
-/** Checks the limits of a counter, unless it was charged: writes its head and their waits into the reply. False if it denies. */
+/**
+ * Writes the head of a counter and the waits of its limits into the reply; false if the counter denies. A charged one never
+ * does.
+ */
 export function decideOnCounter(
   reply: number[],
   counter: Counter,
@@ -44,7 +46,7 @@ export function decideOnCounter(
   for (let i = 0; i < counter.limits.length; i += 1) {
     const { algorithm, quota } = counter.limits[i] as CompiledLimit;
     const units = isCharged ? 0 : costAt(counter, i, cost);
-    // A look is never denied, even if usage exceeds the limit.
+    // A cost of 0 is never denied, even if usage exceeds the limit.
     const wait = units === 0 ? 0 : algorithm.waitTime(limitStates[i], quota, units);
     if (wait !== 0) allowed = false;
     reply.push(wait, 0, 0, 0);
@@ -52,7 +54,7 @@ export function decideOnCounter(
   return allowed;
 }
 
-/** Spends a cost, on copies of the states unless it is charged. Returns the states to report. */
+/** Spends a cost: on the states if it is charged, otherwise on copies of them. Returns the states to report. */
 export function spend(
   counter: Counter,
   states: readonly unknown[],
@@ -73,35 +75,35 @@ export function spend(
 }
 
 /**
- * Writes into the reply that a counter is blocked: by the limit that set the block, even if the cost leaves that limit out, or
- * by all limits of the counter if the block was set by hand. `at` is the index of the first wait. A look with a cost of 0 sees
- * the limits unchanged.
+ * Writes into the reply that a counter is blocked. A limit's block shows on that limit, even if the cost leaves it out; a
+ * manual block shows on all limits of the counter. `at` is the index of the first wait. A cost of 0 reports the limits
+ * unchanged.
  */
 export function denyByBlock(
   reply: number[],
   at: number,
   { limits, costs }: Counter,
-  { setBy: by }: Block,
+  { setBy }: Block,
   cost: number,
 ): void {
   const remaining = reply[at - 1] as number;
-  const setBy = costs?.[by - 1] === 0 ? 0 : by;
+  const only = setBy === "operator" || costs?.[setBy - 1] === 0 ? undefined : setBy - 1;
   for (let i = 0; i < limits.length; i += 1) {
-    if (setBy > 0 && setBy !== i + 1) continue;
+    if (only !== undefined && only !== i) continue;
     const from = at + 4 * i;
     const wait = reply[from] as number;
     if (wait !== NEVER) reply[from] = Math.max(wait, remaining);
-    if (setBy === 0 && cost === 0) continue;
+    if (only === undefined && cost === 0) continue;
     reply[from + 1] = Math.min(0, reply[from + 1] as number);
     reply[from + 2] = Math.max(remaining, reply[from + 2] as number);
     reply[from + 3] = Math.max(remaining, reply[from + 3] as number);
   }
 }
 
-/** A script's answer to a decision. */
+/** A script's answer to a decision, which is read value by value. */
 export interface AnswerCursor {
   readonly values: readonly unknown[];
-  /** Whether it was charged: the values are then from the moment of the decision, otherwise from an earlier one. */
+  /** Whether the request was charged. If so, the values are as of the decision, otherwise as of the last write. */
   readonly isCharged: boolean;
   /** The clock of the decision, in microseconds. */
   readonly now: number;
@@ -110,8 +112,9 @@ export interface AnswerCursor {
 }
 
 /**
- * The reply to a decision, from the answer of decide.lua or peek.lua. The answer has states; the algorithms' twins compute the
- * numbers. Undefined for an answer that the scripts never give, including a denial by limits that would all allow.
+ * Turns the answer of decide.lua or peek.lua into the reply to a decision. The answer has states, from which the algorithms
+ * compute the numbers. Undefined for an answer that the scripts never give, such as a denial although every limit allows the
+ * request.
  */
 export function decodeDecision(call: DecideCall, raw: unknown): readonly number[] | undefined {
   const { mode, cost, counters } = call;
@@ -152,7 +155,7 @@ export function decodeDecision(call: DecideCall, raw: unknown): readonly number[
   return reply.every(Number.isSafeInteger) ? reply : undefined;
 }
 
-/** Adds what a charge told, as operations/notify-thresholds.ts says, to a reply that is complete but for that. */
+/** Adds the reached thresholds, as described in notify-thresholds.ts, to an otherwise complete reply. */
 function addThresholds(reply: number[], answer: AnswerCursor, counters: readonly Counter[]): void {
   let at = 3;
   for (const { limits, notifyingLimits } of counters) {
@@ -165,7 +168,7 @@ function addThresholds(reply: number[], answer: AnswerCursor, counters: readonly
   }
 }
 
-/** The next counter of an answer, brought to the present; undefined if it is not one of the shape. */
+/** Decodes the next counter of an answer, updated to the time of the answer; undefined if its value has another shape. */
 export function decodeCounter(
   answer: AnswerCursor,
   { limits, shape }: Counter,
@@ -203,10 +206,15 @@ export function decodeCounter(
   return { stamp: now, generation, expiresAt: now, limitStates, block, thresholdMarks: undefined };
 }
 
-/** The block of a counter at a moment; if the clock stepped back, it lasts no longer than before. */
+/** Decodes the block in a value. If the clock stepped back, the block lasts no longer than before. */
 function decodeBlock(value: Buffer, { block }: CounterShape, now: number): Block {
   const [stamp = 0] = readNumbers(value, STAMP_AND_GENERATION);
   const ahead = Math.max(0, stamp - now);
   const [ends = 0, levelEnds = 0, level = 0, setBy = 0] = readNumbers(value, block);
-  return { endsAt: ends - ahead, levelEndsAt: levelEnds - ahead, level, setBy };
+  return {
+    endsAt: ends - ahead,
+    levelEndsAt: levelEnds - ahead,
+    level,
+    setBy: setBy || "operator",
+  };
 }

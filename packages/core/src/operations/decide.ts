@@ -23,17 +23,18 @@ import { decideOnCounter, decodeDecision, denyByBlock, isCharging, spend } from 
 import { notifyThresholds } from "./notify-thresholds.ts";
 import { setBlock } from "./set-block.ts";
 
-/** The step of a request. */
+/** The operation that decides a request in this mode. */
 export function operationFor(mode: DecideMode): Operation<DecideCall> {
   return isCharging(mode) ? decide : peek;
 }
 
 /**
- * Decides requests: if all limits of a decision allow, it is charged to all of them, otherwise to none.
+ * Decides requests: a request is charged to all its limits if every one of them allows it, otherwise to none.
  *
- * A reply is the clock; then for each counter its generation, the microseconds for which it is blocked (0: it is not), and for
- * each of its limits: microseconds to wait (0 allowed, -1 never), units that remain, microseconds until it is as if unused,
- * microseconds until more remain. If it was charged, what that told follows, as operations/notify-thresholds.ts says.
+ * A reply has the clock, then for each counter its generation and the remaining microseconds of its block (0 if it has none). For each
+ * limit of the counter follow the microseconds to wait (0: allowed, `NEVER`: the cost never fits), the remaining units, the
+ * microseconds until it has fully recovered, and the microseconds until more units remain. A charged request adds the
+ * reached thresholds, as described in notify-thresholds.ts.
  */
 export const decide: Operation<DecideCall> = {
   ...counterOperation,
@@ -46,7 +47,7 @@ export const decide: Operation<DecideCall> = {
     if (isSingle(calls)) {
       let digits =
         encodeParameters(counters) + times + encodeRules(counters, mode) + newGeneration();
-      // A cost of 1 is implied, unless the call takes concurrency slots.
+      // The script assumes a cost of 1 if there is none. A call that takes concurrency slots always sends its cost.
       if (cost !== 1 || holder !== undefined)
         digits += encodeDigits(cost, LONG_DIGITS) + (holder ?? "");
       const script = scripts.get("decide-single", compose);
@@ -64,7 +65,7 @@ export const decide: Operation<DecideCall> = {
   runInMemory: decideInMemory,
 };
 
-/** Looks at limits, and changes nothing. The reply is that of `decide`. */
+/** Reads limits, and changes nothing. Its reply has the form of `decide`. */
 export const peek: Operation<DecideCall> = {
   ...decide,
   name: "peek",
@@ -75,12 +76,12 @@ export const peek: Operation<DecideCall> = {
   decode: decodeAll,
 };
 
-/** Whether the script for a single call applies; a cost by name uses the one for several. */
+/** Whether the script for a single call applies; a cost by name always uses the script for a batch. */
 function isSingle(calls: readonly DecideCall[]): boolean {
   return calls.length === 1 && calls[0]?.counters[0]?.costs === undefined;
 }
 
-/** The argument for a run of equal calls: it is passed once, with their number. */
+/** The argument for a run of equal calls: the argument of one of them, and their number. */
 function encodeRun({ first, count }: Run<DecideCall>, times: string): string {
   const { cost, counters } = first;
   return (
@@ -91,7 +92,7 @@ function encodeRun({ first, count }: Run<DecideCall>, times: string): string {
   );
 }
 
-/** The same for calls that may charge: with the rules of their blocks and, at the end, the holder of concurrency slots. */
+/** The argument for a run of calls that may charge: adds the rules of blocks and the holder of concurrency slots. */
 function encodeDecisions(run: Run<DecideCall>, times: string): string {
   const { holder = "" } = run.first;
   return (
@@ -102,7 +103,7 @@ function encodeDecisions(run: Run<DecideCall>, times: string): string {
   );
 }
 
-/** Whether two calls of one line are decided in the same way. */
+/** Whether two calls with the same batch key are decided in the same way. */
 function isEqualCall(one: DecideCall, other: DecideCall): boolean {
   return (
     one.holder === other.holder &&
@@ -112,8 +113,8 @@ function isEqualCall(one: DecideCall, other: DecideCall): boolean {
 }
 
 /**
- * The rules by which a denial of this call blocks, one for each limit that blocks, where none do if it may not block; then the
- * thresholds of each limit that notifies.
+ * The block rules of each limit that blocks on denials, which are empty if this call may not block; then the thresholds of
+ * each limit that notifies.
  */
 function encodeRules(counters: readonly Counter[], mode: DecideMode): string {
   let rules = "";
@@ -132,7 +133,7 @@ function decodeAll(calls: readonly DecideCall[], reply: unknown): Replies {
   return calls.map((call, i) => decodeDecision(call, answers[i]));
 }
 
-/** Whether two calls of one line, whose counters have the same shapes, have the same costs and numbers. */
+/** Whether two calls on counters of the same shapes have the same costs and parameters. */
 function hasEqualCosts(one: DecideCall, other: DecideCall): boolean {
   return (
     one.cost === other.cost &&
@@ -183,7 +184,7 @@ function decideInMemory(
       thresholds ??= [];
       notifyThresholds(thresholds, counter, state, (i) => costAt(counter, i, cost));
     }
-    // A denial keeps a debt that now takes longer to drain than by the numbers with which it was spent.
+    // A denial stores a debt that takes longer to drain than under the limits that charged it.
     if (mayCharge) saveReportedCounter(counter, state, reply, at, charges || blocks, memory);
     if ((reply[at - 1] as number) > 0) denyByBlock(reply, at, counter, state.block as Block, cost);
     at += 2 + 4 * limits.length;
@@ -192,8 +193,8 @@ function decideInMemory(
 }
 
 /**
- * Blocks a counter that denied, if limits with a block denied a cost that fits them, and often enough. True if that changed the
- * counter.
+ * Blocks a counter that denied a request, if limits that block denied a cost that fits them, often enough. Returns whether
+ * that changed the counter.
  */
 function blockOnDenial(
   reply: number[],
@@ -215,6 +216,6 @@ function blockOnDenial(
   reply[at - 2] = generation;
   reply[at - 1] = remainingMicrosOf(state.block, now);
   const { setBy } = state.block as Block;
-  reply[at + 4 * (setBy - 1)] = 0;
+  reply[at + 4 * ((setBy as number) - 1)] = 0;
   return true;
 }

@@ -9,17 +9,18 @@ import { decodeCounter } from "./decide-call.ts";
 import { readInteger } from "./list-script.ts";
 
 /**
- * Looks at the block of a call's only counter, without changing it. After the clock the reply has the microseconds for which it
- * is blocked, and the limit that set the block, from 1 in canonical order; 0 for a block by hand, or none.
+ * Reads the block of a call's only counter. After the clock, the reply has the remaining microseconds of the block, and the
+ * limit that set it, from 1 in canonical order; 0 for a manual block, or without a block.
  */
 export const peekBlock: Operation<DecideCall> = peekOne("peek-block", (_, state, now) => {
   const rest = remainingMicrosOf(state?.block, now);
-  return [now, rest, rest > 0 ? (state?.block?.setBy ?? 0) : 0];
+  const setBy = rest > 0 ? state?.block?.setBy : undefined;
+  return [now, rest, setBy === undefined || setBy === "operator" ? 0 : setBy];
 });
 
 /**
- * Copies a call's only counter into memory, for the twins of other steps to act on; the original stays unchanged. The reply is
- * the clock of the copy.
+ * Copies a call's only counter into memory, where other operations can be tried on the copy. The reply is the clock of the
+ * copy.
  */
 export function copyCounterTo(copies: MemoryTable): Operation<DecideCall> {
   return peekOne("copy-counter", (counter, state, now) => {
@@ -32,7 +33,7 @@ export function copyCounterTo(copies: MemoryTable): Operation<DecideCall> {
   });
 }
 
-/** A step that looks at one counter. `replyFor` receives it as stored; undefined if it is absent. */
+/** Defines an operation that reads one counter. `replyFor` receives the stored state; undefined if the counter is absent. */
 function peekOne(
   name: string,
   replyFor: (counter: Counter, state: CounterState | undefined, now: number) => readonly number[],

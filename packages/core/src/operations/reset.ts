@@ -8,7 +8,7 @@ import { keysOf, saveCounter } from "./counter.ts";
 import { defineListOperation } from "./list-script.ts";
 import { resetLua } from "./lua.generated.ts";
 
-/** Forgets counters, but not blocks set by hand. The reply is 1 if there was anything to forget. */
+/** Resets counters, except for manual blocks. The reply is 1 if there was anything to reset, otherwise 0. */
 export const reset: Operation<readonly Counter[]> = {
   ...defineListOperation("reset", {
     source: resetLua,
@@ -26,7 +26,7 @@ export const reset: Operation<readonly Counter[]> = {
   ],
 };
 
-/** A digit for each byte of a counter's states: 1 for bytes that an unused counter keeps. */
+/** A digit for each byte of a counter's states: 1 for the bytes of times, which a reset keeps. */
 function encodeKeptBytes({ limits, offsets, width }: CounterShape): string {
   const kept = new Array<number>(width).fill(0);
   for (const [i, { state, timestamps = [] }] of limits.entries()) {
@@ -49,7 +49,7 @@ function resetInMemory(
   if (
     state === undefined ||
     block === undefined ||
-    block.setBy > 0 ||
+    block.setBy !== "operator" ||
     remainingMicrosOf(block, now) === 0
   ) {
     return memory.delete(key) ? 1 : 0;

@@ -4,9 +4,9 @@ import { UNBLOCKED } from "./block.ts";
 import type { Counter, CounterState } from "./counter.ts";
 
 /**
- * Blocks a counter that is not blocked, if any of its limits that block are exceeded. If several are, the longest block counts.
- * The limit that sets it starts as unused, in a new generation. Twin of the section `block` of counter.lua. False if no block
- * was set.
+ * Blocks a counter that is not blocked, if any of its limits with a block is exceeded. Of several, the longest block counts.
+ * The limit that sets the block starts anew, in a new generation. Returns whether a block was set. Twin of the section
+ * `block` of counter.lua.
  */
 export function setBlock(
   { limits }: Counter,
@@ -15,10 +15,10 @@ export function setBlock(
   generation: number,
 ): boolean {
   const now = state.stamp;
-  const { endsAt, levelEndsAt, level, setBy } = state.block ?? UNBLOCKED;
+  const { endsAt, levelEndsAt, level } = state.block ?? UNBLOCKED;
   if (endsAt > now) return false;
   let longest = 0;
-  let by = setBy;
+  let by = 0;
   for (let i = 0; i < limits.length; i += 1) {
     const limit = limits[i] as CompiledLimit;
     const { block } = limit;
