@@ -8,13 +8,13 @@ import { recoveryTimeOf } from "./recovery-time.ts";
 
 /* Blocks: set by a denial, by the last of several denials, or by confirmed charges. Twin of blocks.lua. */
 
-/** The most block lengths in a list; LEVELS in the scripts. */
+/** The most block lengths in a list; MAX_LEVELS in the scripts. */
 export const MAX_LEVELS = 16;
 
 /** The most denials before a block: 3 digits of 7 bits in the scripts, and 3 bytes of state. */
 const MAX_DENIALS = 1_000_000;
 
-/** The most units that a limit can hold; MOST in the scripts. */
+/** The most units that a limit can hold; MAX_UNITS in the scripts. */
 const MAX_UNITS = 2_000_000_000;
 
 /**
@@ -71,10 +71,10 @@ function readDurations(limit: Limit, option: string, durations: unknown): number
 }
 
 /**
- * The denials that a limit counts until it blocks, next to its units.
+ * The denials that a limit counts until it blocks, in addition to its units.
  *
- * State  denials: how many since the first one that is not forgotten.
- *        forgetsIn: microseconds until all of them are forgotten; 0 if there are none.
+ * State denials: denials counted since the first one that is not forgotten. forgetsIn: microseconds until they are
+ * forgotten; 0 if there are none.
  */
 interface DenialCount {
   denials: number;
@@ -139,9 +139,9 @@ function countDenials(
 }
 
 /**
- * The units kept in a window, next to the units used.
+ * The units confirmed in a window, in addition to the units used.
  *
- * State  kept: units of the window that were settled, and cannot be given back any more.
+ * State confirmed: units of the window that were settled and can no longer be refunded.
  */
 interface ConfirmedWindow {
   used: number;
@@ -152,7 +152,7 @@ function withConfirmedUnits(compiled: CompiledLimit): CompiledLimit {
   const { algorithm, shape, canonical, source, name } = compiled;
   if (source.algorithm !== "fixedWindow") {
     throw invalidOption(
-      `count and blockOn: "settle" can be used with block only where the limit is a fixedWindow; the limit ${formatReceived(name)} is a ${source.algorithm}. Use a fixedWindow, or block: { after, for }, or leave them out and give back what should not count: limit.of(request).refund()`,
+      `count and blockOn: "settle" can be used with block only where the limit is a fixedWindow; the limit ${formatReceived(name)} is a ${source.algorithm}. Use a fixedWindow, or block: { after, for }, or leave them out and refund requests that should not count: limit.decisionOf(request).refund()`,
     );
   }
   return {
@@ -189,10 +189,10 @@ function confirmUnits(
       if (state.used === 0) state.confirmed = 0; // a new window
     },
 
-    // Counts in the window in which it is reported: a client gains nothing by delaying responses until the next window.
+    // Counts in the window in which it is confirmed, so a client gains nothing by delaying responses until the next window.
     confirm(state, _, units, charged, age) {
-      const isHere = age <= (window.windowAge?.(state) as number);
-      if (!isHere) state.used = Math.min(MAX_UNITS, state.used + Math.min(charged, units));
+      const isInWindow = age <= (window.windowAge?.(state) as number);
+      if (!isInWindow) state.used = Math.min(MAX_UNITS, state.used + Math.min(charged, units));
       state.confirmed = Math.min(MAX_UNITS, state.confirmed + units);
     },
 

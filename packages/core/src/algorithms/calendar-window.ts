@@ -13,7 +13,7 @@ import { readCount, rejectLimit } from "./read-limit.ts";
  *
  * State  used: units spent in the window. starts, ends: the window, in microseconds since the epoch. now: the time of
  *        this state.
- * Quota  limit. calendar: where windows begin, for windows without a record yet.
+ * Quota  limit. calendar: where windows begin that are not stored yet.
  */
 interface CalendarWindowState {
   used: number;
@@ -82,7 +82,7 @@ const LONGEST_WINDOWS: Readonly<Record<CalendarWindow, number>> = {
 
 const TIME_ZONE = /^[A-Za-z][\w+/-]{0,63}$/;
 
-/** `calendar` is that of the limit's time zone, except in tests. */
+/** Tests pass a `calendar`; by default it is the calendar of the limit's time zone. */
 export function compileCalendarWindow(
   limit: FixedWindowLimit,
   window: CalendarWindow,

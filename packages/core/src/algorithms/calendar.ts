@@ -12,9 +12,12 @@ export type Boundaries = readonly [
   latest: number,
 ];
 
-/** Where the days, weeks, months or years of a time zone begin. */
+/** The days, weeks, months or years of a time zone. */
 export interface Calendar {
-  /** The window around a moment, with the windows before and after it; the same object while the window lasts. */
+  /**
+   * The boundaries of the window around a time, and of the windows before and after it. The same object while the window
+   * lasts.
+   */
   boundariesAround(now: number): Boundaries;
 }
 
@@ -33,12 +36,12 @@ const FIRST_MIDNIGHTS: Readonly<Record<CalendarWindow, (day: Date, after: number
  */
 const NEARBY_WINDOWS = [-3, -2, -1, 0, 1, 2, 3, 4];
 
-/** How many calendars are cached: opening a time zone takes far longer than a decision. */
+/** The most cached calendars. Opening a time zone takes far longer than a decision. */
 const MAX_CALENDARS = 500;
 
 const calendars = new LruMap<string, Calendar>(MAX_CALENDARS);
 
-/** Whether the window of a limit is one of a calendar. */
+/** Whether a value is the name of a calendar window. */
 export function isCalendarWindow(window: unknown): window is CalendarWindow {
   return typeof window === "string" && Object.hasOwn(FIRST_MIDNIGHTS, window);
 }
@@ -55,7 +58,7 @@ export function getCalendar(window: CalendarWindow, timeZone: string): Calendar 
 
 function openCalendar(window: CalendarWindow, timeZone: string): Calendar {
   const zone = openTimeZone(timeZone);
-  // Two, because callers with slightly different clocks alternate around a boundary, and a search is slow.
+  // Caches two, because callers with slightly different clocks alternate around a boundary, and a search is slow.
   let last: Boundaries = [0, 0, 0, 0];
   let other = last;
 

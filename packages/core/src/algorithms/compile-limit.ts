@@ -32,7 +32,7 @@ export function compileLimit(limit: Limit, blockOn: BlockOn = "denial"): Compile
   return withThresholds(limit, withBlock(limit, { ...own, name, per, source: limit }, blockOn));
 }
 
-/** Compiles a limit with other numbers that blocks in the same way. Throws like `compileLimit`. */
+/** Compiles a changed limit that blocks on the same event as a compiled one. Throws like `compileLimit`. */
 export function recompileLimit({ shape }: CompiledLimit, limit: Limit): CompiledLimit {
   return compileLimit(limit, shape.blocksOnSettle ? "settle" : "denial");
 }

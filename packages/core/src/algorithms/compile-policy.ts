@@ -3,7 +3,7 @@ import type { BlockOn, Limit, LimitDescription, Policy } from "../common/policy.
 import type { CompiledLimit } from "./algorithm.ts";
 import { compileLimit } from "./compile-limit.ts";
 
-/** The most limits in one policy: they share one script, which grows with each. */
+/** The most limits in one policy. They share one script, which grows with each limit. */
 const MAX_LIMITS = 100;
 
 /** Validates a policy and compiles its limits, in the configured order. Throws like `compileLimit`. */

@@ -5,13 +5,13 @@ import { NEVER } from "./exact-arithmetic.ts";
 import { readCount, readWindow, requireKnownOptions } from "./read-limit.ts";
 
 /*
- * Concurrency: at most `limit` places taken at the same time. Twin of concurrency.lua.
+ * Concurrency: at most `limit` slots held at the same time. Twin of concurrency.lua.
  *
- * State  taken: how many places are taken.
- *        holders: who holds places, until when, and how many; the holder whose places expire first comes first.
- *        last: until when the last of them is held.
- *        clock: microseconds on the places' own clock, which starts with the first of them.
- * Quota  limit. ttl: microseconds for which a place is held unless it is renewed.
+ * State  taken: the number of held slots.
+ *        holders: the slots of each holder. The holder whose slots expire first comes first.
+ *        lastUntil: the time until which the last of them is held.
+ *        clock: microseconds on the clock of the slots, which starts with the first of them.
+ * Quota  limit. ttl: microseconds for which a slot is held unless it is renewed.
  */
 interface ConcurrencyState {
   taken: number;
@@ -30,13 +30,13 @@ interface ConcurrencyQuota {
   readonly ttl: number;
 }
 
-/** The largest limit: every decision reads all slots of a subject. */
+/** The largest limit. Every decision reads all slots of a subject. */
 const MAX_LIMIT = 10_000;
 
-/** In microseconds. There is no way to know when a slot comes free, so a denied subject is asked to retry after a second. */
+/** The wait after a denial: one second, because there is no way to know when a slot becomes free. */
 const RETRY_MICROS = 1_000_000;
 
-/** For a state that a script returned, only the number of slots in use is known. */
+/** A script returns only the number of held slots, not their holders. */
 const UNKNOWN_HOLDERS: Map<string, HeldSlots> = new Map();
 
 const slots: Algorithm<ConcurrencyState, ConcurrencyQuota> = {

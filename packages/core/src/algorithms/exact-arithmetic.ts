@@ -4,7 +4,7 @@
  * All times are integer microseconds. The longest window is below 2^45, counts are at most 2 * 10^9 < 2^31.
  */
 
-/** Integers up to here are exact. */
+/** The largest exact integer. */
 const SAFE = Number.MAX_SAFE_INTEGER;
 
 /**
@@ -13,13 +13,16 @@ const SAFE = Number.MAX_SAFE_INTEGER;
  */
 export const MAX_MICROS = 9_007_199_254_740_000;
 
-/** In place of a wait: waiting does not help. */
+/** A wait that never ends: the cost exceeds the limit. Waits are plain numbers because replies are arrays of integers. */
 export const NEVER = -1;
 
 /** The remainder left by the last call of `mulDiv`: a second return value without an allocation. */
 export let mulDivRemainder = 0;
 
-/** `a * b / n` as whole units, the remainder of n-ths in `mulDivRemainder`, for `b` and `n` < 2^45; exact where the units are below 2^53. */
+/**
+ * `a * b / n` as whole units, the remainder of n-ths in `mulDivRemainder`, for `b` and `n` < 2^45; exact where the units are
+ * below 2^53.
+ */
 export function mulDiv(a: number, b: number, n: number): number {
   const product = a * b;
   if (product <= SAFE) {
@@ -43,7 +46,7 @@ export function mulDiv(a: number, b: number, n: number): number {
   return turned + whole;
 }
 
-/** How many bytes a whole number below `bound` takes. */
+/** The bytes that a whole number below `bound` takes. */
 export function byteSizeBelow(bound: number): number {
   return Math.max(1, Math.ceil(Math.log2(bound) / 8));
 }

@@ -18,8 +18,8 @@ import { readRate, readWindow, rejectLimit, requireKnownOptions } from "./read-l
  * Fixed window: a counter that starts from zero in every window. Twin of fixed-window.lua.
  *
  * State  used: units spent in the window. age: microseconds since the window began.
- * Quota  limit. window: microseconds. aligned: 1 when windows are multiples since the Unix epoch, 0 when a window
- *        begins with the first request after the last one ended.
+ * Quota  limit. window: microseconds. aligned: 1 if windows begin at multiples since the Unix epoch, 0 if a window begins with
+ *        the first request after the previous one ended.
  */
 interface FixedWindowState {
   used: number;
@@ -74,13 +74,15 @@ const fixedWindowAlgorithm: Algorithm<FixedWindowState, FixedWindowQuota> = {
 };
 
 /**
- * A limit of `limit` units (0 to 10^9, at most 10^6 per second) per `window` (1 ms to 366 days), counted from zero in each window.
- * `align: "first"` (default) begins a window with a subject's first request, `"clock"` at multiples of `window` since the Unix epoch.
+ * A limit of `limit` units (0 to 10^9, at most 10^6 per second) per `window` (1 ms to 366 days), counted from zero in each
+ * window. `align: "first"` (default) begins a window with a subject's first request, `"clock"` at multiples of `window` since
+ * the Unix epoch.
  *
- * `window: "day"`, `"week"`, `"month"` or `"year"` is that day, week (from Monday), month or year in
- * `timeZone` (an IANA name, default `"UTC"`).
+ * `window: "day"`, `"week"`, `"month"` or `"year"` is that day, week (from Monday), month or year in `timeZone` (an IANA name,
+ * default `"UTC"`).
  *
- * Admits up to twice `limit` around the boundary of two windows. A limiter that uses an invalid limit throws `HEADGATE_INVALID_LIMIT`.
+ * Admits up to twice `limit` around the boundary of two windows. A limiter that uses an invalid limit throws
+ * `HEADGATE_INVALID_LIMIT`.
  */
 export function fixedWindow<const Text extends string = string>(
   options: WithoutPer<FixedWindowLimit<never>> &

@@ -81,7 +81,7 @@ describe.each([
     window.spend(3);
     window.keep(2, 2, 0);
     const { shape } = compileLimit(limit, "settle");
-    expect(shape.state.at(-1)).toEqual(["kept", 4]);
+    expect(shape.state.at(-1)).toEqual(["confirmed", 4]);
     expect(window.copy()).toMatchObject({ used: 3, confirmed: 2 });
     const numbers = shape.state.map((_, i) => 10 + i);
     expect(window.read(...numbers)).toMatchObject({ used: 10, confirmed: 9 + numbers.length });
@@ -120,7 +120,7 @@ test.each([
   expect(() => compileLimit(named, "settle")).toThrow(
     expect.objectContaining({
       code: "HEADGATE_INVALID_OPTION",
-      message: `count and blockOn: "settle" can be used with block only where the limit is a fixedWindow; the limit "tries" is a ${limit.algorithm}. Use a fixedWindow, or block: { after, for }, or leave them out and give back what should not count: limit.of(request).refund()`,
+      message: `count and blockOn: "settle" can be used with block only where the limit is a fixedWindow; the limit "tries" is a ${limit.algorithm}. Use a fixedWindow, or block: { after, for }, or leave them out and refund requests that should not count: limit.decisionOf(request).refund()`,
     }),
   );
   const { block: _, ...plain } = named;

@@ -53,7 +53,7 @@ export function createLogEntries(times: number[] = [], totals: number[] = []): L
   };
 }
 
-/** A copy that reads the original until it is used for anything but appending, so that a look ahead copies nothing. */
+/** A copy that reads the original until it is used for anything but appending, so that a peek copies nothing. */
 function createCopy(original: LogEntries, duplicate: () => LogEntries): LogEntries {
   const originalCount = original.count();
   const added = createLogEntries();

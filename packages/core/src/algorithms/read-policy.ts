@@ -9,10 +9,11 @@ import { compilePolicy, mapLimits } from "./compile-policy.ts";
 type ReadPolicy = Policy<any>;
 
 /**
- * Reads a policy that comes from a file, a database or the environment: a limit, or a list of 1 to 100, as plain data. Returns a checked
- * copy, which later changes to `value` do not affect.
+ * Reads a policy that comes from a file, a database or the environment: a limit, or a list of 1 to 100, as plain data. Returns
+ * a checked copy, which later changes to `value` do not affect.
  *
- * Throws `HEADGATE_INVALID_LIMIT`, whose message says what is wrong and where in the list: `limits[1]: gcra: unknown option "max"...`.
+ * Throws `HEADGATE_INVALID_LIMIT`, whose message says what is wrong and where in the list: `limits[1]: gcra: unknown option
+ * "max"...`.
  */
 export function readPolicy(value: unknown): ReadPolicy {
   const limits = mapLimits(value, copyLimit);

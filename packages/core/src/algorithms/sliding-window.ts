@@ -12,9 +12,9 @@ const MAX_BUCKETS = 60;
  * A limit of `limit` units (0 to 10^9, at most 10^6 per second) in a `window` (1 ms to 366 days) that slides over counters
  * aligned to the Unix epoch.
  *
- * `buckets: 1` (default) weighs the previous window by the share of it that the window still covers: approximate, at worst twice `limit`.
- * `buckets` of 2 to 60 count the oldest sub-window in full: never over `limit` in any window, and under it by at most one
- * sub-window's units. A limiter that uses an invalid limit throws `HEADGATE_INVALID_LIMIT`.
+ * `buckets: 1` (default) weighs the previous window by the share of it that the window still covers: approximate, at worst
+ * twice `limit`. `buckets` of 2 to 60 count the oldest sub-window in full: never over `limit` in any window, and under it by
+ * at most one sub-window's units. A limiter that uses an invalid limit throws `HEADGATE_INVALID_LIMIT`.
  */
 export function slidingWindow<const Text extends string = string>(
   options: WithoutPer<SlidingWindowLimit<never>> & CheckedWindow<Text>,

@@ -5,7 +5,7 @@ import { byteSizeBelow, NEVER } from "./exact-arithmetic.ts";
  * Sliding window over counters of sub-windows; the oldest is partly covered, but counts in full. Twin of sub-windows.lua.
  *
  * State  age: microseconds since the current sub-window began. counts: units spent in each, the current one first.
- * Quota  limit. size: microseconds of a sub-window. last: how many are kept, one more than make up the window.
+ * Quota  limit. size: microseconds of a sub-window. count: the stored sub-windows, one more than make up the window.
  */
 interface SubWindowsState {
   age: number;

@@ -4,9 +4,9 @@ import type { CompiledLimit } from "./algorithm.ts";
 import { rejectLimit } from "./read-limit.ts";
 import { recoveryTimeOf } from "./recovery-time.ts";
 
-/* The shares of a limit that are reported when they are used. A charge reports them by thresholds.lua and its twin, operations/notify-thresholds.ts. */
+/* The shares of a limit that are reported when they are used: by thresholds.lua and its twin, operations/notify-thresholds.ts. */
 
-/** The most thresholds of a limit: the rule in thresholds.lua has room for them. */
+/** The most thresholds of a limit, for which the rule in thresholds.lua has room. */
 export const MAX_THRESHOLDS = 8;
 
 /**

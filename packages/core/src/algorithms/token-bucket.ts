@@ -6,13 +6,13 @@ import { byteSizeBelow, MAX_MICROS, mulDiv, mulDivRemainder, NEVER } from "./exa
 import { readCount, readRate, readWindow, requireKnownOptions } from "./read-limit.ts";
 
 /*
- * Token bucket, counted as debt: what was spent and has not drained yet. Twin of token-bucket.lua. GCRA uses the same
+ * Token bucket, counted as debt: the spent units that have not drained yet. Twin of token-bucket.lua. GCRA uses the same
  * arithmetic under other names.
  *
- * State  whole, part: the debt is whole + part / every units. It exceeds capacity if that was larger before, or
- *        more was charged than was left.
- *        fastest: the largest refill by which time has passed in this generation of the counter. It outlasts the debt: what was
- *        charged before may still be given back, and must not be taken for a part of what was charged since.
+ * State  whole, part: the debt is whole + part / every units. It exceeds capacity if that was larger before, or more was
+ *        charged than was left.
+ *        fastest: the largest refill with which time has passed in this generation of the counter. It outlasts the debt,
+ *        because earlier charges may still be refunded and must not be mistaken for later ones.
  * Quota  capacity: the most units at once. refill units drain every `every` microseconds, continuously; refill <= every.
  * Source ITU-T I.371 (GCRA as a continuous-state leaky bucket); capacity minus debt is the level of a token bucket.
  */
@@ -154,10 +154,11 @@ export function bucketShape(id: string, every: number): LimitShape {
 }
 
 /**
- * A bucket of `capacity` tokens (0 to 10^9) into which `refill` tokens (1 to 10^9, at most 10^6 per second)
- * come back every `every` (1 ms to 366 days), continuously.
+ * A bucket of `capacity` tokens (0 to 10^9) into which `refill` tokens (1 to 10^9, at most 10^6 per second) come back every
+ * `every` (1 ms to 366 days), continuously.
  *
- * Admits at most `capacity + refill * t / every` in any time t. A limiter that uses an invalid limit throws `HEADGATE_INVALID_LIMIT`.
+ * Admits at most `capacity + refill * t / every` in any time t. A limiter that uses an invalid limit throws
+ * `HEADGATE_INVALID_LIMIT`.
  */
 export function tokenBucket<const Text extends string = string>(
   options: WithoutPer<TokenBucketLimit<never>> &

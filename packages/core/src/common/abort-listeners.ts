@@ -1,9 +1,9 @@
-/** The callbacks of a signal. */
+/** The callbacks of each signal. */
 const callbacksOf = new WeakMap<AbortSignal, Set<() => void>>();
 
 /**
- * Calls back once when a signal aborts, unless the returned function is called first. We add one listener to a signal however
- * many calls wait for it: thousands of calls may share the signal of a process, and Node warns at eleven listeners.
+ * Calls back once when a signal aborts, unless the returned function is called first. A signal gets one listener for all
+ * callbacks, because thousands of calls may share the signal of a process, and Node warns at eleven listeners.
  */
 export function addAbortCallback(signal: AbortSignal, callback: () => void): () => void {
   const callbacks = callbacksOf.get(signal) ?? addListener(signal);

@@ -1,7 +1,7 @@
-/** A value that may be known already: if the answer is in this process, nothing is awaited. */
+/** A value, or a promise of it if it has to be awaited. */
 export type Awaitable<Value> = Value | Promise<Value>;
 
-/** Whether a value must be awaited. Plain values are not, because each await costs every request time. */
+/** Whether a value must be awaited. Plain values are not awaited, because each await costs time on every request. */
 export function isPromiseLike<Value>(
   value: Value | PromiseLike<Value>,
 ): value is PromiseLike<Value> {

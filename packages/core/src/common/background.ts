@@ -2,8 +2,8 @@ import { AsyncResource } from "node:async_hooks";
 import { MAX_TIMER_MS } from "./time.ts";
 
 /**
- * An async context outside of all requests, created when this module is loaded: work shared by many requests runs in it, and
- * keeps none of their contexts alive.
+ * An async context outside of all requests, created when this module is loaded. Work shared by many requests runs in it, so
+ * that it keeps none of their contexts alive.
  */
 export const background: AsyncResource = new AsyncResource("HeadgateBackground");
 
@@ -18,7 +18,7 @@ export class BackgroundTimer {
     this.#callback = ring;
   }
 
-  /** Whether it is due to fire. */
+  /** Whether it is going to fire. */
   get isSet(): boolean {
     return this.#timer !== undefined;
   }
@@ -31,7 +31,7 @@ export class BackgroundTimer {
     this.#timer = background.runInAsyncScope(startTimer, undefined, this, wait);
   }
 
-  /** The same, unless it is already set to fire earlier. */
+  /** Like `set`, unless the timer already fires earlier. */
   setNoLater(ms: number): void {
     if (performance.now() + ms < this.#firesAt) this.set(ms);
   }
@@ -56,7 +56,7 @@ function fire(timer: BackgroundTimer): void {
   timer.fire();
 }
 
-/** Calls back with an object while it is in use elsewhere, without keeping it in memory. */
+/** Returns a function that calls back with an object until the object is collected, which the function does not prevent. */
 export function weakCallback<T extends object>(
   object: T,
   callback: (object: T) => unknown,
@@ -68,7 +68,7 @@ export function weakCallback<T extends object>(
   };
 }
 
-/** A time, extended at random by up to `share` of it, so that processes that started together do not write together. */
+/** Extends a duration at random by up to `share` of it, so that processes that started together do not write together. */
 export function addJitter(ms: number, share: number): number {
   return ms * (1 + share * Math.random());
 }

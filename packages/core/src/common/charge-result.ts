@@ -16,10 +16,10 @@ export interface ChargeResult<Units extends Cost = number> {
   readonly degraded: boolean;
 }
 
-/** Nothing was charged, so there is nothing to settle. */
+/** The result of a charge of nothing, after which there is nothing to settle. */
 export const NO_CHARGE: ChargeResult = { charged: 0, overflow: 0, degraded: false };
 
-/** The same, by the names of limits. */
+/** The result of a charge of nothing, by the names of limits. */
 export function noChargeByName(
   limits: readonly { readonly name: string }[],
 ): ChargeResult<CostByName> {
@@ -28,8 +28,8 @@ export function noChargeByName(
 }
 
 /**
- * The result of one charge made in several hash slots, all in the same form. It counts the units that every hash slot that received the
- * charge could hold.
+ * The result of one charge made in several hash slots, all in the same form. It counts the units that every hash slot that
+ * received the charge could hold.
  */
 export function joinChargeResults<Units extends Cost>(
   results: readonly ChargeResult<Units>[],

@@ -1,6 +1,6 @@
 /*
  * State shared by all copies of Headgate in a process: two copies, such as two versions, must not count the same counters
- * separately. A feature declares its part here by name, and creates it on first use.
+ * separately. A feature declares its state by name, and it is created on first use.
  */
 
 /** Change this with the methods or fields of any part: copies with different symbols share nothing. */
@@ -47,7 +47,7 @@ function stateOf(owner: object): State {
   return known;
 }
 
-/** Declares a part of each client's state; the owner of a store is the client. */
+/** Declares state of each client, which is the owner of a store. */
 export function shareByClient<Owner extends object, T extends object, More extends unknown[]>(
   name: ClientStateName,
   create: (owner: Owner, ...more: More) => T,
@@ -59,26 +59,26 @@ export function shareByClient<Owner extends object, T extends object, More exten
   };
 }
 
-/** A client and a prefix, as of a store. */
+/** The client and prefix of a store. */
 interface PrefixOwner {
   readonly owner: object;
   readonly prefix: string;
 }
 
-/** Declares a part of the state of each client and prefix. After `drop`, it is created again on next use. */
-export function shareByPrefix<P extends PrefixOwner, T extends object>(
+/** Declares state of each client and prefix. After `drop`, it is created again on next use. */
+export function shareByPrefix<Owner extends PrefixOwner, T extends object>(
   name: PrefixStateName,
-  create: (place: P, drop: () => void) => T,
-): (place: P) => T {
-  return (place) => {
-    const state = stateOf(place.owner);
-    const key = `${name} ${place.prefix}`;
-    state[key] ??= create(place, () => delete state[key]);
+  create: (store: Owner, drop: () => void) => T,
+): (store: Owner) => T {
+  return (store) => {
+    const state = stateOf(store.owner);
+    const key = `${name} ${store.prefix}`;
+    state[key] ??= create(store, () => delete state[key]);
     return state[key] as T;
   };
 }
 
-/** Declares a part of the state of the process. */
+/** Declares state of the process. */
 export function shareInProcess<T extends object>(name: ProcessStateName, create: () => T): () => T {
   return () => {
     const state = stateOf(globalThis);

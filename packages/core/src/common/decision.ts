@@ -14,41 +14,44 @@ export interface LimitState extends LimitDescription {
   readonly overdrawn: number;
   /** Milliseconds until this limit would allow the same cost, rounded up; 0 when it allows, `Infinity` when it never will. */
   readonly retryAfterMs: number;
-  /** Milliseconds until this limit is unused again if nothing more is charged, rounded up. */
+  /** Milliseconds until this limit has fully recovered if nothing more is charged, rounded up. */
   readonly resetAfterMs: number;
   /** Milliseconds until `remaining` grows, rounded up; 0 when the limit is unused. */
   readonly refillAfterMs: number;
 }
 
-/** Where the decision came from; for the last three, the store could not answer. */
+/** The origin of a decision. With the last three, the store did not reply. */
 export type DecisionSource = "store" | "deny-cache" | "lease" | "local" | "allow" | "deny";
 
-/** The answer to one request: plain read-only data, safe to log. `JSON.stringify` writes `Infinity` as `null`. */
+/** The decision on one request: plain read-only data, safe to log. `JSON.stringify` writes `Infinity` as `null`. */
 export interface Decision {
   readonly allowed: boolean;
-  /** The most that the binding limit grants at once. The binding limit has the longest wait if denied, the least `remaining / limit` if allowed; `shadow` does not change which it is. */
+  /**
+   * The most that the binding limit grants at once. The binding limit has the longest wait if denied, the least `remaining /
+   * limit` if allowed; `shadow` does not change which it is.
+   */
   readonly limit: number;
   /** Whole units left in the binding limit; never negative. */
   readonly remaining: number;
   /** Milliseconds until the same request can succeed, rounded up; 0 when allowed, `Infinity` when its cost never fits. */
   readonly retryAfterMs: number;
-  /** Milliseconds until the binding limit is unused again if nothing more is charged, rounded up. */
+  /** Milliseconds until the binding limit has fully recovered if nothing more is charged, rounded up. */
   readonly resetAfterMs: number;
   /** Every limit, in the order of the policy, except limits left out by a cost by name. */
   readonly limits: readonly LimitState[];
-  /** The cost of the request; if given by name, the cost for each limit that was asked. */
+  /** The cost of the request; for a cost by name, the cost of each limit. */
   readonly cost: Cost;
-  /** What made the decision: the store, or its replacement. */
+  /** The origin of the decision: the store, or its replacement. */
   readonly source: DecisionSource;
   /** True if the store could not answer, false otherwise. */
   readonly degraded: boolean;
   /** True if a block denied the request, whether a limit or an operator set it. */
   readonly blocked: boolean;
-  /** True if an operator's override was in force: numbers, or a `shadow`, other than the application's. */
+  /** True if an operator's override was in effect: limits, or a `shadow`, other than the application's. */
   readonly overridden: boolean;
-  /** True for a limiter in shadow mode, which denies no request: `allowed` is true whatever the limits say. */
+  /** True for a limiter in shadow mode, which denies no request: `allowed` is always true. */
   readonly shadow: boolean;
-  /** What `allowed` would be without `shadow`. */
+  /** The value of `allowed` without `shadow`. */
   readonly wouldAllow: boolean;
   /**
    * For a decision that took a concurrency slot: aborts when the slot is lost or, in HTTP, when the client disconnects.

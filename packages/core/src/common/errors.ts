@@ -33,7 +33,7 @@ export const ERROR_CODES = {
   HEADGATE_BAD_REPLY: "The store gave a reply that its script never returns.",
   HEADGATE_WAIT_TIMEOUT: "The wait for admission took longer than its timeout.",
   HEADGATE_QUEUE_FULL: "Too many calls are waiting for admission already.",
-  HEADGATE_SLOT_LOST: "Work may have lost the place that it held under a concurrency limit.",
+  HEADGATE_SLOT_LOST: "Work may have lost the slot that it held under a concurrency limit.",
   HEADGATE_CLIENT_DISCONNECTED: "A client left before its request was answered.",
   HEADGATE_NO_ADDRESS: "The request has no client address.",
   HEADGATE_UNKNOWN_TIER: "The tier of a request is not one of the configured tiers.",
@@ -76,12 +76,12 @@ export class HeadgateError extends Error {
   }
 }
 
-/** The error for an option that cannot be taken. */
+/** The error for an invalid option. */
 export function invalidOption(message: string): HeadgateError {
   return new HeadgateError("HEADGATE_INVALID_OPTION", message);
 }
 
-/** The same for a value that breaks a rule. A value that may hold a secret is given with `formatKind`. */
+/** The error for a value that breaks a rule. Pass `formatKind` for a value that may hold a secret. */
 export function invalidValue(
   rule: string,
   received: unknown,

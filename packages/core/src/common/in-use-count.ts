@@ -8,16 +8,16 @@ import { publish } from "./publish.ts";
 /** Published on `headgate:waiting` and `headgate:slots`. */
 export interface InUseCount extends LimiterLabels {
   /**
-   * How many there are in this process, in limiters of this name. Excludes those that began before the channel had a
-   * subscriber.
+   * The held slots or waiting calls in this process, in limiters of this name. Excludes those that began before the
+   * channel had a subscriber.
    */
   readonly count: number;
 }
 
-/** What can be in use in a limiter: concurrency slots, or waiting calls. */
+/** The kinds of use: held slots, or waiting calls. */
 type UseKind = "waiting" | "slots";
 
-/** How many are in use, by the limiter's name. */
+/** The counts by the limiter's name. */
 const inUse = shareInProcess("inUse", () => ({
   waiting: new Map<string, number>(),
   slots: new Map<string, number>(),
@@ -29,7 +29,7 @@ const USE_CHANNELS: Readonly<Record<UseKind, Channel>> = {
 };
 
 /**
- * Counts this many as in use, and returns a function that ends this, once. Undefined if the channel has no subscriber: then
+ * Adds units to a count, and returns a function that subtracts them, once. Undefined if the channel has no subscriber; then
  * nothing is counted.
  */
 export function trackInUse(

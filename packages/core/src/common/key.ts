@@ -5,19 +5,19 @@ const MAX_PART = 64;
 
 /**
  * Escapes text for use as a part of a key. Letters, digits and harmless signs stay as they are and everything else is escaped,
- * so that two texts never give the same part, and no text can end its part (a colon) or the hash tag (a brace). A part that
+ * so that two texts never give the same part. No text can end its part with a colon, or the hash tag with a brace. A part that
  * would exceed 64 bytes becomes `#` and a SHA-256; no literal part contains a `#`.
  */
 export function escapePart(text: string): string {
   return escapeWith(text, /^[\w.~@/-]*$/, /[^\w.~@/-]/g);
 }
 
-/** The same for the subject, which is inside braces: colons of IPv6 addresses stay readable. */
+/** Escapes a subject, which is inside braces, so that the colons of IPv6 addresses can stay readable. */
 export function escapeSubject(subject: string): string {
   return escapeWith(subject, /^[\w.~@/:-]*$/, /[^\w.~@/:-]/g);
 }
 
-/** The text that a part of a key stands for; undefined for a hash or an invalid part. */
+/** The text of an escaped part of a key; undefined for a hash or an invalid part. */
 export function unescapePart(part: string): string | undefined {
   const text = part.replace(/%u([\da-f]{4})|%([\da-f]{2})/g, (_, unit, byte) =>
     String.fromCharCode(Number.parseInt(unit ?? byte, 16)),
@@ -25,12 +25,12 @@ export function unescapePart(part: string): string | undefined {
   return escapeSubject(text) === part && !part.startsWith("#") ? text : undefined;
 }
 
-/** A 48-bit fingerprint of a text: enough to tell the policies of one limiter apart. */
+/** A 48-bit fingerprint of a text: enough to distinguish the policies of one limiter. */
 export function fingerprint(text: string): string {
   return createHash("sha256").update(text).digest("base64url").slice(0, 8);
 }
 
-/** Escapes UTF-16 code units, not bytes: a lone surrogate has no bytes. */
+/** Escapes UTF-16 code units, not bytes, because an unpaired surrogate has no bytes. */
 function escapeUnit(unit: string): string {
   const code = unit.charCodeAt(0);
   return code < 0x100

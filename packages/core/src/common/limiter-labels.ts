@@ -1,4 +1,4 @@
-/** A limiter, as published messages name it. */
+/** The names of a limiter in published messages. */
 export interface LimiterLabels {
   /** The limiter's name. */
   readonly limiter: string;

@@ -1,12 +1,12 @@
-/** An item's links in a list; an item without neighbours is not in the list. */
+/** The links of an item in a list; undefined while it is not in a list. */
 export interface ListNode {
   previous: ListNode | undefined;
   next: ListNode | undefined;
 }
 
 /**
- * Waiting calls, in order of arrival. Removal is as cheap as insertion, and a removed call keeps no other alive. A `Set` used
- * as a queue does: each table that it has outgrown holds all its former entries until the next major collection.
+ * A doubly linked list, for queues of waiting calls. Insertion and removal are O(1), and a removed item keeps no other
+ * alive. A `Set` as a queue does: each table that it has outgrown holds its former entries until the next major collection.
  */
 export class LinkedList<Item extends ListNode> {
   /** Comes before the first and after the last. */

@@ -3,7 +3,7 @@ import type { HeadgateError, HeadgateErrorCode } from "./errors.ts";
 
 const REPEAT_MS = 3_600_000;
 
-/** Errors that name a hash slot and a server, and mean the same problem whatever they name. */
+/** Errors that name a hash slot and a server; with other names they are the same problem. */
 const REDIRECTION = /^(?:MOVED|ASK) .*/s;
 
 /** The most different messages logged for one code. */

@@ -2,8 +2,8 @@ import { formatKind, formatReceived, invalidOption, invalidValue } from "./error
 import { isPlainObject } from "./plain-object.ts";
 
 /**
- * Throws `HEADGATE_INVALID_OPTION` for options that are not an object, or that have an unknown property. Asks for hints only if
- * one is unknown.
+ * Throws `HEADGATE_INVALID_OPTION` for options that are not an object, or that have an unknown property. Calls `getHints`
+ * only if one is unknown.
  */
 export function rejectUnknownOptions(
   owner: string,
@@ -67,7 +67,7 @@ export function formatOptions(options: object): string {
   return `{ ${written.join(", ")} }`;
 }
 
-/** Reads a switch. Throws `HEADGATE_INVALID_OPTION`. */
+/** Reads a boolean option. Throws `HEADGATE_INVALID_OPTION`. */
 export function readBoolean(option: string, value: unknown = false): boolean {
   if (typeof value === "boolean") return value;
   throw invalidValue(`${option} must be true or false`, value);

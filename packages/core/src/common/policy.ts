@@ -59,7 +59,10 @@ export interface FixedWindowLimit<Per extends string = string> extends RateLimit
   readonly algorithm: "fixedWindow";
   readonly limit: number;
   readonly window: Duration | CalendarWindow;
-  /** When windows begin: with a subject's first request, or at multiples of `window` since the Unix epoch. Not for a calendar window. Default `"first"`. */
+  /**
+   * When windows begin: with a subject's first request, or at multiples of `window` since the Unix epoch. Not for a calendar
+   * window. Default `"first"`.
+   */
   readonly align?: "first" | "clock" | undefined;
   /** The time zone of a calendar window: an IANA name. Default `"UTC"`. */
   readonly timeZone?: string | undefined;
@@ -135,7 +138,7 @@ export const DEFAULT_DIMENSION = "default";
 /** The dimension with a single subject for all clients. */
 export const GLOBAL_DIMENSION = "global";
 
-/** A limit in the numbers that clients see. */
+/** The numbers of a limit as clients see them. */
 export interface LimitDescription {
   /** The limit's name, printable ASCII. */
   readonly name: string;
@@ -144,7 +147,7 @@ export interface LimitDescription {
   /** The most it grants at once, in units. */
   readonly limit: number;
   /**
-   * Milliseconds until a fully used limit is unused again, rounded up. For a calendar window: its current length. For
+   * Milliseconds until a fully used limit has recovered, rounded up. For a calendar window: its current length. For
    * `concurrency`: 0, because there is no way to know.
    */
   readonly windowMs: number;

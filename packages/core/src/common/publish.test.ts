@@ -116,7 +116,7 @@ describe("a subscriber that fails", () => {
       throw unprintable;
     });
     publish(ours, {});
-    expect(seen.warnings()).toMatchObject([{ detail: "what it threw cannot be shown" }]);
+    expect(seen.warnings()).toMatchObject([{ detail: "the thrown value cannot be shown" }]);
   });
 });
 

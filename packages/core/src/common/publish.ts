@@ -51,6 +51,6 @@ function formatReason(reason: unknown): string {
   try {
     return inspect(reason);
   } catch {
-    return "what it threw cannot be shown";
+    return "the thrown value cannot be shown";
   }
 }

@@ -2,10 +2,10 @@ import type { CompiledLimit } from "../algorithms/algorithm.ts";
 import type { Boundaries } from "../algorithms/calendar.ts";
 import { encodeDigits, LONG_DIGITS } from "../scripts/digits.ts";
 
-/** The boundaries of windows as passed to the scripts, written once while a window lasts. */
+/** The encoded boundaries of windows; a window's are encoded once. */
 const encodedBoundaries = new WeakMap<Boundaries, string>();
 
-/** The calendar boundaries that limits add to a call at a moment; undefined if no limit has a calendar. */
+/** Creates the function that encodes the calendar boundaries around a time for a call; undefined if no limit has a calendar. */
 export function createBoundaryEncoder(
   limits: readonly CompiledLimit[],
 ): ((now: number) => string) | undefined {

@@ -14,11 +14,11 @@ import { readInteger } from "./list-script.ts";
 import { defineMutation, readIntegers } from "./mutation.ts";
 import { notifyThresholds } from "./notify-thresholds.ts";
 
-/** Units that a limit can hold, and entries that a log can; MOST and ENTRIES in the scripts. */
+/** The most units that a limit can hold, and the most entries of a log. The scripts have constants of the same names. */
 const MAX_UNITS = 2_000_000_000;
 const MAX_ENTRIES = 1_048_576;
 
-/** Units to charge: the same number to each limit, unless the counters have costs. */
+/** Units to charge to counters. Each limit is charged `cost`, unless the counters have costs of their own. */
 export interface ChargeCall {
   readonly cost: number;
   /** Units already charged to the same request. Default 0. */
@@ -27,8 +27,8 @@ export interface ChargeCall {
 }
 
 /**
- * Charges counters, whatever is left of their limits. The reply is how many units all limits could hold; with costs, each of them. What
- * it told follows, as tell.ts says.
+ * Charges counters regardless of how much of their limits is left. The reply has the units that every limit could hold or,
+ * with a cost by name, the units of each limit; then the reached thresholds, as described in notify-thresholds.ts.
  */
 export const charge: Operation<ChargeCall> = defineMutation("charge", {
   encode: ({ counters, cost }) =>
@@ -43,30 +43,30 @@ export const charge: Operation<ChargeCall> = defineMutation("charge", {
   },
 
   twin({ cost, alreadyCharged, counters }, memory, context) {
-    const counted: number[] = [];
-    const told: number[] = [];
+    const charged: number[] = [];
+    const thresholds: number[] = [];
     for (const counter of counters) {
       const state = loadCounter(counter, memory, context);
       counter.limits.forEach((limit, i) => {
         const units = Math.min(costAt(counter, i, cost), capacityLeft(limit, state.limitStates[i]));
         const held = counter.alreadyCharged?.[i] ?? alreadyCharged;
         if (units > 0) limit.algorithm.spend(state.limitStates[i], limit.quota, units, held);
-        counted.push(units);
+        charged.push(units);
       });
-      notifyThresholds(told, counter, state, (i) => costAt(counter, i, cost));
+      notifyThresholds(thresholds, counter, state, (i) => costAt(counter, i, cost));
       saveCounter(counter, state, memory);
     }
-    const units = hasCostsByName(counters) ? counted : [Math.min(cost, ...counted)];
-    return [context.now, ...units, ...told];
+    const units = hasCostsByName(counters) ? charged : [Math.min(cost, ...charged)];
+    return [context.now, ...units, ...thresholds];
   },
 });
 
-/** How many numbers of a reply are counts of units. */
+/** The number of unit counts in a reply. */
 export function unitCountOf(counters: readonly Counter[]): number {
   return hasCostsByName(counters) ? counters.flatMap(({ limits }) => limits).length : 1;
 }
 
-/** The reply of an answer with a report; undefined if the script never gives such an answer. */
+/** The reply for an answer with reached thresholds; undefined if the script never gives such an answer. */
 function decodeReport(
   counters: readonly Counter[],
   size: number,
@@ -86,7 +86,7 @@ function decodeReport(
       const [reached = Number.NaN, used = Number.NaN] = answer
         .slice(next, next + 2)
         .map(readInteger);
-      // A log's entries stay in Redis. The newest is the one of this charge.
+      // The entries of a log stay in Redis, so the state is built from the units used. Its newest entry is this charge.
       const numbers =
         limitShape.reported === undefined
           ? readNumbers(value, shape.offsets[i] as readonly FieldOffset[])

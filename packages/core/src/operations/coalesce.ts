@@ -1,10 +1,10 @@
-/** Consecutive items that are equal. */
+/** Consecutive equal items. */
 export interface Run<Item> {
   readonly first: Item;
   readonly count: number;
 }
 
-/** Items in their order, as runs of equal ones: an equal part is sent to the server once, with its count. */
+/** Groups consecutive equal items, in their order: the server receives equal calls once, with their number. */
 export function coalesce<Item>(
   items: readonly Item[],
   isEqual: (one: Item, other: Item) => boolean,

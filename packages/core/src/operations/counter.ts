@@ -15,32 +15,32 @@ import { lastEndOf } from "./threshold-mark.ts";
 export interface CounterLimits {
   readonly limits: readonly CompiledLimit[];
   readonly shape: CounterShape;
-  /** The scripts for a single counter of these limits, if the cost is not by name. */
+  /** The scripts for a single counter of these limits, with one cost for all of them. */
   readonly scripts: ShapeScripts;
-  /** The unit counts of all limits, as passed to the scripts. */
+  /** The parameters of all limits, as passed to the scripts. */
   readonly encodedParameters: string;
-  /** Their cost for the server, without logs: 1 for each counter that is read. */
+  /** The work for the server, without logs: 1 for each counter that it reads. */
   readonly weight: number;
-  /** Which of them have a log. */
+  /** The indexes of the limits with a log. */
   readonly logLimits: readonly number[];
-  /** Which of them notify, and so have a mark: this decides, and nothing else, whether a call tells what is reached. */
+  /** The indexes of the limits that notify. Only this list decides whether a call reports thresholds. */
   readonly notifyingLimits: readonly number[];
-  /** What the keys of their logs and marks have behind that of a counter. */
+  /** The suffixes that make a counter's key the key of a log or a threshold mark. */
   readonly extraKeys: readonly string[];
-  /** The times that their calendars add to a call at a moment; undefined if none has a calendar. */
+  /** Encodes the calendar boundaries around a time; undefined if no limit has a calendar. */
   readonly boundariesAt?: ((now: number) => string) | undefined;
 }
 
 /** One subject in one dimension: the key that holds the states of its limits. */
 export interface Counter extends CounterLimits {
   readonly key: string;
-  /** The cost for each limit, if the cost is by name: then all counters of a call have costs. 0 leaves a limit out. */
+  /** The cost of each limit, if the cost is by name; then every counter of the call has costs. 0 leaves a limit out. */
   readonly costs?: readonly number[] | undefined;
-  /** Units of the same request that each limit already holds; given with `costs` only. Default 0. */
+  /** Units of the same request already charged to each limit; only with `costs`. Default 0. */
   readonly alreadyCharged?: readonly number[] | undefined;
 }
 
-/** Prepares limits in canonical order for counting. */
+/** Prepares limits in canonical order for operations. */
 export function prepareLimits(limits: readonly CompiledLimit[]): CounterLimits {
   const parameters = limits.flatMap((limit) => limit.parameters);
   const shape = getShape(limits.map((limit) => limit.shape));
@@ -63,13 +63,13 @@ export function prepareLimits(limits: readonly CompiledLimit[]): CounterLimits {
   };
 }
 
-/** The numbers of all counters of a call. */
+/** The parameters of all counters of a call. */
 export function encodeParameters(counters: readonly Counter[]): string {
   if (counters.length === 1) return (counters[0] as Counter).encodedParameters;
   return counters.map(({ encodedParameters }) => encodedParameters).join("");
 }
 
-/** The cost for a limit: one slot of concurrency, whatever the cost, unless the cost is by name. */
+/** The cost for a limit. A concurrency limit is charged one slot, unless the cost is by name. */
 export function costAt({ costs, limits }: Counter, i: number, cost: number): number {
   return costs?.[i] ?? (limits[i]?.shape.slotTtl === undefined ? cost : Math.min(cost, 1));
 }
@@ -79,14 +79,14 @@ export function hasCostsByName(counters: readonly Counter[]): boolean {
   return counters[0]?.costs !== undefined;
 }
 
-/** The cost of a call, or its refund, as passed to the scripts: one number for all limits, or one for each. */
+/** The units of a charge or refund, as passed to the scripts: one number for all limits, or one for each. */
 export function encodeCosts(counters: readonly Counter[], cost: number): string {
   if (!hasCostsByName(counters)) return encodeDigits(cost, LONG_DIGITS);
   const costs = counters.flatMap((counter) => counter.costs ?? []);
   return costs.map((units) => encodeDigits(units, LONG_DIGITS)).join("");
 }
 
-/** The keys of counters: each one's own, then for each limit in it those of its sliding log and its mark. */
+/** The keys of counters: each counter's key, then the keys of its logs and threshold marks. */
 export function keysOf(counters: readonly Counter[]): string[] {
   const keys: string[] = [];
   for (const { key, extraKeys } of counters) {
@@ -96,7 +96,7 @@ export function keysOf(counters: readonly Counter[]): string[] {
   return keys;
 }
 
-/** The cost of counters for the server: 1 for each counter that is read, and `log` for each log. */
+/** The work for the server: 1 for each counter that it reads, and `logWeight` for each log. */
 export function weightOf(counters: readonly Counter[], logWeight: number): number {
   let sum = 0;
   for (const { weight, logLimits } of counters) sum += weight + logWeight * logLimits.length;
@@ -114,7 +114,7 @@ export interface CounterCall {
   readonly counters: readonly Counter[];
 }
 
-/** Shared by all steps on counters: each runs a script composed for their shapes. */
+/** The parts shared by all operations on counters: each runs a script composed for the shapes of the counters. */
 export const counterOperation: Pick<Operation<CounterCall>, "kind" | "batchKey" | "keys"> &
   Required<Pick<Operation<CounterCall>, "boundaries">> = {
   kind: "decide",
@@ -133,20 +133,23 @@ export const counterOperation: Pick<Operation<CounterCall>, "kind" | "batchKey" 
   keys: ({ counters }) => keysOf(counters),
 };
 
-/** A counter in this process: the fields of its value in Redis, see counter.lua. */
+/** A counter in this process, with the fields of its value in Redis: see counter.lua. */
 export interface CounterState {
   stamp: number;
   generation: number;
-  /** When it is unused again, by the limits' numbers when it was last stored; microseconds since the epoch. */
+  /** When it has fully recovered, by the limits at the last write; microseconds since the epoch. */
   expiresAt: number;
   readonly limitStates: unknown[];
-  /** Undefined if it is not blocked, and no level is remembered. */
+  /** Undefined if it is not blocked and no level is remembered. */
   block: Block | undefined;
-  /** The marks of its limits, by their position; undefined if there are none. */
+  /** The threshold marks by the index of their limit; undefined if there are none. */
   thresholdMarks: (ThresholdMark | undefined)[] | undefined;
 }
 
-/** The state of a counter, brought up to date in place; if there is none, a fresh one that is not stored yet. */
+/**
+ * Loads the state of a counter and updates it to the current time. An absent counter gets a new state, which is not stored
+ * yet.
+ */
 export function loadCounter(
   counter: Counter,
   memory: MemoryAccess,
@@ -182,8 +185,8 @@ function createCounterState(
 }
 
 /**
- * Writes a report of each limit into a reply, after its wait: the units that remain, microseconds until it is unused, and until
- * more units remain. `at` is the index of the first wait.
+ * Writes the report of each limit into a reply, after its wait: the remaining units, microseconds until it has fully
+ * recovered, and microseconds until more units remain. `at` is the index of the first wait.
  */
 export function reportLimits(
   reply: number[],
@@ -201,19 +204,19 @@ export function reportLimits(
   }
 }
 
-/** Stores a counter that was changed. */
+/** Stores a changed counter. */
 export function saveCounter(counter: Counter, state: CounterState, memory: MemoryAccess): void {
   const reply = new Array<number>(4 * counter.limits.length);
   reportLimits(reply, 0, counter.limits, state.limitStates);
   saveReportedCounter(counter, state, reply, 0, true, memory);
 }
 
-/** More than the used share of any limit: a subject that is or recently was blocked is evicted last. */
+/** Above the used share of any limit, so that subjects with a current or recent block are evicted last. */
 const BLOCKED_SHARE = 2;
 
 /**
- * Stores a counter whose report is in a reply; if it was not changed, only if it becomes unused later than when it was last
- * stored.
+ * Stores a counter whose report is in a reply. An unchanged counter is stored only if it now recovers later than at the last
+ * write.
  */
 export function saveReportedCounter(
   { key, limits }: Counter,

@@ -2,18 +2,18 @@ import type { LuaSource } from "../algorithms/algorithm.ts";
 import type { Operation, Replies } from "../store/store.ts";
 import { coalesce } from "./coalesce.ts";
 
-/** The arguments and results of a script that is written as a whole. */
+/** The arguments and results of a script that is not composed. */
 export interface ListScript<Call> {
   readonly source: LuaSource;
   /** The arguments of a call, exactly as many as the script reads. */
   parameters(call: Call): readonly (string | number)[];
-  /** How many integers the script returns for a call. */
+  /** The number of integers that the script returns for a call. */
   replySize(call: Call): number;
 }
 
 /**
- * The part of a step that runs a script of this name by the conventions of call.lua: it takes a list of calls and returns one
- * list of integers.
+ * Defines the parts of an operation whose script follows the conventions of call.lua: it takes a list of calls and returns
+ * one list of integers.
  */
 export function defineListOperation<Call>(
   name: string,
@@ -34,8 +34,8 @@ export function defineListOperation<Call>(
 type CallParameters = readonly (string | number)[];
 
 /**
- * Consecutive calls with equal arguments are sent as their number and their arguments once, because each argument costs
- * the server about as much as a decision's arithmetic.
+ * Encodes consecutive equal calls as their number and the arguments of one, because each argument costs the server about as
+ * much as the arithmetic of a decision.
  */
 function encodeArguments(calls: readonly CallParameters[], clock: string): string[] {
   const runs = coalesce(calls, isEqual);
@@ -43,7 +43,7 @@ function encodeArguments(calls: readonly CallParameters[], clock: string): strin
   return [clock, String(Math.floor(Math.random() * 2 ** 48)), ...args];
 }
 
-/** Each call's part of the reply, after the clock; none if the number of integers is wrong. */
+/** The clock and the integers of each call; undefined for all of them if the reply has the wrong length. */
 function decodeReply(sizes: readonly number[], reply: unknown): Replies {
   const values: readonly unknown[] = Array.isArray(reply) ? reply.map(readInteger) : [];
   if (values.length !== sizes.reduce((sum, size) => sum + size, 1))
@@ -60,7 +60,7 @@ function isEqual(a: CallParameters, b: CallParameters): boolean {
   return a === b || (a.length === b.length && a.every((parameter, i) => parameter === b[i]));
 }
 
-/** A client may be configured to return numbers as strings. */
+/** Reads an integer, also from text, because a client may be configured to return numbers as strings. `NaN` for anything else. */
 export function readInteger(value: unknown): number {
   if (typeof value === "number") return value;
   return /^-?\d+$/.test(String(value)) ? Number(value) : Number.NaN;

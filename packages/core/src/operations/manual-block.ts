@@ -5,14 +5,14 @@ import type { Counter } from "./counter.ts";
 import { loadCounter, saveCounter } from "./counter.ts";
 import { defineMutation } from "./mutation.ts";
 
-/** Counters to block. */
+/** Counters to block or unblock. */
 export interface BlockCall {
   readonly counters: readonly Counter[];
-  /** For how many microseconds from now; 0 ends the existing block. */
+  /** Microseconds from now; 0 ends the existing block. */
   readonly duration: number;
 }
 
-/** Blocks counters by hand, or ends their blocks. The reply is 1 if one is blocked now, or was before. */
+/** Sets manual blocks, or ends the blocks of counters. The reply is 1 if a counter is blocked now, or was before; otherwise 0. */
 export const block: Operation<BlockCall> = defineMutation("block", {
   encode: ({ duration }) => encodeDigits(duration, LONG_DIGITS) + newGeneration(),
 

@@ -5,18 +5,18 @@ import type { CounterCall } from "./counter.ts";
 import { counterOperation, encodeParameters, scriptsOf, weightOf } from "./counter.ts";
 import { readInteger } from "./list-script.ts";
 
-/** How a step changes counters. */
+/** How an operation changes counters. */
 interface MutationDefinition<Call extends CounterCall> {
-  /** The part of a call's argument after the numbers of its counters, in digits. */
+  /** The part of a call's argument after the parameters of its counters, in digits. */
   encode(call: Call): string;
-  /** The integers of an answer that is not -1; undefined for an impossible one. By default an answer is one integer. */
+  /** The integers of a script's answer other than -1; undefined for an invalid one. By default an answer is one integer. */
   decode?(call: Call, answer: unknown): readonly number[] | undefined;
-  /** The weight of a log, for `weightOf`. Default 4. */
+  /** The weight of each log, for `weightOf`. Default 4. */
   logWeight?(call: Call): number;
   readonly twin: Operation<Call>["runInMemory"];
 }
 
-/** A step that changes counters with the script of this name, one call after another. Its replies have no clock. */
+/** Defines an operation that changes counters with the script of this name. Its replies have no clock. */
 export function defineMutation<Call extends CounterCall>(
   name: ScriptName,
   {
@@ -52,7 +52,7 @@ export function defineMutation<Call extends CounterCall>(
   };
 }
 
-/** The integers of an answer with this many; undefined for another answer. */
+/** The integers of an answer that is a list of `size` integers; undefined for any other answer. */
 export function readIntegers(answer: unknown, size: number): readonly number[] | undefined {
   return Array.isArray(answer) && answer.length === size ? answer.map(readInteger) : undefined;
 }

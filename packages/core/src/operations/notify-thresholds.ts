@@ -4,14 +4,18 @@ import type { Counter, CounterState } from "./counter.ts";
 /*
  * How a charge reports the thresholds that it reaches. Twin of thresholds.lua.
  *
- * The report is the end of the reply. For each limit that notifies, it has the number of thresholds reported by this charge, which
- * are the highest ones reached; the units that remain, negative if usage exceeds the limit; and the microseconds until it is unused.
+ * The report is the end of the reply. For each limit that notifies, it has the number of thresholds that this charge reports,
+ * which are the highest ones reached; the remaining units, negative if usage exceeds the limit; and the microseconds until it
+ * has fully recovered.
  */
 
-/** Numbers in a report for each limit. */
+/** The numbers of each limit in the report. */
 export const THRESHOLD_REPORT_SIZE = 3;
 
-/** Adds the report on a counter to a reply, and marks what it reports. `unitsOf`: the units asked of a limit. */
+/**
+ * Adds the report on a counter to a reply, and stores the reported thresholds. `unitsOf` returns the units charged to a
+ * limit.
+ */
 export function notifyThresholds(
   reply: number[],
   counter: Counter,
@@ -29,7 +33,7 @@ export function notifyThresholds(
   }
 }
 
-/** The number of thresholds of a limit to report now. */
+/** Updates the threshold mark of a limit. Returns how many thresholds to report now. */
 function crossThreshold(
   { limits }: Counter,
   state: CounterState,

@@ -5,9 +5,9 @@ import type { Counter } from "./counter.ts";
 import { costAt, encodeCosts, loadCounter, saveCounter } from "./counter.ts";
 import { defineMutation } from "./mutation.ts";
 
-/** The record of a charge, with which it can be refunded. */
+/** The record of a charge, which allows refunding it. */
 export interface Receipt {
-  /** Units of each limit; if the counters have costs, the largest of those. */
+  /** The units charged to each limit; if the counters have costs, the largest of those. */
   readonly cost: number;
   /** Units of the same decision that stay charged. Default 0. */
   readonly stillCharged?: number;
@@ -16,18 +16,18 @@ export interface Receipt {
   readonly counters: readonly Counter[];
   /** The generation of each counter that was charged. */
   readonly generations: readonly number[];
-  /** Puts the units back if this process holds them; false if they must be refunded in the store. */
+  /** Returns the units to the lease of this process; false if they must be refunded in the store. */
   readonly returnToLease?: (() => boolean) | undefined;
 }
 
 /**
- * Refunds the remainder of a charge, only into the generation of the counter that was charged. The reply is 1 if something was
- * refunded.
+ * Refunds the remainder of a charge, only into the generation of the counter that was charged. The reply is 1 if something
+ * was refunded, otherwise 0.
  */
 export const refund: Operation<Receipt> = defineMutation("refund", {
   encode: (receipt) => encodeCosts(receipt.counters, receipt.cost) + encodeChargeFields(receipt),
 
-  // In a log the charge has to be searched for.
+  // The script has to search a log for the charge.
   logWeight: () => 64,
 
   twin({ cost, stillCharged, chargedAt, counters, generations }, memory, context) {
@@ -50,7 +50,7 @@ export const refund: Operation<Receipt> = defineMutation("refund", {
   },
 });
 
-/** A receipt that refunds all of a charge except some units. */
+/** A receipt for all units of a charge except `stillCharged`. */
 export function partialReceipt(receipt: Receipt, stillCharged: number): Receipt {
   return { ...receipt, cost: receipt.cost - stillCharged, stillCharged };
 }
@@ -63,7 +63,7 @@ export function receiptFor<R extends Receipt>(receipt: R, counters: readonly Cou
   return { ...receipt, counters, generations: own };
 }
 
-/** The time of the charge, and the generation of each counter then, as passed to the scripts. */
+/** The time of the charge and the generation of each counter then, as passed to the scripts. */
 export function encodeChargeFields({ chargedAt, generations }: Receipt): string {
   return (
     encodeDigits(chargedAt, LONG_DIGITS) +

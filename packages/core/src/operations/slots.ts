@@ -15,7 +15,7 @@ export interface SlotsCall {
   readonly renews: boolean;
 }
 
-/** Renews or releases slots. The reply has for each holder whether its slot was there, 1 or 0. */
+/** Renews or releases slots. The reply has 1 for each holder that held a slot, otherwise 0. */
 export const slotsOperation: Operation<SlotsCall> = defineMutation("slots", {
   encode: ({ holders, renews }) => encodeDigits(renews ? 1 : 0, 1) + holders.join(""),
 

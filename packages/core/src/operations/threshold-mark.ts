@@ -1,12 +1,12 @@
-/** The thresholds of a limit that were reported. Its value in Redis: see thresholds.lua. */
+/** The reported thresholds of a limit. thresholds.lua describes the value in Redis. */
 export interface ThresholdMark {
-  /** The units of the highest of them. */
+  /** The units of the highest reported threshold. */
   readonly units: number;
-  /** Microseconds since the epoch until which neither it nor a lower one is reported again. */
+  /** Microseconds since the epoch until which neither it nor a lower threshold is reported again. */
   readonly endsAt: number;
 }
 
-/** When the last of some marks ends. */
+/** The time at which the last of some marks ends. */
 export function lastEndOf(marks: readonly (ThresholdMark | undefined)[]): number {
   return marks.reduce((last, mark) => Math.max(last, mark?.endsAt ?? 0), 0);
 }

@@ -29,7 +29,7 @@ import {
 } from "./script-names.ts";
 import { extensionSection, extensionSectionsOf, findSection } from "./sections.ts";
 
-/** Names that stand for a section of a limit as an expression; the expressions of several limits are joined by this. */
+/** Names that stand for a section of limits as an expression, with the operator that joins the expressions of several limits. */
 const EXPRESSIONS: Readonly<Record<string, string>> = {
   ALLOWS: " and ",
   VALID: " and ",
@@ -40,16 +40,16 @@ const EXPRESSIONS: Readonly<Record<string, string>> = {
   WINDOW_LEFT: "",
 };
 
-/** Names that stand for the place of a limit's field in the argument. */
+/** Names that stand for the offset of a limit's field in the argument. */
 const OFFSET_NAMES: readonly string[] = ["RULE_AT", "AFTER_AT", "THRESHOLDS_AT"];
 
-/** Sections for limits that may block in a script, and for counters with such limits. */
+/** Sections that apply only to limits that may block in a script, and to counters with such limits. */
 const BLOCK_SECTIONS = ["block", "exceeded"];
 
 /**
- * Composes a script for the counters of a call. A section that each counter or limit needs is inserted for each, with names of
- * its own. SCRIPTS.md follows a script from its parts. `isByName`: for a cost by name, which is a separate number for each
- * limit; then a lone decision is a batch of one.
+ * Composes a script for the counters of a call. A section for each counter or limit is inserted once for each, with names of
+ * its own. SCRIPTS.md explains one script in full. `isByName`: for a cost by name, which is a separate number for each
+ * limit; then a single decision is a batch of one.
  */
 export function composeScript(
   script: ScriptName,
@@ -63,13 +63,13 @@ export function composeScript(
 class Composition {
   readonly #script: ScriptName;
   readonly #isSingle: boolean;
-  /** Whether names are fields of tables. */
+  /** Whether names are fields of tables, because there are too many for local names. */
   readonly #inTables: boolean;
-  /** Suffixes of section names that take precedence. */
+  /** Suffixes of sections that take precedence. */
   readonly #variants: string[] = [];
   readonly #counters: readonly NamedCounter[];
   readonly #argument: ScriptArgument;
-  /** The replacements for names that are the same in the whole script. */
+  /** Replacements of names for the whole script. */
   readonly #names: Names;
 
   constructor(script: ScriptName, shapes: readonly CounterShape[], isByName: boolean) {
@@ -87,7 +87,7 @@ class Composition {
       keys += 1;
       return this.#isSingle ? `KEYS[${keys}]` : `KEYS[keyAt + ${keys}]`;
     };
-    // A judgement need not remember until the end of a call that a block was set.
+    // A confirmation need not remember until the end of a call that a block was set.
     const named =
       script === "confirm" ? shapes.map((shape) => ({ ...shape, blocksOnDenial: false })) : shapes;
     this.#counters = nameCounters(named, isByName, nextKey);
@@ -122,14 +122,16 @@ class Composition {
     ]);
   }
 
-  /** The answer of a charge: the units, and its report. */
+  /** The answer of a charge: the charged units, and the reached thresholds. */
   #chargeAnswer(): string {
     const byName = namesInLimits(this.#counters, "counted");
-    const told = this.#counters.flatMap(reportedNames);
-    return byName.length > 0 ? [...byName, ...told].join(", ") : formatTable(["counted", ...told]);
+    const reported = this.#counters.flatMap(reportedNames);
+    return byName.length > 0
+      ? [...byName, ...reported].join(", ")
+      : formatTable(["counted", ...reported]);
   }
 
-  /** A text for the whole call, for one of its counters, or for one limit of that. */
+  /** Expands a text for the whole call, for one of its counters, or for one limit of a counter. */
   #expand(text: string, counter?: NamedCounter, limit?: NamedLimit): string {
     const filled = text.replace(/^ *--- @(\w+) ([\w-]+)\n/gm, (_, directive, operand) =>
       this.#applyDirective(directive, operand, counter, limit),
@@ -141,7 +143,7 @@ class Composition {
     );
   }
 
-  /** The text that replaces a directive, which is a line by itself. */
+  /** The text that replaces a directive. */
   #applyDirective(
     directive: string,
     operand: string,
@@ -193,7 +195,7 @@ class Composition {
     return text === "" || around === "" ? text : around.replace(/(?:^ +)?OWN/m, () => text.trim());
   }
 
-  /** The texts of a section, for all limits that have it, for those of a counter, or for one. */
+  /** The texts of a section for all limits that have it, for the limits of a counter, or for one limit. */
   #limitSections(section: string, counter?: NamedCounter, limit?: NamedLimit): string[] {
     const counters = counter === undefined ? this.#counters : [counter];
     return counters.flatMap((each) =>
@@ -219,12 +221,12 @@ class Composition {
     return String(name === "RULE_AT" ? ruleAt : ruleAt + RULE_DIGITS);
   }
 
-  /** How many digits of the argument are before a field of a limit. */
+  /** The offset of a limit's field in the argument, in digits. */
   #offsetIn({ names }: NamedLimit, field: string): number {
     return this.#argument.offsetOf(getName(names, field));
   }
 
-  /** Statements about numbers: those of the argument, one that is read later, or those of a counter or limit. */
+  /** Statements that read, declare, unpack or zero numbers of the argument, a counter or a limit. */
   #code(what: string, counter: NamedCounter, limit?: NamedLimit): string {
     switch (what) {
       case "numbers":

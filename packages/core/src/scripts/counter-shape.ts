@@ -1,7 +1,7 @@
 import type { LimitShape } from "../algorithms/algorithm.ts";
 import { LruMap } from "../common/lru-map.ts";
 
-/** Bytes of the numbers at the start of every counter's value: see counter.lua. */
+/** The bytes of the numbers at the start of every counter's value: see counter.lua. */
 export const STAMP_BYTES = 7;
 export const GENERATION_BYTES = 4;
 export const HEADER_FIELDS: ReadonlyArray<readonly [name: string, bytes: number]> = [
@@ -12,7 +12,7 @@ export const HEADER_FIELDS: ReadonlyArray<readonly [name: string, bytes: number]
 
 export const HEADER_BYTES: number = sizeOf(HEADER_FIELDS);
 
-/** The numbers after the value of a counter that has a block: see counter.lua. */
+/** The numbers at the end of the value of a counter with a block: see counter.lua. */
 export const BLOCK_FIELDS: ReadonlyArray<readonly [name: string, bytes: number]> = [
   ["blockEnds", 7],
   ["levelEnds", 7],
@@ -21,35 +21,38 @@ export const BLOCK_FIELDS: ReadonlyArray<readonly [name: string, bytes: number]>
 ];
 export const BLOCK_BYTES: number = sizeOf(BLOCK_FIELDS);
 
-/** The position of a number in a value: its first byte, from 0, and how many there are. */
+/** The position of a number in a value: its first byte, from 0, and its length in bytes. */
 export type FieldOffset = readonly [at: number, bytes: number];
 
-/** The limits of a counter, in canonical order, and their positions in its value: first the numbers of all, then their tails. */
+/**
+ * The limits of a counter, in canonical order, and their positions in its value: first the states of all limits, then their
+ * tails.
+ */
 export interface CounterShape {
   readonly limits: readonly LimitShape[];
-  /** Where the numbers of each limit are, with those of its tail. */
+  /** The offsets of the numbers of each limit, including its tail. */
   readonly offsets: ReadonlyArray<readonly FieldOffset[]>;
-  /** Where the tail of each limit begins. */
+  /** The offset of the tail of each limit. */
   readonly tailOffsets: readonly number[];
   /** The length of a value without a block. */
   readonly width: number;
-  /** Where the numbers of a block are, in a value that has one. */
+  /** The offsets of the numbers of a block. */
   readonly block: readonly FieldOffset[];
-  /** Whether the denials of one of its limits block. */
+  /** Whether one of its limits blocks on denials. */
   readonly blocksOnDenial: boolean;
-  /** Whether confirmed charges of one of its limits block. */
+  /** Whether one of its limits blocks on confirmed charges. */
   readonly blocksOnSettle: boolean;
   /** Whether one of its limits notifies. */
   readonly notifies: boolean;
 }
 
-/** The most shapes cached: more than an application has, unless its requests pass limits with ever different windows. */
+/** The most cached shapes: more than an application has, unless its requests pass limits with ever different windows. */
 const MAX_SHAPES = 1_000;
 
 /** The most recently used shapes. Their number depends on the shapes in an application, not on its limits. */
 const shapes = new LruMap<string, CounterShape>(MAX_SHAPES);
 
-/** The shape of these limits; the same object for equal ones, while it is cached. */
+/** The shape of these limits: the same object for equal limits, while it is cached. */
 export function getShape(limits: readonly LimitShape[]): CounterShape {
   const id = limits
     .map(({ id, parameters, notifies }) => `${id}:${parameters}${notifies ? "~" : ""}`)
@@ -74,12 +77,12 @@ function computeLayout(limits: readonly LimitShape[]): CounterShape {
   const stateOffsets = limits.map(({ state }) => state.map(([, bytes]) => take(bytes)));
   const tails = limits.map(({ tail }) => ({
     at: width,
-    places: Array.from({ length: tail?.count ?? 0 }, () => take(tail?.bytes ?? 0)),
+    offsets: Array.from({ length: tail?.count ?? 0 }, () => take(tail?.bytes ?? 0)),
   }));
   const end = width;
   return {
     limits,
-    offsets: stateOffsets.map((places, i) => [...places, ...(tails[i]?.places ?? [])]),
+    offsets: stateOffsets.map((offsets, i) => [...offsets, ...(tails[i]?.offsets ?? [])]),
     tailOffsets: tails.map(({ at }) => at),
     width: end,
     block: BLOCK_FIELDS.map(([, bytes]) => take(bytes)),

@@ -6,7 +6,7 @@ import { BLOCK_BYTES, GENERATION_BYTES, STAMP_BYTES } from "./counter-shape.ts";
  * the server far less than an argument for each number. The values that scripts return have numbers in bytes of 8 bits.
  */
 
-/** Digits of a limit's unit count, which is below 2^35; and of the generation of a counter. */
+/** Digits of a limit's parameter, which is below 2^35, and of the generation of a counter. */
 export const NUMBER_DIGITS = 5;
 
 /** Digits of a cost, or of a time. */
@@ -15,10 +15,10 @@ export const LONG_DIGITS = 8;
 /** Digits of a duration in milliseconds, which is at most 366 days: below 2^35. */
 export const DURATION_DIGITS = 5;
 
-/** Digits of the number of equal calls. */
+/** Digits of the number of calls in a run. */
 export const COUNT_DIGITS = 2;
 
-/** Writes a whole number below 128^count. */
+/** Encodes a whole number below 128^count. */
 export function encodeDigits(number: number, count: number): string {
   let text = "";
   let rest = number;
@@ -30,7 +30,7 @@ export function encodeDigits(number: number, count: number): string {
   return text;
 }
 
-/** A number that tells a new generation of a counter from those before. */
+/** A random number, in digits, that identifies a new generation of a counter. */
 export function newGeneration(): string {
   const number = Math.floor(Math.random() * 2 ** 32);
   return String.fromCharCode(
@@ -45,7 +45,7 @@ export function newGeneration(): string {
 /** Characters of the holder of a slot; HOLDER_BYTES in the scripts. */
 export const HOLDER_DIGITS = 8;
 
-/** A random id for the holder of a slot. */
+/** Creates a random id for the holder of a slot. */
 export function newHolder(): string {
   return encodeDigits(Math.floor(Math.random() * 2 ** 53), HOLDER_DIGITS);
 }
@@ -56,7 +56,7 @@ export const STAMP_AND_GENERATION: readonly FieldOffset[] = [
   [STAMP_BYTES, GENERATION_BYTES],
 ];
 
-/** Whether a value is one that a script returns for a counter of this shape. */
+/** Whether a script can return this value for a counter of this shape. */
 export function isCounterValue(value: unknown, { width }: CounterShape): value is Buffer {
   return Buffer.isBuffer(value) && (value.length === width || value.length === width + BLOCK_BYTES);
 }

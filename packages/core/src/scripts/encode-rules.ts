@@ -3,31 +3,31 @@ import { MAX_LEVELS } from "../algorithms/blocks.ts";
 import { MAX_THRESHOLDS } from "../algorithms/thresholds.ts";
 import { DURATION_DIGITS, encodeDigits, NUMBER_DIGITS } from "./digits.ts";
 
-/** Digits of a limit's block rule: see blocks.lua. */
+/** Digits of a block rule: see blocks.lua. */
 export const RULE_DIGITS: number = (1 + MAX_LEVELS) * DURATION_DIGITS;
 
-/** Additional digits if several denials block: how many. At most 10^6, below 2^21. */
+/** Additional digits for the number of denials that set a block: at most 10^6, below 2^21. */
 const AFTER_DIGITS = 3;
 
-/** Digits of the rule by which a limit notifies: see thresholds.lua. */
+/** Digits of the thresholds of a limit: see thresholds.lua. */
 export const THRESHOLD_DIGITS: number = DURATION_DIGITS + MAX_THRESHOLDS * NUMBER_DIGITS;
 
-/** Instead of a rule: nobody is blocked. */
+/** The block rules for calls that may not block. */
 const NO_RULE: string = "\0".repeat(RULE_DIGITS);
 const NO_RULE_AFTER: string = "\0".repeat(RULE_DIGITS + AFTER_DIGITS);
 
-/** Those that were asked for: a rule is read with its limit, and written with each decision. */
+/** Encoded rules, because a rule is sent with each decision. */
 const encodedRules = new WeakMap<BlockRule | NotifyRule, string>();
 
-/** What makes limits block: a denial, or confirmed charges. */
+/** The event on which limits block. */
 type BlocksBy = "blocksOnDenial" | "blocksOnSettle";
 
-/** How many digits the rule of a limit has. */
+/** The number of digits of a limit's block rule. */
 export function ruleDigitsOf({ countsDenials }: LimitShape): number {
   return countsDenials ? RULE_DIGITS + AFTER_DIGITS : RULE_DIGITS;
 }
 
-/** The rules of the limits that block in this way, as passed to the scripts; without permission to block, none does. */
+/** The rules of the limits that block on this event, as passed to the scripts. Without `mayBlock` none of them sets a block. */
 export function encodeBlockRules(
   limits: readonly CompiledLimit[],
   by: BlocksBy,
@@ -42,7 +42,7 @@ export function encodeBlockRules(
   return rules;
 }
 
-/** A rule; its last span repeats. */
+/** Encodes a rule for all levels: its last duration repeats. */
 function encodeBlockRule(rule: BlockRule): string {
   const cached = encodedRules.get(rule);
   if (cached !== undefined) return cached;
@@ -61,7 +61,7 @@ function encodeBlockRule(rule: BlockRule): string {
   return digits;
 }
 
-/** The thresholds of the limits that notify, as the scripts take them. */
+/** The thresholds of the limits that notify, as passed to the scripts. */
 export function encodeThresholds(limits: readonly CompiledLimit[]): string {
   let thresholds = "";
   for (const { notify } of limits) {

@@ -1,10 +1,10 @@
-/** A number that a script reads or writes: its name there, and how many digits or bytes it takes. */
+/** A number that a script reads or writes: its name in the script, and its digits or bytes. */
 export type Field = readonly [name: string, size: number];
 
 /** The most numbers that one call reads or writes: each takes up to 8 registers, and Lua has room for 250. */
 const MAX_FIELDS_PER_CALL = 12;
 
-/** Declares local names; those that are fields of a table need no declaration. */
+/** Declares local names. Fields of tables need no declaration. */
 export function declareLocals(names: readonly string[]): string {
   const locals = names.filter((name) => !name.includes("."));
   return locals.length === 0 ? "" : `local ${locals.join(", ")}\n`;
@@ -47,22 +47,22 @@ export function unpackFields(fields: readonly Field[]): string {
   return statements.join("");
 }
 
-/** The expressions whose strings together hold the fields. */
+/** The expressions that pack the fields; their strings are to be concatenated. */
 export function packFields(fields: readonly Field[]): string[] {
   return chunksOf(fields).map((some) => `struct.pack(${packFormatOf(some)}, ${namesOf(some)})`);
 }
 
-/** One expression, or a table of several. */
+/** A single expression, or a table of several. */
 export function formatTable(expressions: readonly string[]): string {
   return expressions.length === 1 ? String(expressions) : `{ ${expressions.join(", ")} }`;
 }
 
-/** Statements in a block of their own, if they declare names. */
+/** Puts statements that declare names into a block of their own. */
 export function enclose(statements: string): string {
   return /^local /m.test(statements) ? `do\n${statements}end\n` : statements;
 }
 
-/** Replaces names, but neither fields of tables nor the texts of strings. */
+/** Replaces names, except fields of tables and the texts of strings. */
 export function replaceNames(text: string, nameFor: (name: string) => string | undefined): string {
   return text.replace(/(?<![.\w"])[A-Za-z]\w*(?![\w"])/g, (name) => nameFor(name) ?? name);
 }

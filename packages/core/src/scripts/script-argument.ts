@@ -17,8 +17,9 @@ export type ScriptName =
   | "slots";
 
 /**
- * What the argument of a call brings behind the numbers of its limits: `rules` for each limit that may block in that script,
- * `thresholds` for each that notifies, `chargedGeneration` for each counter and, where the cost is by name, `cost` and `chargedUnits` for each limit.
+ * The fields of a call's argument after the parameters of its limits: `rules` for each limit that may block in the script,
+ * `thresholds` for each limit that notifies, `chargedGeneration` for each counter and, if the cost is by name, `cost` and
+ * `chargedUnits` for each limit.
  */
 const FIELDS: Readonly<Record<ScriptName, readonly string[]>> = {
   "decide-single": ["rules", "thresholds", "generation", "cost"],
@@ -51,7 +52,7 @@ const DIGITS: Readonly<Record<string, number>> = {
 export class ScriptArgument {
   readonly #script: ScriptName;
   readonly #fields: readonly Field[];
-  /** Fields that few calls need: they are read where they are used. */
+  /** Fields that few calls need, which the script reads where it uses them. */
   readonly #lazyFields: readonly string[];
 
   constructor(script: ScriptName, counters: readonly NamedCounter[]) {
@@ -86,7 +87,7 @@ export class ScriptArgument {
     this.#lazyFields = [...later, ...[...rules, ...thresholds].map(([name]) => name)];
   }
 
-  /** How many digits it has. */
+  /** Its length in digits. */
   get size(): number {
     return sizeOf(this.#fields);
   }
@@ -96,13 +97,13 @@ export class ScriptArgument {
     return (this.#script === "confirm" ? blocksOnSettle : blocksOnDenial) === true;
   }
 
-  /** How many digits are before a field. */
+  /** The offset of a field, in digits. */
   offsetOf(field: string): number {
     const index = this.#fields.findIndex(([name]) => name === field);
     return sizeOf(this.#fields.slice(0, index));
   }
 
-  /** Statements that declare and read the fields that all calls need, which come first. */
+  /** Statements that declare and read the fields that every call needs. */
   readStatements(): string {
     const fields = this.#fields.filter(([name]) => !this.#lazyFields.includes(name));
     return declareLocals(fields.map(([name]) => name)) + readDigits(fields, 1);

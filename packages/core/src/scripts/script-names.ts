@@ -19,7 +19,7 @@ export interface NamedCounter {
   readonly names: Names;
 }
 
-/** The names that each counter of a call has for itself; one that blocks also has `isSet`: whether a denial changed it. */
+/** The names of each counter of a call. A counter that blocks also has `isSet`: whether a denial changed it. */
 const COUNTER_NAMES: readonly string[] = [
   "key",
   "bytes",
@@ -34,23 +34,23 @@ function counterNames({ blocksOnDenial }: CounterShape): readonly string[] {
   return blocksOnDenial ? [...COUNTER_NAMES, "isSet"] : COUNTER_NAMES;
 }
 
-/** The names that a limit has for itself in a call. */
+/** The names of a limit in a call. */
 function limitNames({ state, locals = [], reported = [], notifies }: LimitShape): string[] {
   const reportNames = notifies ? REPORT_NAMES : [];
   return [...state.map(([name]) => name), ...locals, ...reported, ...reportNames];
 }
 
-/** Lua has room for 200 local names: if there are more of ours than this, they are fields of tables. */
+/** Lua allows 200 local names. If a script has more names than this, they are fields of tables. */
 const MAX_LOCALS = 150;
 
-/** The names that each limit has for itself if the cost is by name: for a run of calls, and for one. */
+/** The names of each limit if the cost is by name: for a run of calls, and for one call. */
 const COST_NAMES = ["cost", "chargedUnits"];
 const COUNTED_NAME = "counted";
 
-/** The names that a limit that notifies has: see thresholds.lua. */
+/** The names of a limit that notifies: see thresholds.lua. */
 const REPORT_NAMES: readonly string[] = ["reached", "spent"];
 
-/** Whether names are fields: of `numbers` those shared by a run of calls that are alike, of `own` those of one call. */
+/** Whether names are fields of tables: of `numbers` for a run of equal calls, and of `own` for one call. */
 export function needsTables(shapes: readonly CounterShape[], isByName: boolean): boolean {
   const more = isByName ? COST_NAMES.length + 1 : 0;
   const limits = shapes.flatMap((shape) => shape.limits);
@@ -61,14 +61,14 @@ export function needsTables(shapes: readonly CounterShape[], isByName: boolean):
   return counts.reduce((sum, count) => sum + count, 0) > MAX_LOCALS;
 }
 
-/** The numbers that a call passes for a limit. */
+/** The names of the numbers that a call passes for a limit. */
 function argumentNames({ parameters, boundaries = [] }: LimitShape): string[] {
   return [...parameters, ...boundaries];
 }
 
 /**
- * Gives counters and limits their names in a script: with a number as suffix if there are several. If the cost is by name, that
- * is a name of each limit too.
+ * Gives counters and limits their names in a script, with a number as suffix if there are several. If the cost is by name,
+ * each limit also has names for its cost.
  */
 export function nameCounters(
   shapes: readonly CounterShape[],
@@ -94,7 +94,7 @@ export function nameCounters(
     names.set("GRANTED", getName(names, shape.parameters[0] as string));
     if (shape.blocksOnDenial || shape.blocksOnSettle) names.set("rules", `rules${suffix}`);
     if (shape.notifies) names.set("thresholds", `thresholds${suffix}`);
-    // A log reads an entry into a local of its own, which the name of a field could not declare.
+    // A log reads an entry into a local variable, whose name cannot be that of a field.
     if (shape.hasLog && callPrefix !== "") names.set("bytes", "entryBytes");
     if (isByName) {
       for (const name of COST_NAMES) names.set(name, `${runPrefix}${name}${suffix}`);
@@ -125,12 +125,12 @@ export function getName(names: Names, name: string): string {
   return names.get(name) as string;
 }
 
-/** A name in each limit; nothing if it is the same for all. */
+/** The replacements of a name in each limit; empty if limits have none of their own. */
 export function namesInLimits(counters: readonly NamedCounter[], name: string): string[] {
   return counters.flatMap(({ limits }) => limits.flatMap(({ names }) => names.get(name) ?? []));
 }
 
-/** The answer of a charge about a counter that notifies: its value, and the report on each limit. */
+/** The names in the answer of a charge for a counter that notifies: its value, and the reached thresholds of each limit. */
 export function reportedNames({ shape, names, limits }: NamedCounter): readonly string[] {
   if (!shape.notifies) return [];
   const reportNames = limits.flatMap((limit) =>
@@ -149,7 +149,7 @@ export function callNames(counters: readonly NamedCounter[]): string[] {
   ]);
 }
 
-/** The numbers of a counter's value, and how many bytes each takes. */
+/** The numbers of a counter's value, and the bytes of each. */
 export function valueFields(counter: NamedCounter): Field[] {
   const header = HEADER_FIELDS.map(([name, bytes]): Field => [getName(counter.names, name), bytes]);
   return [...header, ...stateFields(counter)];
@@ -161,7 +161,7 @@ export function stateFields({ limits }: NamedCounter): Field[] {
   );
 }
 
-/** The numbers of a limit's state, and those that it reports. */
+/** The names of a limit's state numbers and reported numbers. */
 export function limitNumbers({ shape, names }: NamedLimit): string[] {
   const numbers = [...shape.state.map(([name]) => name), ...(shape.reported ?? [])];
   return numbers.map((name) => getName(names, name));

@@ -1,9 +1,9 @@
 import type { LimitShape } from "../algorithms/algorithm.ts";
 import { parts } from "./lua.generated.ts";
 
-/* The sections of the Lua files from which scripts are composed; empty if there is none of that name. */
+/* The sections of the Lua files from which scripts are composed. A missing section is an empty text. */
 
-/** The sections that a limit has because it blocks or notifies. */
+/** The sections that a limit has in addition to those of its algorithm, because it blocks or notifies. */
 export function extensionSectionsOf(
   { blocksOnSettle, countsDenials, blocksOnDenial, notifies }: LimitShape,
   section: string,
@@ -20,7 +20,7 @@ export function extensionSectionsOf(
   return [ofBlocking ?? "", notifies ? findSection("thresholds", section) : ""];
 }
 
-/** A section that those include. */
+/** A section that such sections include. */
 export function extensionSection(section: string): string {
   return findSection("blocks", section) || findSection("thresholds", section);
 }

@@ -2,20 +2,20 @@ import type { LuaSource } from "../algorithms/algorithm.ts";
 import type { CounterShape } from "./counter-shape.ts";
 import type { ScriptName } from "./script-argument.ts";
 
-/** Composes a script for counters of these shapes: `composeScript`. */
+/** Composes a script for counters of these shapes; implemented by `composeScript`. */
 export type Compose = (
   name: ScriptName,
   shapes: readonly CounterShape[],
   isByName: boolean,
 ) => LuaSource;
 
-/** The scripts for calls on counters of certain shapes, each composed on first use. */
+/** The scripts for calls on counters of these shapes, each composed on first use. */
 export class ShapeScripts {
   readonly #shapes: readonly CounterShape[];
   readonly #isByName: boolean;
   /** The scripts composed so far. */
   readonly #composed: Map<ScriptName, LuaSource> = new Map();
-  /** The scripts for one more counter, by its shape, and collected with it. */
+  /** The scripts for one more counter, by the shape of that counter. Collected with the shape. */
   readonly extensions: WeakMap<CounterShape, ShapeScripts> = new WeakMap();
 
   constructor(shapes: readonly CounterShape[], isByName: boolean) {
@@ -44,11 +44,11 @@ const emptyScriptsByName = new ShapeScripts([], true);
 /** A counter of a call. */
 interface ScriptCounter {
   readonly shape: CounterShape;
-  /** Given if the cost is by name. */
+  /** Present if the cost is by name. */
   readonly costs?: readonly number[] | undefined;
 }
 
-/** The scripts for calls on such counters; the same object for counters of the same shapes. */
+/** The scripts for calls on such counters: the same object for counters of the same shapes. */
 export function scriptsFor(counters: readonly ScriptCounter[]): ShapeScripts {
   let scripts = counters[0]?.costs === undefined ? emptyScripts : emptyScriptsByName;
   for (const { shape } of counters)

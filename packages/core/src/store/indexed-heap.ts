@@ -6,10 +6,8 @@ const SORT_SHARE = 1 / 32;
 
 /**
  * A heap of small whole numbers. The first item is the one with the least major rank and, among equals, with the least minor
- * rank.
- *
- * An item whose rank grows is not moved until it comes first. Until then it stands under its earlier rank, which is too low, so
- * it hides no other item. Growing costs O(1), anything else O(log n); a query for the first item pays for those that have
+ * rank. An item whose rank grows is not moved until it comes first. Until then it keeps its earlier, lower rank in the heap,
+ * so it hides no other item. Growing costs O(1), any other change O(log n). A query for the first item moves those that have
  * grown, at most a few nanoseconds for each item in the heap.
  */
 export class IndexedHeap {
@@ -26,7 +24,7 @@ export class IndexedHeap {
     return this.firstUpTo(Number.POSITIVE_INFINITY);
   }
 
-  /** The first, when its major rank is no greater than this. */
+  /** The first item, if its major rank is at most `max`. */
   firstUpTo(max: number): number | undefined {
     let stale = 0;
     while (this.#items.length > 0 && (this.#majors[0] as number) <= max) {
@@ -80,7 +78,7 @@ export class IndexedHeap {
     }
   }
 
-  /** Puts an item in a free position, or above it; returns where. */
+  /** Puts an item at a free position or above it. Returns the position. */
   #siftUp(item: number, major: number, minor: number, free: number): number {
     let position = free;
     while (position > 0) {
@@ -95,7 +93,7 @@ export class IndexedHeap {
     return position;
   }
 
-  /** Puts an item in a free position, or below it. */
+  /** Puts an item at a free position or below it. */
   #siftDown(item: number, major: number, minor: number, free: number): void {
     const majors = this.#majors;
     const minors = this.#minors;

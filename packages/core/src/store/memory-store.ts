@@ -18,7 +18,7 @@ export interface MemoryStoreOptions {
 export interface MemoryStore extends Store {
   /**
    * How many subjects were evicted for others before they had recovered, since the store was created: each of them started
-   * again with its whole limit. 0 as long as `maxKeys` suffices.
+   * again with the whole limit. 0 as long as `maxKeys` suffices.
    */
   readonly evictions: number;
   /**
@@ -30,10 +30,8 @@ export interface MemoryStore extends Store {
 
 /**
  * Creates a store that keeps counts in this process only: without timers, with at most `maxKeys` subjects and 1,048,576 log
- * entries.
- *
- * When it is full, it drops expired subjects first, then the one that has used the lowest share of its limits, then the one
- * that is unused again first. Throws `HEADGATE_INVALID_OPTION`.
+ * entries. When it is full, it evicts expired subjects first, then the subject with the lowest used share of its limits and,
+ * among equals, the one that recovers first. Throws `HEADGATE_INVALID_OPTION`.
  */
 export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
   rejectUnknownOptions("memoryStore", options, ["maxKeys", "clock"]);
@@ -43,7 +41,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
   }
   const now = createClock("memoryStore", clock);
   const table = new MemoryTable(maxKeys);
-  /** A single object, changed with each call. If the clock steps back, time goes on from the last moment. */
+  /** One object for all calls, to save allocations. If the clock steps back, time continues from the latest time. */
   const context = { now: 0, generation: 0 };
   let offset = 0;
   function runSync<Call>(operation: Operation<Call>, call: Call): readonly number[] {

@@ -1,6 +1,6 @@
 import { IndexedHeap } from "./indexed-heap.ts";
 
-/** How much would be lost if a value were evicted. */
+/** How much an eviction of the value would lose. */
 export interface EvictionRank {
   /** The used share of the most used limit, 0 to 1. */
   readonly usedShare: number;
@@ -12,27 +12,27 @@ export interface EvictionRank {
 
 interface Row {
   readonly key: string;
-  /** Its number in the heaps. */
+  /** Its id in the heaps. */
   readonly id: number;
   value: object;
   logEntries: number;
 }
 
-/** The most entries of all logs of a table together: one log at the largest limit always fits. */
+/** The most log entries in a table. One log at the largest limit always fits. */
 const MAX_LOG_ENTRIES = 1_048_576;
 
-/** The most expired rows swept with each added row, so that a sweep never holds up a request. */
+/** The most expired rows removed with each added row, so that a sweep never delays a request. */
 const SWEEPS_PER_ADDITION = 2;
 
 /**
- * Microseconds for which expired rows are kept while there is room: removing a row and adding it again costs more than a
- * decision, and a subject that spends little of a fast limit expires between any two requests.
+ * Microseconds for which expired rows stay while there is room. Removing and adding a row costs more than a decision, and a
+ * subject that uses little of a fast limit expires between any two requests.
  */
 const EXPIRY_GRACE_MICROS = 1_000_000;
 
 /**
- * A bounded table without timers. Expired values are evicted first; when it is full, the value with the lowest used share is,
- * and among equals the one that expires first. Share and expiry are those of the last write.
+ * A bounded table without timers. A full table evicts expired values first, then the value with the lowest used share and,
+ * among equals, the one that expires first. Used share and expiry are as of the last write.
  */
 export class MemoryTable {
   readonly #maxKeys: number;
@@ -46,7 +46,7 @@ export class MemoryTable {
   #logsByShare = new IndexedHeap();
   /** Log entries in all values together. */
   logEntries = 0;
-  /** How many values were evicted before they expired. */
+  /** Values evicted before they expired. */
   evictions = 0;
 
   constructor(maxKeys: number) {
@@ -134,7 +134,7 @@ export class MemoryTable {
     if (!this.#removeById(this.#byExpiry.firstUpTo(now))) this.#evict(this.#byShare.first, now);
   }
 
-  /** Makes room for the entries of a row that is not included in the count. */
+  /** Makes room for log entries that are not included in `logEntries` yet. */
   #makeRoomForEntries(entries: number, now: number): void {
     while (
       this.logEntries + entries > MAX_LOG_ENTRIES &&
@@ -142,13 +142,13 @@ export class MemoryTable {
     );
   }
 
-  /** Evicts a row that may not have expired. */
+  /** Removes a row; counts an eviction if it has not expired. */
   #evict(id: number | undefined, now: number): boolean {
     if (id !== undefined && this.#byExpiry.majorRankOf(id) > now) this.evictions += 1;
     return this.#removeById(id);
   }
 
-  /** Removes the row of a number; false when there is none. */
+  /** Removes a row; false if there is none. */
   #removeById(id: number | undefined): boolean {
     if (id === undefined) return false;
     this.#remove(this.#byId[id] as Row);

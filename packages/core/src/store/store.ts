@@ -3,18 +3,18 @@ import { formatKind, invalidValue } from "../common/errors.ts";
 import type { Compose } from "../scripts/shape-scripts.ts";
 import type { MemoryTable } from "./memory-table.ts";
 
-/** The time of a call, and a number for what it creates. */
+/** The time of a call, and the generation for counters that it creates. */
 export interface OperationContext {
   /** Microseconds since the epoch. */
   readonly now: number;
   /**
-   * A number below 2^48 that no earlier call had: the generation of anything it creates. A key that is created again has
-   * another one.
+   * The generation of counters that the call creates: a number below 2^48, different for every call. A key that is created
+   * again gets another generation.
    */
   readonly generation: number;
 }
 
-/** The replies to calls that were sent together: integers for each, or undefined if a script returned something invalid. */
+/** The replies to calls that were sent together: integers for each call, or undefined for an invalid reply. */
 export type Replies = ReadonlyArray<readonly number[] | undefined>;
 
 /** A script and its arguments. */
@@ -23,43 +23,44 @@ export interface ScriptCall {
   readonly args: readonly string[];
 }
 
-/** Values by key, for a twin. Without the private fields of a class, by which the compiler distinguishes copies of the package. */
+/** The values of a memory store. A `Pick`, because private fields would make copies of the package incompatible types. */
 export type MemoryAccess = Pick<MemoryTable, "get" | "set" | "delete">;
 
 /**
- * An operation on a store's keys: Lua scripts and their TypeScript twin.
+ * An operation on a store's keys, as Lua scripts and as TypeScript with the same effect.
  *
- * A call's reply begins with the server's clock in microseconds, or 0 if that does not matter. The integer after it is -1 if
- * one of the call's keys holds a value of the wrong type, and nothing was done.
+ * A reply begins with the server's
+ * clock in microseconds, or 0 if the clock does not matter. The next integer is -1 if one of the keys holds a value of the
+ * wrong type; then nothing was done. Replies are plain arrays: an object for each would slow down every decision.
  */
 export interface Operation<Call> {
   readonly name: string;
   /**
-   * Steps of one kind keep their order only within a line; waiting steps of another kind were requested earlier, and are sent
-   * first.
+   * Operations of one kind keep their order only among calls with an equal batch key. Waiting operations of another kind
+   * were requested earlier, and are sent first.
    */
   readonly kind: string;
-  /** The line in which a call waits. Calls of a line keep their order; consecutive calls of one step in it are sent together. */
+  /** Calls with an equal batch key keep their order, and consecutive calls of one operation among them are sent together. */
   batchKey(call: Call): object;
   /**
-   * The calendar boundaries for the calls of a line; empty if they need none. They are around the clock or, if that is empty,
-   * around a guess of the server's, in microseconds since the epoch. A script whose clock is beyond them does nothing, and
-   * returns only its clock.
+   * The calendar boundaries for calls with an equal batch key; empty if they need none. They are around `clock` or, if
+   * that is empty, around the guessed clock of the server, in microseconds since the epoch. A script whose clock is
+   * outside the boundaries does nothing, and returns only its clock.
    */
   boundaries?(call: Call, clock: string, guess: () => number): string;
   /**
-   * The script for calls that are sent together, all of one line. `compose` comes from the store, so that no Lua is loaded where
-   * counts are in this process. `clock` is empty for the server's own.
+   * The script and arguments for calls that are sent together, all with an equal batch key. `compose` comes from the
+   * store, so that a memory store loads no Lua. `clock` is empty for the server's own.
    */
   encode(calls: readonly Call[], compose: Compose, clock: string, times?: string): ScriptCall;
   decode(calls: readonly Call[], reply: unknown): Replies;
   /** The keys of a call, all in one hash slot. */
   keys(call: Call): readonly string[];
-  /** Whether its calls are reports: they are sent even if nothing waits for their replies any more. */
+  /** Whether its calls are sent even if nothing waits for their replies any more. */
   readonly isFireAndForget?: boolean;
-  /** The most work that a call is for the server: 1 for a decision on one counter, about 3 µs. */
+  /** The most work of a call for the server: 1 for a decision on one counter, about 3 µs. */
   weight(call: Call): number;
-  /** The same step in this process: returns the reply to a call. */
+  /** Runs the operation in this process. Returns the reply. */
   runInMemory(call: Call, memory: MemoryAccess, moment: OperationContext): readonly number[];
 }
 
@@ -68,42 +69,42 @@ export interface ScriptTransport {
   /** Sends a call, which is resolved with its reply, or rejected like `CountingStore.run`. Throws the errors of a clock. */
   send(call: PendingCall): void;
   /**
-   * The hash slot of a key. Keys of one hash slot can be in one call. Until the server is known to have hash slots, because it
-   * refused a call, all keys are in one.
+   * The hash slot of a key. Keys of one hash slot can be in one call. All keys are in one hash slot until the server
+   * refuses a call because of hash slots.
    */
   hashSlotOf(key: string): number;
   /**
-   * Whether a call failed because its keys turned out to be in several hash slots, which `slotOf` distinguishes from now on.
-   * Nothing was done, so it can be split and sent again.
+   * Whether a call failed because its keys are in several hash slots, which `hashSlotOf` distinguishes from now on.
+   * Nothing was done, so the call can be split and sent again.
    */
   isCrossSlotError(error: unknown): boolean;
   /** The server that owns a key, as far as the client knows; empty if there is only one, or none is known yet. */
   nodeOf(key: string): string;
-  /** How many servers the client connects to before its first answer; undefined if nothing connects. */
+  /** Whether the client connects to one server or several before its first reply; undefined if it connects to none. */
   readonly connectsTo?: "one" | "several" | undefined;
-  /** Makes the client update its table of servers and keys, without asking servers that are down. */
+  /** Makes the client update its table of servers and hash slots, without calls to servers that are down. */
   refreshTopology(down: ReadonlySet<string>): void;
-  /** Makes the server of a key load a script, without running it. Rejects if the server gave no answer. */
+  /** Makes the server of a key load a script, without running it. Rejects if the server does not reply. */
   loadScript?(script: LuaSource, key: string): Promise<void>;
-  /** Whether the limiters on it follow the control record of its prefix. */
+  /** Whether limiters on it follow the control record of their prefix. */
   readonly followsControl?: boolean | undefined;
-  /** The client's recent error, for the operator. */
+  /** The client's last error if it is recent, for the operator. */
   lastError(): Error | undefined;
 }
 
 /** How subjects are written in usage: in plain text, or as hashes. */
 export type UsageSubjects = "plain" | "hashed";
 
-/** A call on its way to a server and back: one record, created once, shared by its watch, its queue and its script. */
+/** A call that is in flight: one object, created once and shared by the server monitor, the queue and the script. */
 export interface PendingCall<Call = never> {
   readonly operation: Operation<Call>;
   readonly call: Call;
   /** Filled in by the store, like the two below. */
   keys: readonly string[];
   weight: number;
-  /** The time by the clock that was given to the store, in microseconds; empty for the server's own. */
+  /** The time by the store's `clock` option, in microseconds; empty for the server's own clock. */
   clock: string;
-  /** Whether nothing waits for the reply any more. Such a call is not sent if it still waits, unless it is a report. */
+  /** Whether nothing waits for the reply any more. Such a call is no longer sent, unless it is fire-and-forget. */
   readonly isAbandoned: boolean;
   resolve(reply: readonly number[]): void;
   reject(error: unknown): void;
@@ -118,24 +119,21 @@ export interface Store {
 }
 
 /**
- * A store that runs steps, each call of a step atomically, on one clock for all of its users.
+ * A store that runs operations, each call atomically, on one clock for all of its users.
  *
- * `run` rejects with `HEADGATE_STORE_UNAVAILABLE` if the store could not answer, and with `HEADGATE_STORE_MISCONFIGURED` if it
- * never will with its configuration; then the step may or may not have happened. A denial is an answer.
+ * `run` rejects with `HEADGATE_STORE_UNAVAILABLE` if the store could not answer, and with `HEADGATE_STORE_MISCONFIGURED` if
+ * it cannot with its configuration. The operation may or may not have happened. A denial is a reply, not an error.
  */
 export interface CountingStore extends Store {
   /** The object that holds the counts: two stores with the same owner and prefix share them. */
   readonly owner: object;
-  /** Whether the limiters and breakers on it are listed in it, for operators' tools. */
+  /** Whether its limiters and breakers are listed in its registry, for operators' tools. */
   readonly registry?: boolean | undefined;
   /** How subjects are written in the usage that its limiters keep; undefined if they keep none. */
   readonly usage?: UsageSubjects | undefined;
   /** The part that it adds to its limiters, if it is on servers: `StoreBackend` of limiter/store-backend.ts. */
   readonly backend?: object | undefined;
-  /**
-   * The connection to counts outside this process; undefined if they are in this process, and always answer: then nothing
-   * limits the wait for `run`.
-   */
+  /** The connection to the servers with the counts; undefined if the counts are in this process. Then `run` needs no timeout. */
   readonly transport?: ScriptTransport | undefined;
   /**
    * Microseconds since the epoch on a clock of this process, which may differ from the store's. It runs while a call is in
@@ -143,16 +141,16 @@ export interface CountingStore extends Store {
    */
   now(): number;
   run<Call>(operation: Operation<Call>, call: Call): Promise<readonly number[]>;
-  /** The same synchronously, if the counts are in this process: throws the errors of `run`. */
+  /** Runs a call synchronously, if the counts are in this process. Throws the errors of `run`. */
   readonly runSync?:
     | (<Call>(operation: Operation<Call>, call: Call) => readonly number[])
     | undefined;
 }
 
-/** What a store is made of. */
+/** A store without the mark of its type. */
 type StoreParts = Omit<CountingStore, "~store">;
 
-/** Makes a store of its parts, with the mark that only its type has. */
+/** Gives the parts of a store the type of a store. */
 export function brandStore<Parts extends StoreParts>(parts: Parts): NoInfer<Parts> & Store {
   return parts as Parts & Store;
 }

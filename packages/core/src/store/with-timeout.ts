@@ -1,4 +1,4 @@
-/** The result of work, or of `late` if it takes longer than some milliseconds; `late` may throw. The work is not aborted. */
+/** The result of `work`, or of `onTimeout` if it takes longer than `ms`; `onTimeout` may throw. The work is not aborted. */
 export async function withTimeout<T>(ms: number, work: Promise<T>, onTimeout: () => T): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const timedOut = new Promise<"over">((resolve) => {
