@@ -40,7 +40,7 @@ describe("a POST to an endpoint", () => {
       const headers = Object.fromEntries(
         Object.entries(given).map(([name, value]) => [
           name,
-          value.replace("OWNHOST", host).replace(/^SAME_ORIGIN$/, origin),
+          value.replace("OWNHOST", host).replace(/^OWN$/, origin),
         ]),
       );
       const options = { method: "POST", headers: { ...json, ...headers }, body: BODY };

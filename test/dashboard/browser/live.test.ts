@@ -9,7 +9,7 @@ const ALL = { by: "ann@example.com", actions: "all" } as const;
 const CLIENT = "192.0.2.66";
 const SUBJECT = `#/subject?subject=${CLIENT}&limiter=api`;
 
-/** Views by their deep links, with words that only they have. */
+/** The views' deep links, each with a text that only this view has. */
 const VIEWS = [
   ["#/?span=24h", /denied now/],
   ["#/limiter?find=sea", /^Limiters.*search/s],
@@ -21,7 +21,7 @@ const VIEWS = [
   ["#/redis", /Redis/],
 ] as const;
 
-/** What an operator does: where, on which button, the button that does it, and what has to be typed first. */
+/** Actions: the view, the button that opens the dialog, the button that confirms, and the text to type first. */
 const ACTIONS: readonly Step[] = [
   { at: SUBJECT, button: "Block…", title: "Block" },
   { at: SUBJECT, button: "Unblock…", title: "Unblock" },
@@ -72,7 +72,7 @@ describe.runIf(hasChromium())("the page of a fleet under traffic", { timeout: 18
   beforeAll(async () => {
     [browser, fleet] = await Promise.all([startChromium(), startLiveFleet()]);
     const page = await open("#/");
-    // Processes tell of themselves after ten seconds.
+    // Processes register after ten seconds.
     for (const words of [/denied now/, /^search$/]) {
       await page.locator("main", { has: page.getByText(words) }).waitFor({ timeout: 50_000 });
     }
@@ -85,7 +85,7 @@ describe.runIf(hasChromium())("the page of a fleet under traffic", { timeout: 18
     fleet.permission = ALL;
   });
 
-  /** Opens the page, which asks more often than it does by itself. */
+  /** Opens the page with a short polling interval. */
   async function open(hash: string): Promise<Page> {
     const page = await browser.newPage({ reducedMotion: "reduce" });
     await page.route("**/api/session", async (route) => {
@@ -154,7 +154,7 @@ describe.runIf(hasChromium())("the page of a fleet under traffic", { timeout: 18
       const confirm = dialog.getByRole("button", { name: step.title, exact: true });
       expect(await confirm.isDisabled()).toBe(true);
       fleet.permission = ALL;
-      await dialog.getByRole("button", { name: "Look again" }).click();
+      await dialog.getByRole("button", { name: "Preview again" }).click();
       await dialog.getByLabel("Reason").fill(`OPS-${i}.`);
       await confirm.click();
       await expect
@@ -167,7 +167,7 @@ describe.runIf(hasChromium())("the page of a fleet under traffic", { timeout: 18
     const log = page.locator("main ol.actions");
     await log.getByText(`OPS-${ACTIONS.length - 1}.`).waitFor();
     const text = await log.textContent();
-    // To forget a subject also forgets what was done about it.
+    // Forgetting a subject also removes its actions from the log.
     const forgotten = ACTIONS.findIndex(({ title }) => title === "Forget");
     expect(ACTIONS.map((_, i) => text?.includes(`OPS-${i}.`))).toEqual(
       ACTIONS.map((_, i) => i >= forgotten),

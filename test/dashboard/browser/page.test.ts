@@ -108,7 +108,7 @@ describe.runIf(hasChromium())("the dashboard's page", () => {
     await expect
       .poll(() => page.locator("h1").last().textContent())
       .toMatch(
-        /^203\.0\.113\.250 is denied by burst of login \(20 per 10 seconds for each client\) until \d\d:\d\d:\d\d\.$/,
+        /^203\.0\.113\.250 is denied until \d\d:\d\d:\d\d by the limit burst of login: 20 per 10 seconds for each client\.$/,
       );
     expect(page.url()).toBe(`${demo.url}#/subject?subject=203.0.113.250`);
     await page.goBack();
