@@ -255,7 +255,7 @@ test.concurrent("shaping", async ({ expect }) => {
   for (const { order, ms } of left) expect(ms).toBeGreaterThanOrEqual((order - 1) * 200 - 1);
 });
 
-test("no example is without a test", () => {
+test("every example has a test", () => {
   const folders = readdirSync(import.meta.dirname, { withFileTypes: true })
     .filter((entry) => entry.isDirectory())
     .map(({ name }) => name);

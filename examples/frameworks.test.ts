@@ -81,7 +81,7 @@ describe.each(FRAMEWORKS)("$example", ({ example, proxy }) => {
     expect((await ask(`${server.url}/`, forwardedFor(newAddress()))).status).toBe(200);
   });
 
-  test("has a limit for one route beside the one for all, and reports both", async () => {
+  test("has a route limit and a global limit, and reports both", async () => {
     const address = newAddress();
     const answers = await askOften(3, `${server.url}/search`, () => forwardedFor(address));
     expect(statusesOf(answers)).toEqual([200, 200, 429]);
@@ -96,7 +96,7 @@ describe.each(FRAMEWORKS)("$example", ({ example, proxy }) => {
     expect((await ask(`${server.url}/`, forwardedFor(address))).status).toBe(200);
   });
 
-  test("counts by a header, wherever a client comes from, and refuses who lacks it", async () => {
+  test("counts by a header, and rejects requests without it", async () => {
     const withKey = (key: string) => ({ ...forwardedFor(newAddress()), "x-api-key": key });
     const url = `${server.url}/reports`;
     const answers = await askOften(4, url, () => withKey("one"));
@@ -107,7 +107,7 @@ describe.each(FRAMEWORKS)("$example", ({ example, proxy }) => {
     expect(refused.headers.get("content-type")).toBe("application/problem+json");
   });
 
-  test("hands what a key function throws to the framework", async () => {
+  test("passes errors of a key function to the framework", async () => {
     const url = `${server.url}/account`;
     const failed = await ask(url, { ...forwardedFor(newAddress()), "x-api-key": "made-up" });
     expect(failed.status).toBe(example === "route-handlers" ? 500 : 401);
@@ -117,7 +117,7 @@ describe.each(FRAMEWORKS)("$example", ({ example, proxy }) => {
     expect(known.status).toBe(200);
   });
 
-  test.skipIf(!counts)("counts failures only, where it is told to", async () => {
+  test.skipIf(!counts)("counts failures only, if configured", async () => {
     const address = newAddress();
     const statuses = [];
     for (const of of ["ada", "ada", "nobody", "nobody"]) {
@@ -132,7 +132,7 @@ describe.each(FRAMEWORKS)("$example", ({ example, proxy }) => {
     expect(statusesOf(guesses)).toEqual([404, 404, 404, 429]);
   });
 
-  test.skipIf(!counts)("lets requests wait their turn, where it is told to", async () => {
+  test.skipIf(!counts)("lets requests wait, if configured", async () => {
     const address = newAddress();
     const answers = await askOften(2, `${server.url}/prices`, () => forwardedFor(address));
     expect(statusesOf(answers)).toEqual([200, 200]);
@@ -142,14 +142,14 @@ describe.each(FRAMEWORKS)("$example", ({ example, proxy }) => {
     );
   });
 
-  test("leaves alone what has no limit", async () => {
+  test("does not affect routes without a limit", async () => {
     const address = newAddress();
     const answers = await askOften(9, `${server.url}/health`, () => forwardedFor(address));
     expect(new Set(statusesOf(answers))).toEqual(new Set([200]));
     expect(answers[0]?.headers.has("ratelimit")).toBe(false);
   });
 
-  test("goes on when clients hang up", async () => {
+  test("survives clients that disconnect", async () => {
     const { port } = new URL(server.url);
     for (let i = 0; i < 20; i += 1) {
       const socket = connect(Number(port), "127.0.0.1");
@@ -182,7 +182,7 @@ test.each(FRAMEWORKS.filter(({ example }) => example !== "route-handlers"))(
   },
 );
 
-test("hono says in headers how long to wait also where no route is", async () => {
+test("hono sends Retry-After also for unknown routes", async () => {
   const server = await startServer("hono/server.mjs");
   try {
     const answers = await askOften(6, `${server.url}/nowhere`, () => ({}));
@@ -198,7 +198,7 @@ test("hono says in headers how long to wait also where no route is", async () =>
   }
 });
 
-test("route-handlers has no address unless it is told where, and says so", async () => {
+test("route-handlers has no client address unless configured, and says so", async () => {
   const server = await startServer("route-handlers/server.mjs");
   try {
     const answer = await ask(`${server.url}/`, forwardedFor(newAddress()));
@@ -232,7 +232,7 @@ describe("nestjs", () => {
     return (await response.json()) as Result;
   }
 
-  test("limits each field of a GraphQL query by itself, however many are in one request", async () => {
+  test("limits each field of a GraphQL query separately", async () => {
     const address = newAddress();
     const search = 'search(text: "tea")';
     const first = await query(address, `{ a: ${search} b: ${search} c: ${search} }`);
@@ -251,7 +251,7 @@ describe("nestjs", () => {
     expect((await query(newAddress(), `{ ${search} }`)).errors).toBeUndefined();
   });
 
-  test("counts fields and requests together under the limit for all", async () => {
+  test("counts fields and requests under the global limit", async () => {
     const address = newAddress();
     const aliases = Array.from({ length: 5 }, (_, i) => `_${i}: search(text: "tea")`);
     await query(address, `{ ${aliases.join(" ")} }`);

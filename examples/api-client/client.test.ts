@@ -35,7 +35,7 @@ async function serve(limits: Limit<"default"> | Limit<"default">[], cost = 1) {
   return { ask, waits, statuses, options };
 }
 
-test("alone, the client gets every request through and is never denied", async () => {
+test("a single client paces itself and is never denied", async () => {
   const { ask, waits, statuses, options } = await serve([
     gcra({ limit: 5, window: "1m" }),
     slidingLog({ limit: 8, window: "5m", name: 'a name with ;r=0;t=999 and "quotes"' }),
@@ -48,7 +48,7 @@ test("alone, the client gets every request through and is never denied", async (
   expect(waits.filter((ms) => ms > 300_000 * 1.1)).toEqual([]);
 });
 
-test("beside others, it waits as long as a denial says, and sends the request again", async () => {
+test("with other clients, it waits for retryAfter and retries", async () => {
   const { ask, waits, statuses, options } = await serve(gcra({ limit: 5, window: "1m" }));
   for (let i = 0; i < 5; i += 1) await ask(fetch);
   expect(await ask(createClient(options))).toBe("200 hello");
@@ -58,7 +58,7 @@ test("beside others, it waits as long as a denial says, and sends the request ag
   expect(waits[0]).toBeLessThanOrEqual(13_200);
 });
 
-test("it leaves a denial to its caller where the wait is too long, and where none would help", async () => {
+test("it returns a denial to its caller if the wait is too long or infinite", async () => {
   const long = await serve(slidingLog({ limit: 1, window: "1h" }));
   await long.ask(fetch);
   expect(await long.ask(createClient(long.options))).toBe("429");
@@ -69,7 +69,7 @@ test("it leaves a denial to its caller where the wait is too long, and where non
   expect(never.statuses).toEqual([429]);
 });
 
-test("it gives up after so many retries", async () => {
+test("it gives up after the maximum of retries", async () => {
   const { ask, statuses, options } = await serve(gcra({ limit: 1, window: "1m" }));
   await ask(fetch);
   // Somebody else is always faster.

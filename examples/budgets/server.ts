@@ -27,7 +27,7 @@ export interface Holder {
 /** Your database: finds the holder of an API key, which it checks. */
 export type FindHolder = (key: string | undefined) => Promise<Holder | undefined>;
 
-/** Who is to be told that a budget is used up to this share. */
+/** The recipient of a notification at this share of a budget. */
 export interface Alert {
   readonly budget: string;
   readonly of: string;

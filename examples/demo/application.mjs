@@ -11,7 +11,7 @@ import { Redis } from "ioredis";
 import { API, LOGIN, SEARCH } from "./policies.mjs";
 
 const [framework, url = ""] = process.argv.slice(2);
-// Addresses as they are, so that the dashboard can show them; by default only their hashes are kept.
+// Plain addresses, so that the dashboard can show them; by default usage stores only hashes.
 const store = redisStore(new Redis(url), { usage: { subjects: "plain" } });
 const breaker = createBreaker({
   name: "payments",

@@ -7,7 +7,7 @@ export const API = [
   slidingWindow({ name: "minute", limit: 60, window: "1m" }),
 ];
 
-/** Five attempts a minute; whoever goes on is blocked. */
+/** Five attempts a minute; a client that continues is blocked. */
 export const LOGIN = [gcra({ name: "attempts", limit: 5, window: "1m", block: "10m" })];
 
 /** Of the search, which one of the two processes has in an older version. */

@@ -1,4 +1,4 @@
-// What the shop is asked for: the sample log of the example access-log, again and again and faster than it was, and an attacker who
+// The traffic of the shop: the sample log of the example access-log, repeated at a higher speed, and an attacker who
 // tries passwords.
 import { readFileSync } from "node:fs";
 import { Agent, request } from "node:http";

@@ -13,7 +13,7 @@ const STATUSES = {
 
 export type Code = keyof typeof STATUSES;
 
-/** What the API answers in place of what was asked for. */
+/** The error response of the API. */
 export class ApiError extends Error {
   override readonly name = "ApiError";
   readonly code: Code;

@@ -34,10 +34,10 @@ export function createApp(store: Store): Express {
     try {
       for await (const row of readRows(Number(req.query["rows"]), signal)) res.write(row);
     } catch (error) {
-      // Aborted: the client hung up, and nobody reads the rest.
+      // Aborted: the client has disconnected.
       if (!signal?.aborted) throw error;
     } finally {
-      // Frees the place, also when nobody listens any more.
+      // Frees the slot, also after a disconnect.
       res.end();
     }
   });

@@ -39,7 +39,7 @@ const lastPrices = new Map();
 /** @param {string} item @param {AbortSignal} signal */
 async function askFor(item, signal) {
   const response = await fetch(`${upstream}/prices/${item}`, { signal });
-  // What is thrown is a failure. A 404 would be an answer like any other.
+  // A thrown error is a failure. A 404 would be an ordinary response.
   if (response.status >= 500) throw new Error(`the upstream answered ${response.status}`);
   lastPrices.set(item, await response.json());
   return lastPrices.get(item);

@@ -120,7 +120,7 @@ export function createApp(store: Store): Express {
       variableValues: variables,
       operationName,
     });
-    // Also after an error: what was read is paid for.
+    // Also after an error: items that were read are charged.
     await budget.decisionOf(req)?.settle(rootValue.objects);
     res.json({ ...result, extensions: { cost: { most: cost, real: rootValue.objects } } });
   });

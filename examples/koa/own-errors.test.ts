@@ -62,7 +62,7 @@ test.each(Object.entries(ends))("%s keeps the headers", async (_, { onDenied, st
   expect(Object.fromEntries(denied.headers)).toMatchObject(HEADERS);
 });
 
-test("an error that the application answers keeps them too, but for those it removes", async () => {
+test("an error that the application handles keeps the headers, except those it removes", async () => {
   const denied = await denialWith("error", async (ctx, next) => {
     try {
       await next();
@@ -79,7 +79,7 @@ test("an error that the application answers keeps them too, but for those it rem
   expect(denied.headers.has("cache-control")).toBe(false);
 });
 
-test("an onDenied that does nothing leaves the answer to Headgate", async () => {
+test("an onDenied that does nothing leaves the response to Headgate", async () => {
   const denied = await denialWith(() => {});
   expect(denied.status).toBe(429);
   expect(denied.headers.get("content-type")).toBe("application/problem+json");

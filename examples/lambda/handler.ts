@@ -21,7 +21,7 @@ redis.on("error", (error) => console.error(error.message));
 
 const limiter = createLimiter({
   name: "api",
-  // Instances come and go: none of them is worth a line in the registry.
+  // Instances are short-lived, so they stay out of the registry.
   store: redisStore(redis, { registry: false }),
   limits: gcra({ limit: 5, window: "1s" }),
   // The first call of an instance waits for its connection as well.

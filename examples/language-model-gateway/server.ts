@@ -37,7 +37,7 @@ export function createApp(store: Store, model: string): Express {
     ],
     key: customerOf,
     missingKey: "reject",
-    // An estimate. What the answer really took is settled at its end.
+    // An estimate; the real cost is settled at the end of the response.
     cost: (req) => ({ requests: 1, tokens: promptTokens(req) + TYPICAL_ANSWER }),
   });
 

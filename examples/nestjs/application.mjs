@@ -126,7 +126,7 @@ Module({
 })(Application);
 
 /**
- * What TypeScript makes of decorators above a method.
+ * The compiled form of decorators above a method.
  *
  * @param {{ prototype: object }} target
  * @param {string} method

@@ -63,7 +63,7 @@ function typescriptOn(path: string): Block[] {
   return page(path).blocks.filter(({ language }) => language === "typescript");
 }
 
-test("in a new project of Nest 11, the pages' programs compile, and limit", async () => {
+test("the programs of the docs compile and limit in a new Nest 11 project", async () => {
   const [snippet] = typescriptOn("docs/how-to/nestjs.md");
   const moving = typescriptOn("docs/moving/from-nestjs-throttler.md");
   expect(moving.length).toBeGreaterThanOrEqual(6);

@@ -28,7 +28,7 @@ import { ask, expectSameHeaders, statusesOf, times } from "../../test/docs/movin
 
 const it = page("docs/moving/from-nestjs-throttler.md");
 
-/** What TypeScript makes of decorators above a class and its methods. */
+/** The compiled form of decorators above a class and its methods. */
 function decorated(
   pages: Type,
   decorators: Readonly<Record<string, readonly MethodDecorator[]>>,
@@ -122,7 +122,7 @@ describeSetUps<Traffic>(
   },
 );
 
-test("options may come from a provider, as there", async () => {
+test("options may come from a provider, as with @nestjs/throttler", async () => {
   class Settings {
     limit = 2;
   }
@@ -250,7 +250,7 @@ test("slidingLog with a block as long as its window blocks as the built-in stora
   }
 });
 
-test("a key of its own counts as a generateKey, whatever the address", async () => {
+test("a key function corresponds to generateKey", async () => {
   const key = (context: ExecutionContext): string =>
     context.switchToHttp().getRequest().headers["x-tenant"] ?? "none";
   const throttlers = [{ ttl: 60_000, limit: 1 }];
@@ -263,7 +263,7 @@ test("a key of its own counts as a generateKey, whatever the address", async () 
   expect({ theirs, here }).toEqual({ theirs: [200, 429, 200], here: [200, 429, 200] });
 });
 
-test("skip takes the place of skipIf and of ignoreUserAgents", async () => {
+test("skip replaces skipIf and ignoreUserAgents", async () => {
   const skipIf = (context: ExecutionContext) =>
     context.switchToHttp().getRequest().headers["user-agent"] === "robot";
   const robots = times(3, { headers: { "user-agent": "robot" } });
@@ -300,7 +300,7 @@ test("slidingLog counts as the built-in storage does", async () => {
   ]);
 });
 
-test("a limit is lifted where it stands around the decorator, and nowhere else", async () => {
+test("SkipRateLimit lifts exactly the limits around it", async () => {
   class Pages {
     limited() {}
     both() {}
@@ -335,7 +335,7 @@ test("a limit is lifted where it stands around the decorator, and nowhere else",
   ]);
 });
 
-test("throttlers with names are changed and lifted one by one, and @SkipThrottle() leaves them", async () => {
+test("named throttlers are changed and skipped one by one", async () => {
   const there = ThrottlerModule.forRoot([
     { name: "short", ttl: 60_000, limit: 2 },
     { name: "long", ttl: 3_600_000, limit: 3 },
@@ -378,12 +378,12 @@ describe("its types", () => {
   const [names] = tablesUnder(it, "Decorators and classes");
   const namesOf = (table: typeof options) => namesIn(table === undefined ? [] : [table]);
 
-  test("have no option that the page leaves out, and the page no other", () => {
+  test("the page lists exactly its options", () => {
     const typed = ["ThrottlerOptions", "ThrottlerModuleOptions"].flatMap(types.propertiesOf);
     expect(namesOf(options).toSorted()).toEqual([...new Set(typed)].toSorted());
   });
 
-  test("have no export that the page leaves out, and the page no other", () => {
+  test("the page lists exactly its exports", () => {
     // Types of options, of their functions, and of what these are given.
     const isType = /^(?:Resolvable|Throttler(?:\w*Options\w*|\w+Function|LimitDetail|Request))$/;
     expect(
@@ -393,7 +393,7 @@ describe("its types", () => {
     ).toEqual(types.exported.filter((name) => !isType.test(name)).toSorted());
   });
 
-  test("have no method of the guard that the page leaves out, and the page no other", () => {
+  test("the page lists exactly the methods of its guard", () => {
     const properties = types.propertiesOf("ThrottlerGuard");
     const isField =
       /^(?:options|storageService|reflector|headerPrefix|logger|errorMessage|throttlers|commonOptions|ipv6SubnetPrefix)$/;

@@ -44,7 +44,7 @@ const { port } = /** @type {import("node:net").AddressInfo} */ (app.getHttpServe
 console.log(`listening on http://127.0.0.1:${port}`);
 
 /**
- * What TypeScript makes of decorators above a method.
+ * The compiled form of decorators above a method.
  *
  * @param {{ prototype: object }} target
  * @param {string} method

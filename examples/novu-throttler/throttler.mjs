@@ -13,7 +13,7 @@ const LIMITS = {
   "global business": tokenBucket({ capacity: 30, refill: 20, every: "1m", name: "global" }),
 };
 
-/** What a bulk request costs. */
+/** The cost of a bulk request. */
 export const BULK = 5;
 
 /** Organisations by their API key. Yours would be in a database. @type {Map<string, { id: string, plan: "free" | "business" }>} */

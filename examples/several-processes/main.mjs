@@ -15,7 +15,7 @@ const TRIES = 100;
 const url = process.env["REDIS_URL"];
 if (url === undefined) throw new Error("REDIS_URL must say where Redis is");
 
-// What a process is told by the one that started it: whom to count.
+// The subject comes from the parent process.
 const customer = process.argv[2];
 if (customer === undefined) await startAll();
 else await work(url, customer);
@@ -38,7 +38,7 @@ async function work(url, customer) {
     name: "several-processes",
     limits: slidingLog({ limit: 100, window: "1m" }),
     store: redisStore(redis, { prefix: "hg-example" }),
-    // All come at once before the first connection is there, and nobody is kept waiting by that here.
+    // All calls come before the first connection is open, and none of them should wait for it here.
     storeTimeout: "10s",
   });
   const tries = Array.from({ length: TRIES }, () => limiter.consume(customer));

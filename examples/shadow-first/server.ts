@@ -1,4 +1,4 @@
-// A new limit in shadow: it denies nobody and reports who would have been denied. ENFORCE=yes turns it on.
+// A new limit in shadow mode: it denies no request, and reports the clients that it would have denied. ENFORCE=yes turns it on.
 
 import { subscribe } from "node:diagnostics_channel";
 import type { PublishedDecision, Store } from "@headgate/core";
@@ -44,7 +44,7 @@ export function createApp(store: Store, isEnforced: boolean): Express {
 if (process.argv[1] === import.meta.filename) {
   const store = redisStore(new Redis(), { usage: true });
   createApp(store, process.env["ENFORCE"] === "yes").listen(3000);
-  // Once a minute, who would have been denied most.
+  // Once a minute: the clients with the most would-be denials.
   setInterval(() => {
     const most = [...wouldDeny].sort(([, a], [, b]) => b - a).slice(0, 10);
     for (const [client, count] of most) console.log(`would deny ${client}: ${count} times`);

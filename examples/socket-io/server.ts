@@ -16,7 +16,7 @@ const PATIENCE = 20;
 /** So many events of a connection may wait for their turn; more end it. */
 const BACKLOG = 100;
 
-/** What an event does; its client gets the result. */
+/** The handler of an event; the client gets its result. */
 type Handler = (...args: readonly unknown[]) => unknown;
 
 /** Who is counted. Yours comes from a token in `socket.handshake.auth` that you check. */

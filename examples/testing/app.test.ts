@@ -16,12 +16,12 @@ beforeEach(() => {
   store.clear();
 });
 
-test("a client sees what is left", async () => {
+test("a client sees the remaining requests", async () => {
   const first = await request(app).get("/").expect(200);
   expect(first.body).toEqual({ left: 99, degraded: false });
 });
 
-test("no test meets the counts of another", async () => {
+test("each test starts with fresh counts", async () => {
   const first = await request(app).get("/").expect(200);
   expect(first.headers["x-ratelimit-remaining"]).toBe("99");
 });
@@ -33,7 +33,7 @@ test("a client that has used it up is denied, with the time to wait", async () =
   expect(denied.body).toMatchObject({ "violated-policies": ["100-per-1m"] });
 });
 
-test("a request comes back after 600 ms, and not before", async () => {
+test("a request is recovered after 600 ms, and not before", async () => {
   await limiter.consume(CLIENT, { cost: 100 });
   now += 599;
   await request(app).get("/").expect(429);
@@ -41,7 +41,7 @@ test("a request comes back after 600 ms, and not before", async () => {
   await request(app).get("/").expect(200);
 });
 
-test("denied on purpose, whatever the limit is", async () => {
+test("a test can force a denial", async () => {
   await limiter.block(CLIENT, "1h");
   await request(app).get("/").expect(429);
   await limiter.unblock(CLIENT);
@@ -50,7 +50,7 @@ test("denied on purpose, whatever the limit is", async () => {
 
 let away: Redis | undefined;
 
-test("without Redis it goes on, by itself", async () => {
+test("without Redis, the application keeps serving", async () => {
   // A port without a listener.
   away = new Redis({ host: CLIENT, port: 1, retryStrategy: () => null });
   away.on("error", () => {});

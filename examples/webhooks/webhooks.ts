@@ -28,7 +28,7 @@ export function createDelivery(store: Store, outbox: Outbox): (webhook: Webhook)
     store,
     // One every 200 ms.
     limits: gcra({ limit: 5, window: "1s", burst: 1 }),
-    // Nobody waits for the answer, so a slow Redis may take its time.
+    // No client waits for this decision, so a slow Redis may take its time.
     storeTimeout: "1s",
   });
   const breaker = createBreaker<Response>({
@@ -87,7 +87,7 @@ function isUnsent(error: unknown): error is { readonly retryAfterMs?: number } {
   return UNSENT.includes((error as { readonly code?: string }).code ?? "");
 }
 
-/** What the receiver asks for with a 429 or a 503, in milliseconds; 0 if it does not say. */
+/** The Retry-After of a 429 or 503 of the receiver, in milliseconds; 0 without one. */
 function retryAfterMs({ headers }: Response): number {
   return (Number(headers.get("retry-after")) || 0) * 1_000;
 }

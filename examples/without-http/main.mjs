@@ -32,7 +32,7 @@ await send("ada", "your parcel");
 await send("ada", "our newsletter");
 await send("grace", "welcome");
 
-// Asking without being charged, and forgetting what was counted.
+// Peeking without a charge, and resetting the counts.
 console.log(`ada may get one now: ${(await mails.peek("ada")).allowed}`);
 await mails.reset("ada");
 console.log(`after a reset: ${(await mails.peek("ada")).allowed}`);

@@ -121,7 +121,7 @@ function argumentsOf([store, framework]: Way): string[] {
 describe("the sample log", () => {
   const expected = expectedCounts(SAMPLE);
 
-  test("shows something: a few malformed lines, some denials, most of them the scraper's", () => {
+  test("contains a few malformed lines and some denials, most of them of the scraper", () => {
     const { requests, denied, malformed, deniedOf } = expected;
     expect(requests).toBeGreaterThan(1_500);
     expect(malformed).toBe(4);
@@ -135,7 +135,7 @@ describe("the sample log", () => {
   });
 });
 
-describe("ten thousand lines of a real log, half of them out of order", () => {
+describe("a real log of ten thousand lines, half of them out of order", () => {
   const missing = existsSync(SHARED) ? "" : `there is no ${SHARED}`;
   // Ten thousand requests take a while. That lines may come out of order is proven of the command, whose replay this is.
   const why = isLong ? missing : "HEADGATE_LONG=1 replays it";

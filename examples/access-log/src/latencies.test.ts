@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { Latencies } from "./latencies.ts";
 
-test("percentiles are times that were measured", () => {
+test("percentiles are measured times", () => {
   const latencies = new Latencies();
   for (let n = 100; n >= 1; n -= 1) latencies.add(n);
   expect(latencies.percentile(0.5)).toBe(50);

@@ -81,7 +81,7 @@ describe.each(["fastify", "express"])("behind %s", (framework) => {
     ]);
   });
 
-  test("the log's clock decides, in the order of its times", async () => {
+  test("the log's timestamps are the clock, in their order", async () => {
     const log = writeLog(
       "clients.log",
       ["192.0.2.1", 121],
@@ -101,7 +101,7 @@ describe.each(["fastify", "express"])("behind %s", (framework) => {
     });
   });
 
-  test("every method and every target counts", async () => {
+  test("requests of every method and target count", async () => {
     const requests = [
       ..."ACL CONNECT DELETE GET HEAD LOCK M-SEARCH OPTIONS PATCH POST PROPFIND PURGE PUT QUERY SOURCE TRACE get BREW"
         .split(" ")
@@ -123,7 +123,7 @@ describe.each(["fastify", "express"])("behind %s", (framework) => {
     expect(counts).toMatchObject({ requests: requests.length, admitted: 1, malformed: 0 });
   });
 
-  test("limits by address and for everybody are one decision", async () => {
+  test("limits per address and for all clients are one decision", async () => {
     const log = writeLog(
       "few.log",
       ["192.0.2.1", 0],
@@ -141,7 +141,7 @@ describe.each(["fastify", "express"])("behind %s", (framework) => {
   });
 });
 
-test("malformed lines are reported with their numbers, and counted", async () => {
+test("malformed lines are counted, and reported with their line numbers", async () => {
   const log = join(folder, "malformed.log");
   const time = "[03/Mar/2026:06:00:00 +0000]";
   writeFileSync(
@@ -166,7 +166,7 @@ test("a log without a single request is an error", async () => {
   expect(stderr).toMatch(/^start: no requests in .*garbage\.log: 1 malformed line; /);
 });
 
-test("the table is for people", async () => {
+test("the table is readable", async () => {
   const log = writeLog("few.log", ["192.0.2.1", 0], ["192.0.2.1", 1], ["192.0.2.2", 2]);
   const { code, stdout, stderr } = await start([
     ...["--log", log, "--limits", ONE_A_MINUTE, "--html", join(folder, "report.html")],
@@ -177,7 +177,7 @@ test("the table is for people", async () => {
   expect(stdout).toMatch(/192\.0\.2\.1 +│ +2 │ +1 │ +1 /);
 });
 
-test("the report for a browser is written, and where is said", async () => {
+test("the HTML report is written, and its path printed", async () => {
   const log = writeLog("few.log", ["192.0.2.1", 0], ["192.0.2.1", 1], ["192.0.2.2", 2]);
   const html = join(folder, "report.html");
   const where = `The report, for a browser: ${html}\n`;
@@ -194,7 +194,7 @@ test("the report for a browser is written, and where is said", async () => {
   expect(existsSync(html)).toBe(true);
 });
 
-test("a report that cannot be written is said, after the table", async () => {
+test("a report that cannot be written is an error after the table", async () => {
   const log = writeLog("one.log", ["192.0.2.1", 0]);
   const { code, stdout, stderr } = await start(["--log", log, "--html", folder]);
   expect(code).toBe(1);
@@ -202,13 +202,13 @@ test("a report that cannot be written is said, after the table", async () => {
   expect(stderr).toMatch(/^start: cannot write the report .*EISDIR.*\n$/);
 });
 
-test("lines that came too late to be put in order are said", async () => {
+test("lines too late to be sorted are reported", async () => {
   const log = writeLog("late.log", ["192.0.2.1", 5], ["192.0.2.1", 500], ["192.0.2.1", 1]);
   const { code, stderr } = await start(["--log", log, "--json"]);
   expect([code, stderr]).toEqual([0, "lines that came too late to be put in order: 1\n"]);
 });
 
-test("what the user can put right is one line on stderr", async () => {
+test("an error that the user can fix is one line on stderr", async () => {
   for (const args of [
     ["--log", join(folder, "none")],
     ["--log", folder],
@@ -227,7 +227,7 @@ test("what the user can put right is one line on stderr", async () => {
   }
 });
 
-describe("on a Redis of its own", () => {
+describe("a run on Redis", () => {
   let server: RedisProcess;
   let client: Redis;
   let url: string;
@@ -251,13 +251,13 @@ describe("on a Redis of its own", () => {
     await server.stop();
   });
 
-  test("a run leaves nothing behind", async () => {
+  test("leaves no keys behind", async () => {
     const { store, admitted } = await report("--redis", url, "--log", short);
     expect([store, admitted]).toEqual(["redis", 40]);
     expect(await keysLeft()).toBe(0);
   });
 
-  test("an interrupted run leaves nothing behind", async () => {
+  test("leaves no keys behind when interrupted", async () => {
     const interruption = new AbortController();
     const running = start(["--redis", url, "--log", long, "--json"], interruption.signal);
     while ((await keysLeft()) === 0) await new Promise(setImmediate);
@@ -266,14 +266,14 @@ describe("on a Redis of its own", () => {
     expect(await keysLeft()).toBe(0);
   });
 
-  test("keys that are not its own stay", async () => {
+  test("keeps other keys", async () => {
     await client.set("hg-start-someone-else", "1");
     await report("--redis", url, "--log", short);
     expect(await client.keys("*")).toEqual(["hg-start-someone-else"]);
     await client.flushall();
   });
 
-  test("a wrong password is reported, not shown; the right one is used, not shown", async () => {
+  test("never prints a password, right or wrong", async () => {
     await client.config("SET", "requirepass", "opensesame");
     const wrong = await start(["--redis", url.replace("//", "//:abracadabra@"), "--json"]);
     expect([wrong.code, wrong.stdout]).toEqual([1, ""]);
@@ -294,7 +294,7 @@ describe("on a Redis of its own", () => {
     ]);
   });
 
-  test("a Redis that ends during the run ends it, with what was left behind", async () => {
+  test("ends when Redis ends, and reports the keys left behind", async () => {
     await client.config("SET", "requirepass", "");
     const running = start(["--redis", url, "--log", long, "--json"]);
     while ((await keysLeft()) === 0) await new Promise(setImmediate);

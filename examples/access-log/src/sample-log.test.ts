@@ -4,14 +4,14 @@ import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
 import { SAMPLE_LOG } from "./settings.ts";
 
-test("the sample log is what its script makes", () => {
+test("the sample log equals the output of its script", () => {
   const script = fileURLToPath(new URL("../scripts/make-sample-log.mjs", import.meta.url));
   expect(execFileSync(process.execPath, [script], { encoding: "utf8" })).toBe(
     readFileSync(SAMPLE_LOG, "utf8"),
   );
 });
 
-test("the sample log names nobody: addresses and names set aside for documentation", () => {
+test("the sample log has only addresses and names reserved for documentation", () => {
   for (const line of readFileSync(SAMPLE_LOG, "utf8").split("\n")) {
     const client = line.split(" ")[0] ?? "";
     expect(client).toMatch(

@@ -30,14 +30,14 @@ test("without arguments: the sample log, two limits, Fastify, in memory", () => 
   expect(DEFAULT_LIMITS).toHaveLength(2);
 });
 
-test("a stray -- does no harm, wherever it stands", () => {
+test("a stray -- is ignored", () => {
   expect(read(["--", "--framework", "express", "--", "--json"])).toMatchObject({
     framework: "express",
     json: true,
   });
 });
 
-test("REDIS_URL selects Redis, --redis goes before it, an empty one is none", () => {
+test("--redis takes precedence over REDIS_URL, and an empty URL counts as none", () => {
   const environment = { REDIS_URL: "redis://a.example" };
   expect(read([], environment)?.redisUrl).toBe("redis://a.example");
   expect(read(["--redis", "redis://b.example"], environment)?.redisUrl).toBe("redis://b.example");
@@ -77,13 +77,13 @@ test.each([
   expect(printed).not.toContain("\n");
 });
 
-test("a report for a browser is written where --html says, with --json only then", () => {
+test("--html names the path of the HTML report", () => {
   expect(read(["--html", "a.html"])?.html).toBe("a.html");
   expect(read(["--json", "--html", "a.html"])?.html).toBe("a.html");
   expect(read(["--json"])?.html).toBeUndefined();
 });
 
-test("help is printed on request, and nothing is run", () => {
+test("--help prints the help and runs nothing", () => {
   let printed = "";
   const settings = readSettings(["--help"], {}, (text) => {
     printed += text;

@@ -4,7 +4,7 @@ import { DEFAULT_LIMITS, FRAMEWORKS, parseFramework, parseLimits } from "@headga
 import { Command, Option } from "commander";
 import { Failure } from "./failure.ts";
 
-/** What a run was asked to do. */
+/** The settings of a run. */
 export interface Settings {
   /** The path of the log. */
   readonly log: string;
