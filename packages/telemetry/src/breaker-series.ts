@@ -15,17 +15,17 @@ const STATES = [
 
 const OUTCOMES = ["success", "failure", "rejected"] as const;
 
-/** How a call ended, or that it was not let through. */
+/** The outcome of a call; `rejected` if the breaker did not let it through. */
 type CallOutcome = Outcome | "rejected";
 
-/** What is known about one target. */
+/** The state of one target. */
 export interface TargetState {
   readonly state: BreakerState;
   readonly calls: number;
   readonly successes: number;
 }
 
-/** What is reported of a breaker, or of one target of it. */
+/** The series of a breaker, or of one of its targets. */
 export interface BreakerSeries {
   count(outcome: CallOutcome): void;
   /** Replaces the last state of a target by the current one; undefined for an unknown target. */

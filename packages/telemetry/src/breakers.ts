@@ -16,14 +16,14 @@ const CHANNELS = {
   snapshot: "headgate:breaker:snapshot",
 } as const satisfies Partial<typeof BREAKER_CHANNELS>;
 
-/** The most targets remembered: those used last. */
+/** How many targets are remembered: the ones used last. */
 const MAX_TARGETS = 1_000;
 
 interface TrackedTarget extends TargetState {
   readonly series: BreakerSeries;
 }
 
-/** Measures breakers; `targets` tells their targets apart. */
+/** Measures breakers; with `targets`, each target has series of its own. */
 export function measureBreakers(
   measures: MetricsContext,
   targets: boolean,
@@ -35,7 +35,7 @@ export function measureBreakers(
     return breakers.of(breaker, targets ? target : undefined);
   }
 
-  /** The first is the one that was used least recently. */
+  /** The first target is the least recently used one. */
   function forgetLeastRecent(): void {
     for (const [key, target] of known) {
       known.delete(key);

@@ -13,7 +13,7 @@ const LIST_SOURCES = {
   operatorDenyList: "operator-deny-list",
 } as const;
 
-/** Measures decisions, each under its limiter's name, or its plugin's; `routes` tells their routes apart. */
+/** Measures decisions, each under its limiter's name, or its plugin's; with `routes`, each route has series of its own. */
 export function measureDecisions(
   measures: MetricsContext,
   routes: boolean,
@@ -47,7 +47,7 @@ export function measureDecisions(
   ];
 }
 
-/** The outcome; in shadow mode, the one without it. */
+/** The outcome; in shadow mode, the outcome without it. */
 function outcomeOf({ wouldAllow, blocked }: PublishedDecision["decision"]): RequestOutcome {
   if (wouldAllow) return "allowed";
   return blocked ? "blocked" : "denied";

@@ -1,12 +1,12 @@
-/** What is measured, under its names in OpenTelemetry and in Prometheus. */
+/** A metric, with its names in OpenTelemetry and in Prometheus. */
 export interface Instrument {
   readonly name: string;
   readonly prometheus: string;
   readonly kind: "counter" | "gauge" | "histogram";
-  /** As OpenTelemetry writes it; empty for what has none. */
+  /** The unit in the notation of OpenTelemetry; empty if there is none. */
   readonly unit: string;
   readonly help: string;
-  /** How prom-client combines what several workers of a cluster report. Default: the sum. */
+  /** How prom-client combines the values of several workers of a cluster. Default: the sum. */
   readonly aggregator?: "min" | "max" | "average";
 }
 
@@ -57,7 +57,7 @@ export const INSTRUMENTS: Instruments = {
     prometheus: "headgate_decisions_degraded_total",
     kind: "counter",
     unit: "{decision}",
-    help: "Decisions that were taken without the store",
+    help: "Decisions that were made without the store",
   },
   storeUp: {
     name: "headgate.store.up",
@@ -94,7 +94,7 @@ export const INSTRUMENTS: Instruments = {
     prometheus: "headgate_breaker_calls_total",
     kind: "counter",
     unit: "{call}",
-    help: "Calls by how they ended, or that a breaker did not let through",
+    help: "Calls by outcome, including calls that a breaker rejected",
   },
   breakerSuccessRate: {
     name: "headgate.breaker.success_rate",
@@ -106,7 +106,7 @@ export const INSTRUMENTS: Instruments = {
   },
 };
 
-/** How many series a histogram is in Prometheus: its buckets, one for all above, sum and count. */
+/** How many series a histogram has in Prometheus: its buckets, the bucket `+Inf`, sum and count. */
 export function histogramSeriesCount({ boundaries }: HistogramInstrument): number {
   return boundaries.length + 3;
 }

@@ -17,7 +17,7 @@ function labelled(series: number, budget = new SeriesBudget()) {
 }
 
 describe("values of a label", () => {
-  test("are kept apart up to 200, and are the same things when they are asked for again", () => {
+  test("have separate items up to 200, and keep their item", () => {
     const { kept, made } = labelled(1);
     for (let i = 0; i < 300; i += 1) kept.of(`${i}`);
     expect(kept.of("199")).toEqual({ first: "199" });
@@ -27,7 +27,7 @@ describe("values of a label", () => {
     expect(made).toHaveLength(201);
   });
 
-  test("are counted once, whoever has them", () => {
+  test("count once towards the maximum, in any series", () => {
     const budget = new SeriesBudget();
     const one = labelled(1, budget).kept;
     const two = labelled(1, budget).kept;
@@ -36,7 +36,7 @@ describe("values of a label", () => {
     expect(two.of("200")).toEqual({ first: "other" });
   });
 
-  test("of a second label give way before those of the first", () => {
+  test("of the second label become other before those of the first", () => {
     const { kept } = labelled(1);
     for (let i = 0; i < 200; i += 1) kept.of("a", `${i}`);
     expect(kept.of("a", "200")).toEqual({ first: "a", second: "other" });
@@ -47,14 +47,14 @@ describe("values of a label", () => {
     expect(kept.of("c")).toEqual({ first: "other" });
   });
 
-  test("that are called other are no value of their own", () => {
+  test("named other share the item for other", () => {
     const { kept } = labelled(4_900);
     expect(kept.of("other")).toEqual({ first: "other" });
     expect(kept.of("other", "other")).toEqual({ first: "other", second: "other" });
   });
 });
 
-test("series are at most 5,000, also with few values", () => {
+test("a process has at most 5,000 series, even with few label values", () => {
   const { kept } = labelled(100);
   for (let i = 0; i < 48; i += 1) expect(kept.of(`${i}`)).toEqual({ first: `${i}` });
   expect(kept.of("48")).toEqual({ first: "other" });

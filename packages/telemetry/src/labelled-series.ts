@@ -5,9 +5,9 @@ import type { SeriesBudget } from "./series-budget.ts";
 export const OTHER = "other";
 
 export interface LabelledSeriesOptions<T> {
-  /** The label, and one that some have besides. */
+  /** The first label, and an optional second one. */
   readonly names: readonly [first: string, second?: string];
-  /** How many series each has. */
+  /** How many series each item has. */
   readonly series: number;
   readonly budget: SeriesBudget;
   make(labels: Labels): T;

@@ -2,10 +2,10 @@ import { histogramSeriesCount, INSTRUMENTS } from "./instruments.ts";
 import { LabelledSeries, OTHER } from "./labelled-series.ts";
 import type { CounterSeries, Labels, MetricsContext, RecordValue } from "./output.ts";
 
-/** What happened to a request. */
+/** The outcome of a request. */
 export type RequestOutcome = "allowed" | "denied" | "blocked" | "listed";
 
-/** What is reported of the decisions of one limiter, or of one route of it. */
+/** The series for the decisions of one limiter, or of one of its routes. */
 export interface LimiterSeries {
   readonly duration: RecordValue;
   readonly utilization: RecordValue;
@@ -33,7 +33,7 @@ export function addLimiters({ output, budget }: MetricsContext): LabelledSeries<
   function make(labels: Labels): LimiterSeries {
     const counters = new Map<string, CounterSeries>();
 
-    /** Undefined where there is no room for one more counter. */
+    /** Undefined if there is no room for one more counter. */
     function addCounter(
       key: string,
       all: CounterSeries[],

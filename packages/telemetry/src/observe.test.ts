@@ -77,7 +77,7 @@ describe("decisions", () => {
     expect(await lines("utilization")).toEqual([]);
   });
 
-  test("say how much of the limit that binds is used", async () => {
+  test("record the used share of the binding limit", async () => {
     const { lines } = observed();
     const limits = fixedWindow({ limit: 4, window: "1h" });
     const api = limiterOf({ name: "api", limits });
@@ -95,7 +95,7 @@ describe("decisions", () => {
     ]);
   });
 
-  test("of a plugin's routes are under the plugin's name, by route only where it is asked for", async () => {
+  test("of a plugin's routes have the plugin's name, and the route only with routes: true", async () => {
     const plain = observed();
     const { lines } = observed({ routes: true });
     const decision = { wouldAllow: true, source: "store", shadow: false, limit: 0, remaining: 0 };
@@ -122,8 +122,8 @@ describe("decisions", () => {
   });
 });
 
-describe("what is in use", () => {
-  test("places are those that are held, until they are given back or lapse", async () => {
+describe("slots and waiting calls", () => {
+  test("slots count while held, until they are released or expire", async () => {
     const { lines } = observed();
     let now = 1_000_000;
     const limiter = limiterOf({
@@ -144,7 +144,7 @@ describe("what is in use", () => {
     expect(await lines("slots")).toEqual(['headgate_slots{limiter="exports"} 0']);
   });
 
-  test("waiting are the calls that were not admitted yet, of all limiters of a name together", async () => {
+  test("waiting counts the calls not admitted yet, of all limiters with a name together", async () => {
     const { lines } = observed();
     const limits = fixedWindow({ limit: 1, window: "1h" });
     const limiters = [limiterOf({ name: "line", limits }), limiterOf({ name: "line", limits })];
@@ -159,7 +159,7 @@ describe("what is in use", () => {
     expect(await lines("waiting")).toEqual(['headgate_waiting{limiter="line"} 0']);
   });
 
-  test("who came before anybody listened is not counted, nor taken from the others", async () => {
+  test("calls from before the observation are neither counted nor subtracted", async () => {
     const limiter = limiterOf({ name: "early", limits: concurrency({ limit: 9, ttl: "1h" }) });
     const before = await limiter.consume("ada");
     const { lines } = observed();
@@ -198,7 +198,7 @@ describe("servers", () => {
 });
 
 describe("breakers", () => {
-  test("report their state, calls by how they ended, and the window's success rate", async () => {
+  test("report their state, calls by outcome, and the window's success rate", async () => {
     const { lines } = observed();
     const { breaker, count, pass } = breakerOnClock();
     await count(1, 1);
@@ -234,7 +234,7 @@ describe("breakers", () => {
     );
   });
 
-  test("of several targets are in all of their states, and told apart where that is asked for", async () => {
+  test("report all states of their targets, and each target separately with targets: true", async () => {
     const plain = observed();
     const { lines } = observed({ targets: true });
     const { breaker, count } = breakerOnClock();
@@ -259,7 +259,7 @@ describe("breakers", () => {
 });
 
 describe("an observation", () => {
-  test("that is stopped counts nothing and leaves nothing behind, and can be made again", async () => {
+  test("that is stopped counts nothing, leaves nothing behind, and can be started again", async () => {
     const { registry, observation, lines } = observed();
     const api = limiterOf({ limits: twice });
     await api.consume("ada");
@@ -273,7 +273,7 @@ describe("an observation", () => {
     again.stop();
   });
 
-  test("goes on counting where prom-client resets its metrics: counters do not go back", async () => {
+  test("keeps its counters when prom-client resets its metrics", async () => {
     const { registry, lines } = observed();
     const api = limiterOf({ limits: twice });
     await api.consume("ada");
@@ -281,7 +281,7 @@ describe("an observation", () => {
     expect(await lines("decisions")).toHaveLength(1);
   });
 
-  test("is also in a registry's JSON, and in OpenMetrics", async () => {
+  test("appears in a registry's JSON and in OpenMetrics", async () => {
     const registry = new Registry<"application/openmetrics-text; version=1.0.0; charset=utf-8">();
     registry.setContentType(Registry.OPENMETRICS_CONTENT_TYPE);
     const observation = observe(registry);
@@ -320,7 +320,7 @@ describe("an observation", () => {
     );
   });
 
-  test("of what is observed already is refused, and so is one whose names are taken, which leaves nothing", async () => {
+  test("of an observed registry is rejected, and so is one whose metric names are taken, which leaves nothing behind", async () => {
     const { registry } = observed();
     expect(() => observe(registry)).toThrow("already observed");
     const taken = new Registry();

@@ -25,7 +25,7 @@ export interface Observation {
   stop(): void;
 }
 
-/** Meters and registries that are written to. */
+/** The meters and registries with a running observation. */
 const observed = new WeakSet<object>();
 
 /**

@@ -57,7 +57,7 @@ async function useAll(): Promise<void> {
   await count(1, 0);
 }
 
-test("every instrument is there, with its name, unit, kind and boundaries", async () => {
+test("a meter gets every instrument with its name, unit, kind and boundaries", async () => {
   const { collect } = observed();
   await useAll();
   const collected = await collect();
@@ -135,7 +135,7 @@ test("counters and histograms count decisions, cumulative or by interval", async
   }
 });
 
-test("a meter that is not observed any more gets nothing, and can be observed again", async () => {
+test("a meter gets nothing after its observation stopped, and can be observed again", async () => {
   const { collect, meter, observation } = observed();
   observation.stop();
   await useAll();
@@ -146,7 +146,7 @@ test("a meter that is not observed any more gets nothing, and can be observed ag
   again.stop();
 });
 
-test("a meter and a registry can be observed at the same time, and say the same", async () => {
+test("a meter and a registry that are observed at the same time report the same", async () => {
   const registry = new Registry();
   const prometheus = observe(registry);
   const { collect } = observed();

@@ -7,7 +7,7 @@ interface MetricOptions {
   readonly advice?: { explicitBucketBoundaries: number[] };
 }
 
-/** Asked each time that a reader collects. */
+/** Is called at each collection. */
 type Callback = (result: { observe(value: number, attributes: Labels): void }) => void;
 
 interface Observable {
@@ -15,7 +15,7 @@ interface Observable {
   removeCallback(callback: Callback): void;
 }
 
-/** What is used of a meter from `@opentelemetry/api`. */
+/** The used part of a meter from `@opentelemetry/api`. */
 export interface OpenTelemetryMeter {
   createHistogram(
     name: string,

@@ -16,16 +16,16 @@ export interface CounterSeries extends Series {
   value: number;
 }
 
-/** Takes a value into a series of a histogram. */
+/** Records a value in a series of a histogram. */
 export type RecordValue = (value: number) => void;
 
-/** Where measurements go. */
+/** The destination of metrics. */
 export interface MetricsOutput {
   /** Adds a counter or a gauge, whose series are read at each collection. */
   addSeries(instrument: Instrument, series: readonly Series[]): void;
-  /** Adds a histogram; returns what makes its series. */
+  /** Adds a histogram; returns a function that creates its series. */
   addHistogram(instrument: HistogramInstrument): (labels: Labels) => RecordValue;
-  /** Removes all of them. */
+  /** Removes all counters, gauges and histograms. */
   remove(): void;
 }
 

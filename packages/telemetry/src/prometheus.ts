@@ -1,22 +1,22 @@
 import type { HistogramInstrument, Instrument } from "./instruments.ts";
 import type { Labels, MetricsOutput, RecordValue, Series } from "./output.ts";
 
-/** What is used of a registry from prom-client. */
+/** The used part of a registry from prom-client. */
 export interface PrometheusRegistry {
   registerMetric(metric: never): void;
   removeSingleMetric(name: string): void;
 }
 
-/** One line of what a registry collects. */
+/** One line in the output of a registry. */
 interface MetricValue {
   readonly metricName?: string;
   readonly labels: Readonly<Record<string, string | number>>;
   readonly value: number;
 }
 
-/** A metric as a registry reads it: like those of prom-client, but with values that are computed when it asks. */
+/** A metric as a registry reads it: like those of prom-client, but with values that are computed at each collection. */
 interface Metric {
-  /** OpenMetrics takes the `_total` from it. */
+  /** A registry removes `_total` from it for OpenMetrics. */
   name: string;
   readonly help: string;
   readonly type: string;
@@ -26,7 +26,7 @@ interface Metric {
   reset(): void;
 }
 
-/** Writes to a registry. Throws what the registry throws if one of our names is taken. */
+/** Writes to a registry. Throws the registry's error if one of our names is taken. */
 export function writeToRegistry(registry: PrometheusRegistry): MetricsOutput {
   const names: string[] = [];
 
@@ -69,11 +69,11 @@ function valuesOf({ labels, value }: Series): readonly MetricValue[] {
   return value === undefined ? [] : [{ labels, value }];
 }
 
-/** One series of a histogram, as Prometheus has it: each bucket holds those before it too. */
+/** One series of a histogram for Prometheus, where each bucket includes the ones before it. */
 class HistogramSeries {
   readonly #instrument: HistogramInstrument;
   readonly #labels: Labels;
-  /** Of each bucket alone; the last one is for what is above all boundaries. */
+  /** The count of each bucket alone; the last one is for values above all boundaries. */
   readonly #counts: number[];
   #sum = 0;
 
@@ -99,7 +99,7 @@ class HistogramSeries {
       count += this.#counts[at] as number;
       return { metricName: `${prometheus}_bucket`, labels: { le, ...labels }, value: count };
     });
-    // Nothing was observed: the limiter has only counters.
+    // Without a value the limiter reports only its counters.
     if (count === 0) return [];
     return [
       ...buckets,

@@ -1,18 +1,18 @@
-/** How many values of a label are told apart in a process. */
+/** How many values of a label a process reports separately. */
 const MAX_VALUES = 200;
 
 /** The most series in a process. */
 const MAX_SERIES = 5_000;
 
-/** For what is counted under `other`. */
+/** The series that are reserved for `other`. */
 const RESERVED_SERIES = 150;
 
-/** Bounds what one process reports, however many names it meets. */
+/** Limits the series of one process, for any number of names. */
 export class SeriesBudget {
   readonly #values = new Map<string, Set<string>>();
   #left = MAX_SERIES - RESERVED_SERIES;
 
-  /** Whether there is room for these values of labels, and for as many series of theirs; if so, it is taken. */
+  /** Takes room for these label values and their series; returns whether there was room. */
   take(labels: Readonly<Record<string, string>>, series: number): boolean {
     const isKnown = Object.entries(labels).every(([label, value]) => this.#hasRoom(label, value));
     if (!isKnown || series > this.#left) return false;

@@ -5,10 +5,10 @@ import { LabelledSeries } from "./labelled-series.ts";
 import type { MetricsContext, Series } from "./output.ts";
 import type { Subscription } from "./subscription.ts";
 
-/** The name of a server that is the only one of its client. */
+/** The label of a client's only server. */
 const SINGLE_SERVER = "store";
 
-/** What is known about the servers of one label. */
+/** The servers of one label. */
 interface ServerSeries {
   readonly series: Series;
   /** How many monitors they have, and how many of these report a server as down. */

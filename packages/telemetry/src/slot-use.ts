@@ -5,14 +5,14 @@ import { LabelledSeries } from "./labelled-series.ts";
 import type { CounterSeries, MetricsContext } from "./output.ts";
 import type { Subscription } from "./subscription.ts";
 
-/** Measures calls that wait, and places that are held. */
+/** Measures waiting calls and held slots. */
 export function measureSlotUse(measures: MetricsContext): readonly Subscription[] {
-  return (["waiting", "slots"] as const).map((what) => measureOne(what, measures));
+  return (["waiting", "slots"] as const).map((kind) => measureOne(kind, measures));
 }
 
-function measureOne(what: "waiting" | "slots", { output, budget }: MetricsContext): Subscription {
+function measureOne(kind: "waiting" | "slots", { output, budget }: MetricsContext): Subscription {
   const all: CounterSeries[] = [];
-  output.addSeries(INSTRUMENTS[what], all);
+  output.addSeries(INSTRUMENTS[kind], all);
   const limiters = new LabelledSeries<CounterSeries>({
     names: ["limiter"],
     series: 1,
@@ -23,10 +23,10 @@ function measureOne(what: "waiting" | "slots", { output, budget }: MetricsContex
       return series;
     },
   });
-  /** Of the limiters that have any: several may share a series. */
+  /** The counts of limiters with any; several limiters may share a series. */
   const counts = new Map<string, number>();
   return {
-    channel: CHANNELS[what],
+    channel: CHANNELS[kind],
     onMessage({ limiter, plugin = limiter, count }: InUseCount) {
       limiters.of(plugin).value += count - (counts.get(limiter) ?? 0);
       if (count > 0) counts.set(limiter, count);

@@ -1,12 +1,12 @@
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 
-/** What is done with the messages of a channel. */
+/** A channel, and the function for its messages. */
 export interface Subscription {
   readonly channel: string;
   onMessage(message: unknown): void;
 }
 
-/** Listens until the function that is returned is called. */
+/** Subscribes until the returned function is called. */
 export function subscribeAll(subscriptions: readonly Subscription[]): () => void {
   for (const { channel, onMessage } of subscriptions) subscribe(channel, onMessage);
   return () => {

@@ -42,7 +42,7 @@ type RecordList = "overrides" | "denyList";
 
 /** The most items of each list, and how to make room. */
 const LIST_LIMITS: Readonly<
-  Record<RecordList, readonly [most: number, what: string, remedy: string]>
+  Record<RecordList, readonly [most: number, what: string, fix: string]>
 > = {
   overrides: [
     MAX_OVERRIDES,
@@ -69,8 +69,8 @@ export class Actions {
   readonly #adminStore: AdminStore;
   readonly #control: ControlStore;
 
-  constructor(place: AdminStore, control: ControlStore) {
-    this.#adminStore = place;
+  constructor(adminStore: AdminStore, control: ControlStore) {
+    this.#adminStore = adminStore;
     this.#control = control;
   }
 
@@ -87,7 +87,7 @@ export class Actions {
   }
 
   /**
-   * Acts on counters, and then orders all processes to ask again, because their caches may be out of date. If the record cannot
+   * Acts on counters, and then invalidates what all processes have cached about them. If the record cannot
    * be read or written, that fails before the counters are changed.
    */
   async changeCounters(
@@ -221,9 +221,9 @@ function untilOf({ span }: Expiry, from: number): number | null {
 
 function requireRoom(draft: ControlDraft, list: RecordList): void {
   requireRoomForInvalidations(draft);
-  const [most, what, remedy] = LIST_LIMITS[list];
+  const [most, what, fix] = LIST_LIMITS[list];
   if ((draft[list] ?? []).length <= most) return;
-  throw invalidOption(`there are already ${most} ${what}, which is the most: ${remedy}`);
+  throw invalidOption(`there are already ${most} ${what}, which is the most: ${fix}`);
 }
 
 /** A subject without usage. */

@@ -37,16 +37,16 @@ import type { RunOperation } from "./inspect-block.ts";
 import { inspectBlock } from "./inspect-block.ts";
 import { readPerCallPolicies, reportedLimits } from "./per-call-policies.ts";
 
-/** Where the counters are, and how to ask for them. */
+/** The store of the counters, and its connection. */
 export interface AdminStore {
   readonly store: CountingStore;
   readonly transport: ScriptTransport;
-  /** The monitor of the client, while it is in use. */
+  /** The monitor of the client while the client is in use. */
   readonly monitor: StoreMonitor;
 }
 
-/** Work that a limiter would do on counters. */
-export type CounterChange = (link: Stage, counters: readonly SubjectCounter[]) => Promise<unknown>;
+/** An operation of a limiter on counters. */
+export type CounterChange = (stage: Stage, counters: readonly SubjectCounter[]) => Promise<unknown>;
 
 interface ChangeResult {
   readonly before: Inspection;
@@ -70,7 +70,7 @@ export class AdminCounters {
 
   /** Throws `HEADGATE_INVALID_OPTION`, `HEADGATE_INVALID_LIMIT`, `HEADGATE_EMPTY_KEY`, `HEADGATE_INVALID_KEY`. */
   constructor(
-    place: AdminStore,
+    adminStore: AdminStore,
     limiter: LimiterDefinition,
     subject: Subjects,
     ignoreUnknownDimensions = false,
@@ -85,10 +85,10 @@ export class AdminCounters {
     const { name, limits, perCallPolicies = [], blockOn, shadow } = limiter;
     requireName(name);
     this.limiter = name;
-    this.#adminStore = place;
+    this.#adminStore = adminStore;
     const how = { blockOn: readBlockOn(blockOn), shadow: readBoolean("shadow", shadow) };
     const compile = (policy: Policy) =>
-      compileLimiterPolicy(name, readPolicy(policy), place.store, how);
+      compileLimiterPolicy(name, readPolicy(policy), adminStore.store, how);
     this.#counted = compile(limits);
     this.#counters = countersOfGivenSubjects(this.#counted, subject, ignoreUnknownDimensions);
     const own = { policy: this.#counted, counters: this.#counters };
@@ -99,7 +99,7 @@ export class AdminCounters {
     const named = this.#counters.map((counter) => [counter.group.dimension, counter.subject]);
     this.subject = Object.fromEntries(named);
     requireShortSubject(this.subject);
-    this.#failure = readFailureOptions({ storeTimeout: place.monitor.timeoutMs, denyCache: false });
+    this.#failure = readFailureOptions({ storeTimeout: adminStore.monitor.timeoutMs, denyCache: false });
   }
 
   /** Whether the limiter counts by none of the named dimensions. */
@@ -124,7 +124,7 @@ export class AdminCounters {
   async change(change: CounterChange, dryRun: boolean): Promise<ChangeResult> {
     if (dryRun) return this.#preview(change);
     const before = await this.inspect();
-    await this.#withStage((chain) => this.#applyTo(chain, change));
+    await this.#withStage((stage) => this.#applyTo(stage, change));
     return { before, after: await this.inspect() };
   }
 
@@ -167,7 +167,7 @@ export class AdminCounters {
   }
 
   /**
-   * The answer to a request at a moment, without charging, under the overrides of a record that was read then. Rejects with
+   * The decision that a request would get, without charging it, under the overrides of a control record. Rejects with
    * `HEADGATE_INVALID_COST`, and with the store's errors.
    */
   async peek(cost: unknown, { record, now }: ControlSnapshot): Promise<Decision> {
@@ -216,12 +216,12 @@ export class AdminCounters {
     counters: readonly SubjectCounter[],
     cost: number,
   ): Promise<StoreDecision> {
-    const place = crossSlotDepsOf({ ...this.#adminStore, policy });
-    return decideByHashSlot(place, createDecisionRequest(policy, counters, cost, "peek"));
+    const deps = crossSlotDepsOf({ ...this.#adminStore, policy });
+    return decideByHashSlot(deps, createDecisionRequest(policy, counters, cost, "peek"));
   }
 
-  async #applyTo(chain: Stage, work: CounterChange): Promise<void> {
-    await Promise.all(this.#parts.map(({ counters }) => work(chain, counters)));
+  async #applyTo(stage: Stage, work: CounterChange): Promise<void> {
+    await Promise.all(this.#parts.map(({ counters }) => work(stage, counters)));
   }
 
   async #inspectBlocks(run: RunOperation): Promise<readonly SubjectBlock[]> {
@@ -238,7 +238,7 @@ export class AdminCounters {
     return [...blocks.values()];
   }
 
-  async #withStage<T>(work: (chain: Stage) => Promise<T>): Promise<T> {
+  async #withStage<T>(work: (stage: Stage) => Promise<T>): Promise<T> {
     const policy = this.#counted;
     const fallback = createFallbackStage(policy, this.#failure);
     const server = createRedisStage({ ...this.#adminStore, policy }, fallback, new InFlight());

@@ -13,7 +13,7 @@ export interface ActiveBlock {
   readonly until: number;
   /** Whether the limiter is in shadow mode in all processes, so that the block denies no request. */
   readonly shadow: boolean;
-  /** For a block by hand in the log: when it was set, in milliseconds since the epoch, by whom, and why. */
+  /** For a block by hand in the log: when it was set, in milliseconds since the epoch, by which operator, and for what reason. */
   readonly setAt?: number | undefined;
   readonly by?: string | undefined;
   readonly reason?: string | undefined;

@@ -1,4 +1,4 @@
-/** The states that operators' orders lead to. */
+/** The states into which an operator can order a breaker. */
 export type BreakerOrderState = "closed" | "forced-open" | "disabled" | "metrics-only";
 
 /** Closing forgets all calls. */

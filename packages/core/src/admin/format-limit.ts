@@ -2,7 +2,7 @@ import { isCalendarWindow } from "../algorithms/calendar.ts";
 import type { Limit } from "../common/policy.ts";
 import type { Duration } from "../common/time.ts";
 
-/** How a tool words policies. */
+/** How a tool formats policies. */
 export interface FormatLimitOptions {
   /** A length of time: `1m`, `15 minutes`. */
   readonly formatDuration: (duration: Duration) => string;
@@ -14,7 +14,7 @@ export interface FormatLimitOptions {
 
 type Block = NonNullable<Exclude<Limit, { algorithm: "concurrency" }>["block"]>;
 
-/** A limit in words: `login: 5 per 15 minutes for each account, blocks for 1 hour (slidingLog)`. */
+/** Formats a limit, as in `login: 5 per 15 minutes for each account, blocks for 1 hour (slidingLog)`. */
 export function formatLimit(limit: Limit, wording: FormatLimitOptions): string {
   const name = limit.name === undefined ? "" : `${limit.name}: `;
   const numbers = `${formatNumbers(limit, wording)}${formatDimension(limit, wording)}`;
@@ -75,7 +75,7 @@ const DEFAULTS = {
 } as const;
 
 /**
- * The policy of a breaker in words, by the options that the registry has, which may be of any kind: `opens below 50 % success of
+ * Formats the policy of a breaker from the options in the registry, which may have any type, as in `opens below 50 % success of
  * at least 20 calls in 5 minutes, for 30 seconds; 5 trial calls`.
  */
 export function formatBreakerOptions(

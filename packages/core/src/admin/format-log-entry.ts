@@ -1,7 +1,7 @@
 import { isPlainObject } from "../common/plain-object.ts";
 import type { LogEntry } from "../control/log-entry.ts";
 
-/** Who acted: the operator's name, and the user of Redis unless it is `default`. The log may hold values of any type. */
+/** Formats the operator of an entry: the name, and the Redis user unless it is `default`. The log may hold values of any type. */
 export function formatActor(entry: Pick<LogEntry, "by" | "aclUser">): string {
   const [by, user] = [textOf(entry.by), textOf(entry.aclUser)];
   if (user === "" || user === "default" || user === by) return by;
@@ -22,7 +22,7 @@ export function formatSubject(subject: LogEntry["subject"], allSubjects: string)
 }
 
 /**
- * What an override puts in force, or was in force in an entry of the log, which may hold values of any type:
+ * Formats the limits of an override, also from an entry of the log, which may hold values of any type:
  * `100-per-1m: limit 500, burst 50; in shadow mode`.
  */
 export function formatOverride(override: unknown): string {

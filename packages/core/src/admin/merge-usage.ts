@@ -7,7 +7,7 @@ import type { DenialsByLimit, LimitDenials, TopList, TopSubject } from "./usage.
 /** The most subjects in a list. */
 const MAX_SUBJECTS = 50;
 
-/** The least and the most that a subject may have asked. */
+/** The smallest and the largest possible count of a subject. */
 interface Bounds {
   least: number;
   most: number;
@@ -75,8 +75,8 @@ export function mergeDenials(kept: readonly StoredLimits[], from: number): Denia
 }
 
 /**
- * Merges the lists of several periods: a subject missing from one of them may have asked in that period as often as the list's
- * bound for unlisted subjects.
+ * Merges the lists of several periods: a subject missing from one of them may have any count up to the list's bound for
+ * unlisted subjects.
  */
 export function mergeTopSubjects(lists: readonly StoredList[]): TopList {
   const unlisted = lists.reduce((sum, { missed, floor }) => sum + missed + floor, 0);

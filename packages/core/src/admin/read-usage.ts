@@ -67,7 +67,7 @@ const LONG_SPANS_MICROS = LONG_SPANS * LONG_SPAN_MICROS;
 const MIN_SPAN_MICROS = SHORT_SPAN_MICROS;
 
 /**
- * Reads what limiters decided, and which subjects asked most, from the usage in a store in Redis or through a Redis client.
+ * Reads the decisions of limiters, and their busiest subjects, from a store in Redis or through a Redis client.
  * Rejects with `HEADGATE_INVALID_OPTION`, `HEADGATE_UNKNOWN_REDIS_CLIENT`, and with the store's errors.
  */
 export function readUsage(

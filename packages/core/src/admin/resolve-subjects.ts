@@ -14,7 +14,7 @@ import { likelySource, mayComeFrom, registeredSource, usesOf } from "./subject-q
 /**
  * The subjects of a client, as the adapters make them for a limiter: one for each way in which the limiter is used; none if it
  * does not count such a client. A dimension that cannot be made is left out. The subject of all clients together is left out
- * unless it is asked for: a block of it would block everybody. Rejects with `HEADGATE_INVALID_KEY`, `HEADGATE_EMPTY_KEY` and
+ * unless the query names it: a block of it would block every client. Rejects with `HEADGATE_INVALID_KEY`, `HEADGATE_EMPTY_KEY` and
  * `HEADGATE_INVALID_OPTION`.
  */
 export async function resolveSubjects(
@@ -36,7 +36,7 @@ export async function resolveSubjects(
   return [...made.values()];
 }
 
-/** Where the subjects of a dimension come from, in each way in which a limiter is used; undefined if the registry does not tell. */
+/** Where the subjects of a dimension come from, in each way in which a limiter is used; undefined if the registry does not say. */
 export function subjectSourcesOf(
   known: Pick<LimiterVersion, "uses">,
   dimension: string,
@@ -101,7 +101,7 @@ async function makeCombinedSubject(
   return functions > 1 ? undefined : combineSubjects(...parts);
 }
 
-/** As what a function returned is counted: it can be no subject of Headgate's own. */
+/** The subject for a function's result, escaped so that it cannot be a subject of Headgate's own. */
 function escapeFunctionResult(text: string | undefined): string | undefined {
   return text?.startsWith("~") ? `~${text}` : text;
 }

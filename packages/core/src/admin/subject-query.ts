@@ -7,7 +7,7 @@ import type { LimiterVersion } from "./limiter-versions.ts";
 /** Where the subjects of requests come from. */
 export type SubjectUse = Pick<HttpUse, "keys" | "missing">;
 
-/** What is known of a client, from which each limiter makes its subjects. */
+/** The known facts about a client, from which the subjects of each limiter are made. */
 export interface SubjectQuery {
   /**
    * Alone, a subject as it is counted, of a limiter with one dimension. With an address or a header, the part of a key that a
@@ -20,13 +20,13 @@ export interface SubjectQuery {
   readonly ip?: string | undefined;
   /** A header that it sends. The name is in lower case. */
   readonly header?: { readonly name: string; readonly value: string } | undefined;
-  /** Whether the limiter's key has a `hashSecret`, if the registry does not tell. */
+  /** Whether the limiter's key has a `hashSecret`, if the registry does not say. */
   readonly hasHashSecret?: boolean | undefined;
   /** Called when the `hashSecret` of a limiter's key is needed; undefined if it is not known. */
   readonly hashSecret?: (() => Awaitable<string | undefined>) | undefined;
 }
 
-/** How a limiter is used if the registry does not tell. */
+/** How a limiter is used if the registry does not say. */
 const UNKNOWN_USE: SubjectUse = { keys: {}, missing: "reject" };
 
 /** The ways in which a limiter is used; one without keys if none is known. */

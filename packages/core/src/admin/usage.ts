@@ -30,13 +30,13 @@ export interface DenialsByLimit {
   readonly from: number;
   /** Most denials first. */
   readonly byLimit: readonly LimitDenials[];
-  /** The number of denials by a block, whoever set it. */
+  /** The number of denials by a block of any kind. */
   readonly byBlock: number;
   /** The number of denials by limits beyond the first 64 of a limiter. */
   readonly more: number;
 }
 
-/** A subject that asked, or was denied, often. */
+/** A subject with many requests, or many denials. */
 export interface TopSubject {
   readonly dimension: string;
   /** The subject in plain text, or its hash. */
@@ -47,7 +47,7 @@ export interface TopSubject {
   readonly error: number;
 }
 
-/** The subjects that asked, or were denied, most. */
+/** The subjects with the most requests, or the most denials. */
 export interface TopList {
   /** At most 50. */
   readonly top: readonly TopSubject[];
@@ -57,7 +57,7 @@ export interface TopList {
   readonly maxUnlisted: number;
 }
 
-/** The subjects that asked a limiter. */
+/** The busiest subjects of a limiter. */
 export interface SubjectUsage {
   /** The start of the ten minutes in which the span began: milliseconds since the epoch. */
   readonly from: number;

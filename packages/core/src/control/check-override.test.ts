@@ -27,7 +27,7 @@ function failureOf(override: unknown): string {
   }
 }
 
-describe("an override fits", () => {
+describe("an override is compatible with", () => {
   test.each<Partial<Override>>([
     { shadow: true },
     { shadow: false, subject: { default: "ada" } },
@@ -50,7 +50,7 @@ describe("an override fits", () => {
   });
 });
 
-describe("an override that does not fit says what is wrong:", () => {
+describe("an incompatible override names the problem:", () => {
   test.each<[unknown, string]>([
     [{}, "HEADGATE_INVALID_OPTION: override changes nothing: it takes limits, shadow, or both"],
     [{ shadow: 1 }, "HEADGATE_INVALID_OPTION: override: shadow must be true or false, got 1"],
@@ -128,7 +128,7 @@ describe("an override that does not fit says what is wrong:", () => {
   });
 });
 
-test("a misfit is the error of the check, and is none of an override that fits", () => {
+test("an incompatibility is the error of the check, and undefined for a compatible override", () => {
   const policy = fixedWindow({ limit: 5, window: "1h", name: "hourly" });
   expect(incompatibilityOf(policy, { limits: { hourly: { limit: 9 } } })).toBeUndefined();
   expect(incompatibilityOf(policy, { limits: { daily: { limit: 9 } } })).toMatchObject({
@@ -137,7 +137,7 @@ test("a misfit is the error of the check, and is none of an override that fits",
   });
 });
 
-test("a misfit among several policies is that of the first, and none if any fits", () => {
+test("the incompatibility with several policies is that of the first, and undefined if any is compatible", () => {
   const hourly = fixedWindow({ limit: 5, window: "1h", name: "hourly" });
   const daily = fixedWindow({ limit: 5, window: "1d", name: "daily" });
   const ofHours = { limits: { hourly: { limit: 9 } } };
@@ -148,7 +148,7 @@ test("a misfit among several policies is that of the first, and none if any fits
   expect(incompatibilityWithAll([], ofHours)).toBeUndefined();
 });
 
-test("a name stands for all limits that have it, and for a subject for those that count by it", () => {
+test("a name means all limits with that name, and for a subject those that count by its dimension", () => {
   const policy = [
     fixedWindow({ limit: 5, window: "1h", name: "hourly" }),
     tokenBucket({ capacity: 5, refill: 5, every: "1h", name: "hourly", per: "tenant" }),

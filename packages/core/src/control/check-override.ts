@@ -58,7 +58,7 @@ export function incompatibilityOf(
   }
 }
 
-/** Why an override fits none of several policies, as of the first of them; undefined if it fits any. */
+/** Why an override fits none of several policies: the error for the first of them; undefined if it fits any of them. */
 export function incompatibilityWithAll(
   policies: readonly Policy[],
   override: Partial<Override>,

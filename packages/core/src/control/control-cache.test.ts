@@ -115,8 +115,8 @@ async function readAgain(limiter: Limiter): Promise<void> {
   vi.advanceTimersByTime(1);
 }
 
-describe("the record is read", () => {
-  test("before the first decision, about each second in the background, and not by itself", async () => {
+describe("the control record is read", () => {
+  test("before the first decision, then about every second in the background, and never without decisions", async () => {
     const { limiter, asked, hold } = startServer();
     const api = limiter();
     await api.consume("ann");
@@ -137,7 +137,7 @@ describe("the record is read", () => {
     await api.close();
   });
 
-  test("before it is decided by, where it is older than two seconds", async () => {
+  test("before a decision if it is older than two seconds", async () => {
     const { limiter, asked, hold } = startServer();
     const api = limiter();
     await api.peek("ann");
@@ -173,7 +173,7 @@ describe("the record is read", () => {
     for (const one of [...limiters, elsewhere]) await one.close();
   });
 
-  test("and waited for once, however long that takes", async () => {
+  test("and waited for once, even if the read is slow", async () => {
     const { limiter, asked, hold } = startServer();
     const api = limiter();
     const open = hold();
@@ -185,7 +185,7 @@ describe("the record is read", () => {
     await api.close();
   });
 
-  test("no longer than each caller's own storeTimeout", async () => {
+  test("for at most each caller's own storeTimeout", async () => {
     const { limiter, hold } = startServer();
     const patient = limiter();
     const hasty = limiter({ name: "hasty", storeTimeout: 50 });
@@ -202,7 +202,7 @@ describe("the record is read", () => {
   });
 });
 
-test("what was spent on the record is missing for the decision: both together take no longer than storeTimeout", async () => {
+test("reading the record and deciding together take no longer than storeTimeout", async () => {
   const { limiter, hold } = startServer();
   const api = limiter({ storeTimeout: 100 });
   const answerRecord = hold();
@@ -229,8 +229,8 @@ async function sourceOf(limiter: Limiter, subject: string): Promise<string> {
   return (await limiter.consume(subject)).source;
 }
 
-describe("an order", () => {
-  test("has denials of its subject asked for anew, once", async () => {
+describe("an invalidation", () => {
+  test("drops cached denials of its subject, once", async () => {
     const { limiter, write } = startServer();
     const api = limiter();
     for (const subject of ["ann", "ann", "bob", "bob"]) await api.consume(subject);
@@ -259,7 +259,7 @@ describe("an order", () => {
     await api.close();
   });
 
-  test("about a limiter that is extended is about who extends it", async () => {
+  test("of an extended limiter also applies to the limiter that extends it", async () => {
     const { limiter, write } = startServer();
     const parent = limiter({ limits: fixedWindow({ limit: 1, window: "1h", per: "tenant" }) });
     const child = limiter({ name: "child", extends: parent });
@@ -281,7 +281,7 @@ describe("an order", () => {
     await child.close();
   });
 
-  test("of more than a record holds is about everybody", async () => {
+  test("beyond the room of a record applies to all subjects", async () => {
     const { limiter, write } = startServer();
     const api = limiter();
     const leasing = limiter({ name: "leasing", limits: LEASED, lease: { max: 9, ttl: "1m" } });
@@ -299,7 +299,7 @@ describe("an order", () => {
     await leasing.close();
   });
 
-  test("has leases of its subject given back", async () => {
+  test("returns the leases of its subject", async () => {
     const { limiter, write } = startServer();
     const api = limiter({ limits: LEASED, lease: { max: 9, ttl: "1m" } });
     for (const subject of ["ann", "bob"]) {
@@ -313,7 +313,7 @@ describe("an order", () => {
     await api.close();
   });
 
-  test("has who waits in line ask again", async () => {
+  test("makes waiting calls of its subject try again", async () => {
     const { limiter, memory, write } = startServer();
     const api = limiter();
     for (const subject of ["ann", "bob"]) await api.consume(subject);
@@ -330,7 +330,7 @@ describe("an order", () => {
     await api.close();
   });
 
-  test("has who asks at that moment ask again, too: the answer may be of before", async () => {
+  test("makes a decision in progress try again, because its reply may be older", async () => {
     const { limiter, memory, write, hold } = startServer();
     const api = limiter();
     await api.consume("ann");
@@ -346,7 +346,7 @@ describe("an order", () => {
     await api.close();
   });
 
-  test("is not heard by a limiter that was closed", async () => {
+  test("does not reach a closed limiter", async () => {
     const { limiter, write, asked } = startServer();
     const api = limiter();
     const other = limiter({ name: "other" });
@@ -364,8 +364,8 @@ describe("an order", () => {
   });
 });
 
-describe("what cannot be read", () => {
-  test("leaves what was known last, and is tried again", async () => {
+describe("an unreadable control record", () => {
+  test("leaves the last record in force, and is read again", async () => {
     const { limiter, state, asked, write } = startServer();
     const api = limiter();
     for (let i = 0; i < 2; i += 1) await api.consume("ann");
@@ -388,7 +388,7 @@ describe("what cannot be read", () => {
     await api.close();
   });
 
-  test("is not waited for by each request, where nothing is known either", async () => {
+  test("does not delay each request, even if no record is known", async () => {
     const { limiter, state, asked } = startServer();
     state.failure = new HeadgateError("HEADGATE_HASH_SLOT_UNAVAILABLE", "no server has the slot");
     const warnings = watchWarnings();
@@ -413,7 +413,7 @@ describe("what cannot be read", () => {
     await api.close();
   });
 
-  test("because it is damaged is logged once, and leaves what was known", async () => {
+  test("that is damaged is logged once, and leaves the last record in force", async () => {
     const { limiter, state } = startServer();
     const warnings = watchWarnings();
     const api = limiter();
@@ -429,7 +429,7 @@ describe("what cannot be read", () => {
     await api.close();
   });
 
-  test("is not asked for where the server is known to be down", async () => {
+  test("is not read while the server is known to be down", async () => {
     const { limiter, state, asked } = startServer();
     watchWarnings();
     const api = limiter();

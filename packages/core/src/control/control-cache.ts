@@ -21,7 +21,7 @@ const STALE_MS = MAX_RECORD_AGE_MICROS / 1_000;
 /** After a failed read, the next one waits this many milliseconds. */
 const RETRY_MS = 200;
 
-/** Errors that waiting will not fix. */
+/** The codes of errors that do not go away by waiting. */
 const REPORTED_CODES: readonly unknown[] = [
   "HEADGATE_STORE_MISCONFIGURED",
   "HEADGATE_HASH_SLOT_UNAVAILABLE",
@@ -34,7 +34,7 @@ class ControlCache implements Control {
   refreshDueAt: number = Number.NEGATIVE_INFINITY;
   readonly #key: string;
   readonly #followers: WeakList<Follower>;
-  /** The reads in progress, by the monitor of the callers that wait: each monitor has its own timeout. */
+  /** The reads in progress, by the monitor of the waiting callers, because each monitor has its own timeout. */
   readonly #inFlight = new Map<StoreMonitor, Promise<void>>();
   /** The version of the latest known record; undefined before the first. */
   #version: number | undefined;
@@ -136,26 +136,26 @@ class ControlCache implements Control {
     this.#isDamageLogged = false;
   }
 
-  /** Reported only if it fails repeatedly: an error that also fails decisions is reported by them, in the same words. */
+  /** Reports only repeated failures: decisions report an error that fails them too, with the same message. */
   #reportFailure(error: unknown, notices: OperatorLog): void {
     const isRepeated = this.#failedAt > this.#readSentAt;
     this.#failedAt = performance.now();
     if (isRepeated && REPORTED_CODES.includes(codeOf(error))) {
       notices.logThrottled(
         error as HeadgateError,
-        "the control record cannot be read, so this process does not learn what operators do",
+        "the control record cannot be read, so this process does not follow operators' actions",
       );
     }
   }
 
-  /** The latest known record stays in force. The store does not send a record of this version again. */
+  /** The latest valid record stays in force. The store does not send a record of this version again. */
   #reportUnreadable({ log }: OperatorLog, problem: string, version = this.#version): void {
     this.#version = version;
     if (this.#isDamageLogged) return;
     this.#isDamageLogged = true;
     log(
       "HEADGATE_CONTROL_CORRUPT",
-      `the control record ${this.#key} ${problem} and is ignored; what was known before stays in force`,
+      `the control record ${this.#key} ${problem} and is ignored; the last valid record stays in force`,
     );
   }
 }

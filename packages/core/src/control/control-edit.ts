@@ -6,8 +6,8 @@ import { EFFECTIVE_AFTER_MICROS, MAX_INVALIDATIONS } from "./record.ts";
 import { formatBody, MAX_LINE_CHARACTERS, MAX_RECORD_BYTES } from "./record-text.ts";
 
 /**
- * How long an order is kept after it is in force, in microseconds. Anything that a process cached about the subject before the
- * order expires sooner: a denial after a second, a lease after its `ttl`, at most a minute.
+ * How long an invalidation is kept after it took effect, in microseconds. Anything that a process cached about the subject before
+ * expires sooner: a denial after a second, a lease after its `ttl`, at most a minute.
  */
 const INVALIDATION_KEPT_MICROS = 120_000_000;
 
@@ -15,8 +15,8 @@ const INVALIDATION_KEPT_MICROS = 120_000_000;
 const ADDED_BYTES = 1_024;
 
 /**
- * Room reserved beside overrides and deny list for an order with the longest possible line: in an emergency, there is no time
- * to make room.
+ * Room reserved for an invalidation with the longest possible line, in addition to overrides and deny list: in an emergency,
+ * there is no time to make room.
  */
 const INVALIDATION_BYTES = 3 * MAX_LINE_CHARACTERS;
 
@@ -29,21 +29,21 @@ export interface ControlSnapshot {
 /** A record to be written: negative times are relative to the moment of writing. */
 export type ControlDraft = Omit<ControlRecord, "version">;
 
-/** The record with one more order, in force once every process has had time to read it. */
+/** The record with one more invalidation, which takes effect once every process has had time to read it. */
 export function withInvalidation(
   record: ControlRecord,
-  order: Omit<Invalidation, "from">,
+  invalidation: Omit<Invalidation, "from">,
   now: number,
 ): ControlDraft {
   const draft = withoutExpired(record, now);
-  const invalidations = [...draft.invalidations, { ...order, from: -EFFECTIVE_AFTER_MICROS }];
+  const invalidations = [...draft.invalidations, { ...invalidation, from: -EFFECTIVE_AFTER_MICROS }];
   return withoutOldestInvalidations(
     { ...draft, invalidations },
     invalidations.length - MAX_INVALIDATIONS,
   );
 }
 
-/** A draft without this many of its oldest orders: processes then drop everything cached before those. */
+/** A draft without this many of its oldest invalidations: processes then drop everything cached before those. */
 function withoutOldestInvalidations(draft: ControlDraft, count: number): ControlDraft {
   if (count <= 0) return draft;
   const invalidateAllBefore = Math.max(
@@ -53,7 +53,7 @@ function withoutOldestInvalidations(draft: ControlDraft, count: number): Control
 }
 
 /**
- * The text of a draft. If it would be too long, the older half of the orders is dropped. Throws `HEADGATE_INVALID_OPTION` if it
+ * The text of a draft. If it would be too long, the older half of the invalidations is dropped. Throws `HEADGATE_INVALID_OPTION` if it
  * is too long even without them.
  */
 export function formatDraft(draft: ControlDraft): string {
@@ -62,7 +62,7 @@ export function formatDraft(draft: ControlDraft): string {
   const longest = text.split("\n").reduce((most, line) => Math.max(most, line.length), 0);
   if (longest > MAX_LINE_CHARACTERS) {
     throw invalidOption(
-      `a subject and what is written of it must have at most ${MAX_LINE_CHARACTERS} characters as JSON, got ${longest}`,
+      `a subject and the data about it must have at most ${MAX_LINE_CHARACTERS} characters as JSON, got ${longest}`,
     );
   }
   if (bytes <= MAX_RECORD_BYTES) return text;
@@ -72,7 +72,7 @@ export function formatDraft(draft: ControlDraft): string {
   throw tooLong(bytes, MAX_RECORD_BYTES);
 }
 
-/** Throws `HEADGATE_INVALID_OPTION` for a draft whose overrides and deny list leave too little room for orders. */
+/** Throws `HEADGATE_INVALID_OPTION` for a draft whose overrides and deny list leave too little room for invalidations. */
 export function requireRoomForInvalidations(draft: ControlDraft): void {
   const bytes = Buffer.byteLength(formatBody({ ...draft, invalidations: [] }));
   const most = MAX_RECORD_BYTES - ADDED_BYTES - INVALIDATION_BYTES;
@@ -86,7 +86,7 @@ function tooLong(bytes: number, most: number): HeadgateError {
 }
 
 /**
- * The record without the items that name a subject. Processes then drop everything cached, because an order would name the
+ * The record without the items that name a subject. Processes then drop everything cached, because an invalidation would name the
  * subject.
  */
 export function withoutSubject(
@@ -106,7 +106,7 @@ export function withoutSubject(
   };
 }
 
-/** How many milliseconds the record is needed; undefined for until the next change. */
+/** The lifetime of the record in milliseconds; undefined to keep it until the next change. */
 export function ttlMsOf(draft: ControlDraft, now: number): number | undefined {
   const { overrides, invalidations, denyList = [], invalidateAllBefore } = draft;
   const expiring = [...overrides, ...denyList];
@@ -120,7 +120,7 @@ export function ttlMsOf(draft: ControlDraft, now: number): number | undefined {
   return Math.ceil(Math.max(...ends) / 1_000);
 }
 
-/** The record without the items that have ended. */
+/** The record without expired items. */
 export function withoutExpired(record: ControlRecord, now: number): ControlDraft {
   const { overrides, invalidations, denyList = [], invalidateAllBefore } = record;
   const isKept = (from: number): boolean => fromNow(from, now) + INVALIDATION_KEPT_MICROS > 0;

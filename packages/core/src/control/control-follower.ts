@@ -8,8 +8,8 @@ import { controlCacheOf } from "./control-cache.ts";
 import type { ControlRecord, Invalidation } from "./record.ts";
 
 /**
- * Follows the control record for a limiter. Anything cached that an order affects is dropped, so that the store is asked again:
- * denials are forgotten, and leases are returned. `otherPolicies` returns the policies of other shapes that calls have passed.
+ * Follows the control record for a limiter. Drops all cached state that an invalidation affects, so that the next decision goes to
+ * the store: denials are forgotten, and leases are returned. `otherPolicies` returns the policies of other shapes that calls have passed.
  * Undefined if the store has no control record.
  */
 export function followControl(

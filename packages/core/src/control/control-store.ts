@@ -22,7 +22,7 @@ import { MAX_RECORD_BYTES, parseRecord } from "./record-text.ts";
 /** How often a change is tried when others change the record at the same time. */
 const MAX_TRIES = 32;
 
-/** A changed record, and the entry in the log. */
+/** A record to write, and the entry for the log. */
 export interface ControlEdit {
   readonly draft: ControlDraft;
   readonly entry: NewLogEntry;
@@ -34,10 +34,10 @@ export class ControlStore {
   readonly #recordKey: string;
   readonly #logKey: string;
 
-  constructor(place: ControlDeps) {
-    this.#deps = place;
-    this.#recordKey = controlKey(place.store.prefix);
-    this.#logKey = actionLogKey(place.store.prefix);
+  constructor(deps: ControlDeps) {
+    this.#deps = deps;
+    this.#recordKey = controlKey(deps.store.prefix);
+    this.#logKey = actionLogKey(deps.store.prefix);
   }
 
   #run<Call>(operation: Operation<Call>, call: Call): Promise<readonly number[]> {

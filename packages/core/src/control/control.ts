@@ -2,7 +2,7 @@ import type { StoreMonitor } from "../health/store-health.ts";
 import type { CountingStore } from "../store/store.ts";
 import type { ControlRecord, Invalidation } from "./record.ts";
 
-/** What a limiter knows about the control record of its prefix. */
+/** The control record of a prefix as one limiter follows it. */
 export interface LimiterControl {
   /** The latest record known to the process, shared by all limiters of the client and prefix. */
   readonly cache: Pick<Control, "record" | "refreshDueAt" | "now">;
@@ -12,36 +12,36 @@ export interface LimiterControl {
    * `storeTimeout`; if the record cannot be read, the latest known one stays in force. The promise never rejects.
    */
   refresh(): Promise<void> | undefined;
-  /** Calls back with each new record, before its orders are carried out. */
+  /** Calls back with each new record, before its invalidations are applied. */
   onRecord(callback: (record: ControlRecord) => void): void;
-  /** Calls back with the key of each counter that an order affects, and without one if it affects everything. */
+  /** Calls back with the key of each invalidated counter, and without a key if everything is invalidated. */
   onInvalidation(callback: (key?: string) => void): void;
-  /** Stops listening to orders. */
+  /** Stops following the record. */
   stop(): void;
 }
 
-/** What a process knows about a control record, shared by all that use its store's client and prefix. */
+/** The latest control record of a client and prefix, shared by all limiters of the process that use them. */
 export interface Control {
   readonly record: ControlRecord;
   /**
-   * From when on a decision has to call `refresh` first, in milliseconds of `performance.now()`. A field, since every decision
-   * reads it.
+   * The time from which on a decision has to call `refresh` first, in milliseconds of `performance.now()`. A field, because
+   * every decision reads it.
    */
   readonly refreshDueAt: number;
   /** The server's clock in microseconds, extrapolated from the last read with this process's monotonic clock. */
   now(): number;
-  /** Like `refresh` of a limiter, which passes its store and its monitor. */
-  refresh(place: ControlDeps): Promise<void> | undefined;
+  /** Like `refresh` of a limiter; `deps` are the limiter's store and monitor. */
+  refresh(deps: ControlDeps): Promise<void> | undefined;
   /**
-   * Passes the news of each record that is read to a follower, until the returned function is called or the follower is
+   * Calls a follower with each record that is read, until the returned function is called or the follower is
    * collected.
    */
   follow(follower: Follower): () => void;
 }
 
-/** Receives the news of a control record. */
+/** Is called with each control record that is read. */
 export interface Follower {
-  onUpdate(news: ControlUpdate): void;
+  onUpdate(update: ControlUpdate): void;
 }
 
 export interface ControlDeps {
@@ -49,10 +49,10 @@ export interface ControlDeps {
   readonly monitor: StoreMonitor;
 }
 
-/** The news in a record that was read. */
+/** A record that was read, and its changes since the last one. */
 export interface ControlUpdate {
   readonly record: ControlRecord;
   readonly invalidations: readonly Invalidation[];
-  /** Whether orders were dropped from the record for lack of room, so that everything cached must be dropped. */
+  /** Whether older invalidations were dropped from the record to make room, so that all cached state must be dropped. */
   readonly invalidatesAll: boolean;
 }

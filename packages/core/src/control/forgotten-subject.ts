@@ -3,8 +3,8 @@ import { fingerprint } from "../common/key.ts";
 type Subject = Readonly<Record<string, string>>;
 
 /**
- * How many characters of the hash of a forgotten subject are kept, with 6 bits each. Enough for a person who knows the subject
- * to recognise it, but shared by 256 IPv4 addresses, so that the address cannot be recovered.
+ * How many characters of the hash of a forgotten subject are kept, with 6 bits each. Enough for somebody who knows the subject to
+ * recognise it, but shared by 256 IPv4 addresses, so that the address cannot be recovered.
  */
 const HASH_CHARACTERS = 4;
 
@@ -21,7 +21,7 @@ export class ForgottenSubject {
     return Object.entries(subject ?? {}).some((one) => this.#isForgotten(one));
   }
 
-  /** A subject with a mark in place of the value to forget. */
+  /** A copy of a subject with a mark instead of the value to forget. */
   redact(subject: Subject): Subject {
     const hidden = Object.entries(subject).map(([dimension, text]) => [
       dimension,

@@ -55,7 +55,7 @@ const numbersOf = ({ limits }: Decision) =>
   limits.map(({ name, limit, remaining }) => [name, limit, remaining]);
 
 describe("an override of a limit", () => {
-  test("decides and is reported, by the limit's name, and the count goes on", async () => {
+  test("replaces the limit's number and is reported; the usage carries over", async () => {
     const { limiter, override } = start();
     await limiter.consume("ada", { cost: 10 });
     expect(await limiter.consume("ada")).toMatchObject({ allowed: false, overridden: false });
@@ -72,7 +72,7 @@ describe("an override of a limit", () => {
     expect(limiter.limits).toMatchObject([{ name: "hourly", limit: 10 }]);
   });
 
-  test("ends when the server's clock says so", async () => {
+  test("expires by the server's clock", async () => {
     const { limiter, store, pass, override } = start();
     override({ ...to(1_000), until: store.now() + 5_000_000 });
     pass(4_999);
@@ -81,7 +81,7 @@ describe("an override of a limit", () => {
     expect(await limiter.peek("ada")).toMatchObject({ limit: 10, overridden: false });
   });
 
-  test("is of the limiter that it names only", async () => {
+  test("applies only to the limiter that it names", async () => {
     const { limiter, store, override } = start();
     const other = createLimiter({ name: "other", limits: hourly(10), store });
     override({ ...to(5), limiter: "other" });
@@ -89,7 +89,7 @@ describe("an override of a limit", () => {
     expect(await other.consume("ada")).toMatchObject({ limit: 5, overridden: true });
   });
 
-  test("leaves numbers that it does not name as they are", async () => {
+  test("leaves numbers unchanged that it does not name", async () => {
     const limits = gcra({ limit: 100, window: "1h", burst: 20, name: "hourly" });
     const { limiter, override } = start({ limits });
     override(to(50));
@@ -98,7 +98,7 @@ describe("an override of a limit", () => {
     expect((await limiter.peek("ada")).limits).toMatchObject([{ limit: 40, windowMs: 1_440_000 }]);
   });
 
-  test("for a subject goes before one for all, number by number", async () => {
+  test("for a subject takes precedence over one for all subjects, number by number", async () => {
     const limits = gcra({ limit: 100, window: "1h", burst: 20, name: "hourly" });
     const { limiter, override } = start({ limits });
     const own = { subject: { default: "ada" }, limits: { hourly: { burst: 50 } } };
@@ -110,7 +110,7 @@ describe("an override of a limit", () => {
     ]);
   });
 
-  test("goes before the limits of a call, which decide where it says nothing", async () => {
+  test("takes precedence over the limits of a call, which apply where it names no number", async () => {
     const { limiter, override } = start();
     const call = { limits: fixedWindow({ limit: 30, window: "1h" }) };
     override({ ...to(50), subject: { default: "ada" } });
@@ -118,7 +118,7 @@ describe("an override of a limit", () => {
     expect(await limiter.peek("bob", call)).toMatchObject({ limit: 30, overridden: false });
   });
 
-  test("is the same for wait, run and charge", async () => {
+  test("applies to wait, run and charge alike", async () => {
     const { limiter, override } = start();
     await limiter.consume("ada", { cost: 10 });
     override(to(20));
@@ -131,7 +131,7 @@ describe("an override of a limit", () => {
     expect(await limiter.peek("ada", { cost: 0 })).toMatchObject({ remaining: 1_000 - 113 });
   });
 
-  test("says how fast drains what is charged to", async () => {
+  test("sets how fast charged usage drains", async () => {
     const limits = gcra({ limit: 10, window: "1h", name: "hourly" });
     const { limiter, override, pass } = start({ limits });
     override(to(1_000));
@@ -143,7 +143,7 @@ describe("an override of a limit", () => {
     expect(await limiter.peek("ada", { cost: 0 })).toMatchObject({ remaining: 8 });
   });
 
-  test("of places throws nobody out", async () => {
+  test("that lowers a concurrency limit releases no held slots", async () => {
     const limits = concurrency({ limit: 3, ttl: "1m", name: "places" });
     const { limiter, override } = start({ limits });
     const held = [await limiter.consume("ada"), await limiter.consume("ada")];
@@ -156,7 +156,7 @@ describe("an override of a limit", () => {
     expect(await limiter.consume("ada")).toMatchObject({ allowed: true, overridden: true });
   });
 
-  test("of a window of the calendar ends with it", async () => {
+  test("of a calendar window recovers at the end of the window", async () => {
     const limits = fixedWindow({ limit: 10, window: "day", name: "daily" });
     const { limiter, override } = start({ limits });
     const plain = await limiter.peek("ada", { cost: 0 });
@@ -173,7 +173,7 @@ describe("an override of a limit", () => {
     ]);
   });
 
-  test("blocks on a denial for as long as the limit does", async () => {
+  test("blocks on a denial for the duration of the limit's block", async () => {
     const limits = { ...hourly(10), block: "1d" } as const;
     const { limiter, override } = start({ limits });
     override(to(2));
@@ -186,7 +186,7 @@ describe("an override of a limit", () => {
     expect(await limiter.consume("ada")).toMatchObject({ allowed: false, blocked: true });
   });
 
-  test("blocks by what is kept where the limit does, and not by a denial", async () => {
+  test("blocks on a settled charge, not on a denial, if the limit does", async () => {
     const limits = fixedWindow({ limit: 1, window: "1h", name: "hourly", block: "1m" });
     const { limiter, override } = start({ limits, blockOn: "settle" });
     override({ limiter: "api", ...to(2) });
@@ -200,7 +200,7 @@ describe("an override of a limit", () => {
     expect(await limiter.peek("ada")).toMatchObject({ blocked: true });
   });
 
-  test("that puts it in shadow keeps what is settled, and blocks nobody", async () => {
+  test("that sets shadow mode keeps settled charges, and blocks no client", async () => {
     const limits = fixedWindow({ limit: 1, window: "1h", name: "hourly", block: "1m" });
     const { limiter, override } = start({ limits, blockOn: "settle" });
     override({ limiter: "api", shadow: true });
@@ -210,7 +210,7 @@ describe("an override of a limit", () => {
     expect(await limiter.peek("ada")).toMatchObject({ allowed: false, blocked: false });
   });
 
-  test("is what a cost by name is asked of, and a settle", async () => {
+  test("applies to a cost by name, and to its settling", async () => {
     const limits = [
       fixedWindow({ limit: 10, window: "1h", name: "requests" }),
       fixedWindow({ limit: 100, window: "1h", name: "tokens", per: "tenant" }),
@@ -235,7 +235,7 @@ describe("an override of a limit", () => {
     expect(await limiter.refund(await limiter.consume(subject))).toBe(true);
   });
 
-  test("is asked for first where what is known is too old", async () => {
+  test("is read before the decision if the known record is too old", async () => {
     const { limiter, override, age, answer } = start();
     age();
     override(to(3));
@@ -255,7 +255,7 @@ describe("an override of a limit", () => {
   });
 });
 
-describe("over two limiters in one decision", () => {
+describe("overrides for two limiters in one decision", () => {
   function startTwo(shadow = false) {
     const started = start({ shadow });
     const { store } = started;
@@ -264,7 +264,7 @@ describe("over two limiters in one decision", () => {
     return { ...started, child, subject: { default: "ada", route: "r" } };
   }
 
-  test("each is under the overrides that name it", async () => {
+  test("each limiter follows the overrides that name it", async () => {
     const { child, limiter, subject, override } = startTwo();
     override(to(20));
     expect(numbersOf(await child.consume(subject))).toEqual([
@@ -279,7 +279,7 @@ describe("over two limiters in one decision", () => {
     expect(await limiter.consume("ada")).toMatchObject({ overridden: false, remaining: 7 });
   });
 
-  test("the decision is in shadow where both are", async () => {
+  test("the decision is in shadow mode if both limiters are", async () => {
     const { child, subject, override } = startTwo();
     await child.consume(subject, { cost: 5 });
     override({ shadow: true });
@@ -290,7 +290,7 @@ describe("over two limiters in one decision", () => {
     expect(await child.consume(subject)).toMatchObject({ allowed: true, wouldAllow: false });
   });
 
-  test("one of them enforces both", async () => {
+  test("one enforcing limiter enforces both", async () => {
     const { child, subject, override } = startTwo(true);
     await child.consume(subject, { cost: 5 });
     expect(await child.consume(subject)).toMatchObject({ allowed: true, shadow: true });
@@ -299,8 +299,8 @@ describe("over two limiters in one decision", () => {
   });
 });
 
-describe("an override with shadow", () => {
-  test("denies nobody, counts, and says what would be", async () => {
+describe("an override with shadow mode", () => {
+  test("denies no request, counts, and reports the decision that would be made", async () => {
     const { limiter, override } = start();
     override({ shadow: true });
     await limiter.consume("ada", { cost: 10 });
@@ -316,7 +316,7 @@ describe("an override with shadow", () => {
     expect(await limiter.consume("ada")).toMatchObject({ allowed: false, shadow: false });
   });
 
-  test("is for one subject where it names one, and its numbers hold beside it", async () => {
+  test("applies to the subject that it names, together with other overrides' numbers", async () => {
     const { limiter, override } = start();
     override({ shadow: true, subject: { default: "ada" } }, to(2));
     expect(await limiter.consume("ada", { cost: 3 })).toMatchObject({
@@ -329,7 +329,7 @@ describe("an override with shadow", () => {
     });
   });
 
-  test("that is false enforces what is written in shadow, and blocks", async () => {
+  test("set to false enforces a limiter configured in shadow mode, and blocks", async () => {
     const limits = { ...hourly(1), block: "1d" } as const;
     const { limiter, override } = start({ limits, shadow: true });
     await limiter.consume("ada");
@@ -342,7 +342,7 @@ describe("an override with shadow", () => {
     });
   });
 
-  test("that is true blocks nobody", async () => {
+  test("set to true blocks no client", async () => {
     const limits = { ...hourly(1), block: "1d" } as const;
     const { limiter, override } = start({ limits });
     override({ shadow: true });
@@ -353,7 +353,7 @@ describe("an override with shadow", () => {
   });
 });
 
-describe("an override that does not fit", () => {
+describe("an incompatible override", () => {
   test("is ignored as a whole, and reported once", async () => {
     const warnings: (Error & { code?: string })[] = [];
     const note = (warning: Error) => void warnings.push(warning);
@@ -375,8 +375,8 @@ describe("an override that does not fit", () => {
   });
 });
 
-describe("a call that waits", () => {
-  test("is let in when the limit is raised, long before it was told", async () => {
+describe("a waiting call", () => {
+  test("is admitted when the limit is raised, long before its expected time", async () => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
     onTestFinished(() => void vi.useRealTimers());
     const { limiter, override } = start();
@@ -393,7 +393,7 @@ describe("a call that waits", () => {
     await waiting;
   });
 
-  test("is let in when an override ends that lowered it", async () => {
+  test("is admitted when the override that lowered the limit expires", async () => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
     onTestFinished(() => void vi.useRealTimers());
     const { limiter, store, override, pass } = start();
@@ -406,7 +406,7 @@ describe("a call that waits", () => {
     expect(await waiting).toMatchObject({ allowed: true, overridden: false, remaining: 7 });
   });
 
-  test("waits for what it does not know no longer than its timeout", async () => {
+  test("waits for the record no longer than its timeout", async () => {
     const { limiter, override, age, answer } = start();
     age();
     override(to(30));
@@ -418,7 +418,7 @@ describe("a call that waits", () => {
     expect(await waiting).toMatchObject({ allowed: true, overridden: true, remaining: 10 });
   });
 
-  test("for more than a lowered limit ever grants is rejected", async () => {
+  test("for more than a lowered limit ever grants is rejected at once", async () => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
     onTestFinished(() => void vi.useRealTimers());
     const { limiter, override } = start();
@@ -435,8 +435,8 @@ describe("a call that waits", () => {
   });
 });
 
-describe("on a server", () => {
-  test("a denial that is remembered says nothing of a raised limit", async () => {
+describe("overrides on a Redis store", () => {
+  test("a cached denial does not apply to a raised limit", async () => {
     const { limiter, answered, override, pass } = startRemote();
     await answered(limiter.consume("ada", { cost: 10 }));
     pass(1);
@@ -453,7 +453,7 @@ describe("on a server", () => {
     expect(known).toMatchObject({ source: "deny-cache", overridden: true, limit: 11 });
   });
 
-  test("what this process counts while it is away is under the numbers in force", async () => {
+  test("degraded decisions use the effective limits while the store is unavailable", async () => {
     const { limiter, calls, override, pass } = startRemote({ localShare: 0.5, denyCache: false });
     override({ ...to(100), until: START * 1_000 + 5_000_000 });
     const ask = async (cost: number) => {
@@ -470,7 +470,7 @@ describe("on a server", () => {
   });
 });
 
-test("in a slot of its own, each dimension is under what is overridden in it, or remembered of it", async () => {
+test("with keys in separate hash slots, each dimension uses its own overrides and cached denials", async () => {
   const { store: held, held: calls, pass } = holdStore((key) => (key.includes(":tenant:") ? 1 : 2));
   const { store, override } = overridden(held);
   const limits = [
@@ -499,7 +499,7 @@ test("in a slot of its own, each dimension is under what is overridden in it, or
   expect(await consume()).toMatchObject({ allowed: true, overridden: false });
 });
 
-describe("with leases", () => {
+describe("overrides with leases", () => {
   const lease = { max: 100, ttl: "1m" } as const;
 
   async function startLeasing() {
@@ -511,7 +511,7 @@ describe("with leases", () => {
     return { ...started, consume, names: () => calls.map(({ name }) => name) };
   }
 
-  test("what was taken ahead is given back at once, nothing more is taken, and again afterwards", async () => {
+  test("leased units are returned at once, none are leased during the override, and leasing resumes afterwards", async () => {
     const { limiter, override, consume, names, answered } = await startLeasing();
     override(to(25));
     const asked = limiter.consume("bob");
@@ -526,7 +526,7 @@ describe("with leases", () => {
     expect((await consume()).source).toBe("lease");
   });
 
-  test("also of a subject that is too long to be kept, when it is asked for", async () => {
+  test("leased units of a subject that is too long for the index are returned at its next request", async () => {
     const { limiter, override, answered, calls } = startRemote({ limits: hourly(1_000), lease });
     const subject = "a".repeat(100);
     const consume = () => answered(limiter.consume(subject));
@@ -539,14 +539,14 @@ describe("with leases", () => {
     expect(await answered(asked)).toMatchObject({ source: "store", overridden: true });
   });
 
-  test("an override of another subject takes nothing away", async () => {
+  test("an override of another subject leaves leases alone", async () => {
     const { override, consume, limiter, answered } = await startLeasing();
     override({ ...to(5), subject: { default: "bob" } });
     expect((await consume()).source).toBe("lease");
     expect(await answered(limiter.consume("bob"))).toMatchObject({ limit: 5, source: "store" });
   });
 
-  test("a lease that comes when the limit is overridden is given back", async () => {
+  test("a lease that arrives after the override is returned", async () => {
     const { limiter, override, calls } = startRemote({ limits: hourly(1_000), lease });
     const first = limiter.consume("ada");
     await letRun();

@@ -19,10 +19,10 @@ import type { ControlRecord, Override } from "./record.ts";
  */
 const CHECK_INTERVAL_MS = 250;
 
-/** How many misfitting overrides are reported for each client. */
+/** How many incompatible overrides are reported for each client. */
 const MAX_REPORTED = 1_000;
 
-/** The misfitting overrides that were reported. */
+/** The messages about incompatible overrides that were reported. */
 const reportedOn = shareByClient("ignoredOverrides", () => new Set<string>());
 
 /** The limiter that is overridden. */
@@ -40,7 +40,7 @@ interface Watcher {
   readonly callback: () => void;
 }
 
-/** The overrides of a policy. If a subject turns out to be overridden, its leased units are returned. */
+/** The overrides of a policy. The leased units of an overridden subject are returned. */
 export function createOverrides(
   control: LimiterControl,
   counted: CompiledPolicy,
@@ -131,8 +131,8 @@ export function createOverrides(
       return found.every(isShadowUnder);
     },
 
-    onChange(counters, policy, asked, callback) {
-      const watcher = { counters, policy, effectiveLimits: formatEffectiveLimits(asked), callback };
+    onChange(counters, policy, waiting, callback) {
+      const watcher = { counters, policy, effectiveLimits: formatEffectiveLimits(waiting), callback };
       watchers.add(watcher);
       if (!timer.isSet) timer.set(CHECK_INTERVAL_MS);
       return () => removeWatcher(watcher);

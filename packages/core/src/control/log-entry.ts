@@ -17,7 +17,7 @@ const KINDS = [
   "removeFromDenyList",
 ] as const;
 
-/** Those on the deny list, which does not belong to a limiter. */
+/** The kinds of actions on the deny list, which belongs to no limiter. */
 const DENY_LIST_KINDS: readonly unknown[] = [
   "addToDenyList",
   "removeFromDenyList",

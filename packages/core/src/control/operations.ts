@@ -113,7 +113,7 @@ export const redactActionLog: Operation<RedactLogCall> = {
   runInMemory: (_, __, { now }) => [now, 0],
 };
 
-/** A step whose calls are sent one by one: each is as much work as fits one script. */
+/** The parts of an operation whose calls are sent one by one: each takes as much work as fits one script. */
 function unbatched<Call>(
   name: string,
   script: LuaSource,
@@ -135,7 +135,7 @@ function decodeNumber(calls: readonly unknown[], reply: unknown): Replies {
   return calls.map(() => (isValid ? numbers : undefined));
 }
 
-/** A reply with a text beside its integers, so that a large text need not be copied into an array. */
+/** A reply of integers with a text, so that a large text need not be copied into an array. */
 interface TextReply extends Array<number> {
   bytes?: Uint8Array;
 }

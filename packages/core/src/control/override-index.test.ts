@@ -18,13 +18,13 @@ const inForce = (
   now = NOW,
 ) => new OverrideIndex(overrides).find((dimension) => subjects[dimension], now);
 
-describe("overrides in force", () => {
+describe("the active overrides of a request", () => {
   const all = override();
   const ada = override({ subject: { default: "ada" } });
   const adaAtAcme = override({ subject: { default: "ada", tenant: "acme" } });
   const acme = override({ subject: { tenant: "acme" } });
 
-  test("are those for all subjects, and those for one's own, which go before them", () => {
+  test("are those for all subjects, then those for its own subject, which take precedence", () => {
     const overrides = [adaAtAcme, ada, all, acme];
     expect(inForce(overrides, {})).toEqual([all]);
     expect(inForce(overrides, { default: "bob", tenant: "other" })).toEqual([all]);
@@ -37,7 +37,7 @@ describe("overrides in force", () => {
     ]);
   });
 
-  test("are those of exactly that subject", () => {
+  test("are those for exactly its subject", () => {
     for (const subject of ["Ada", "ada ", '"ada"', "null", "acme"]) {
       expect(inForce([ada, acme], { default: subject, tenant: subject })).toEqual(
         subject === "acme" ? [acme] : [],
@@ -47,12 +47,12 @@ describe("overrides in force", () => {
     expect(inForce([both], { default: "a", tenant: 'b","c' })).toEqual([]);
   });
 
-  test("of two for one subject, the later one", () => {
+  test("include the later of two for one subject", () => {
     const later = override({ shadow: false, subject: { tenant: "acme", default: "ada" } });
     expect(inForce([adaAtAcme, later], { default: "ada", tenant: "acme" })).toEqual([later]);
   });
 
-  test("end when the server's clock says so, and begin when they are known", () => {
+  test("expire by the server's clock, and begin as soon as they are read", () => {
     const short = override({ from: NOW + 2_000_000, until: NOW + 5_000_000 });
     expect(inForce([short], {}, NOW)).toEqual([short]);
     expect(inForce([short], {}, NOW + 4_999_999)).toEqual([short]);

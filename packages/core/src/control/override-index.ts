@@ -17,7 +17,7 @@ interface Level {
  * however many overrides there are.
  */
 export class OverrideIndex {
-  /** Those with fewer dimensions first. */
+  /** Levels with fewer dimensions come first. */
   readonly #levels: readonly Level[];
   /** The subjects named by any override, by dimension. */
   readonly #subjects = new Map<string, Set<string>>();
@@ -73,7 +73,7 @@ function formatSubjects(dimensions: readonly string[], subjectIn: SubjectLookup)
   return JSON.stringify(dimensions.map((dimension) => subjectIn(dimension) ?? null));
 }
 
-/** Sorted once for each record, whichever limiter asks. */
+/** Each record is indexed once, for all limiters. */
 const indexes = new WeakMap<ControlRecord, ReadonlyMap<string, OverrideIndex>>();
 
 /** The overrides of a limiter in a record; undefined if there are none. */

@@ -3,7 +3,7 @@ import type { SubjectCounter } from "../policy/counters.ts";
 import type { LimiterControl } from "./control.ts";
 import type { OverrideIndex } from "./override-index.ts";
 
-/** The overrides of one limiter. */
+/** The overrides of one limiter, indexed by subject. */
 export interface LimiterOverrideIndex {
   readonly limiter: string;
   readonly index: OverrideIndex | undefined;
@@ -23,13 +23,13 @@ export interface Overrides {
   /** After `refresh`: whether the limiter is in shadow mode for all subjects; undefined if no override applies to all subjects. */
   isInShadow(): Promise<boolean | undefined>;
   /**
-   * Calls back within two seconds once counters have other terms than those they were asked under, until the returned function
-   * is called.
+   * Calls back within two seconds after the effective limits of counters differ from those of `waiting`, until the returned
+   * function is called.
    */
   onChange(
     counters: readonly SubjectCounter[],
     policy: CompiledPolicy,
-    asked: readonly SubjectCounter[],
+    waiting: readonly SubjectCounter[],
     callback: () => void,
   ): () => void;
 }

@@ -8,11 +8,11 @@ export interface ControlRecord {
   readonly invalidations: readonly Invalidation[];
   /** The addresses and networks that all limiters of the prefix refuse; missing if there are none. */
   readonly denyList?: readonly DeniedNetwork[] | undefined;
-  /** The `from` of the newest order that was dropped to make room: processes drop everything cached before it. */
+  /** The `from` of the newest invalidation that was dropped to make room: processes drop everything cached before it. */
   readonly invalidateAllBefore?: number | undefined;
 }
 
-/** Other numbers for a limiter, or for one of its subjects, for a time. */
+/** Replaces unit counts of a limiter, or of one of its subjects, for a time. */
 export interface Override {
   readonly limiter: string;
   /** By dimension. Missing for all subjects. */
@@ -34,13 +34,13 @@ export interface LimitOverride {
   readonly refill?: number | undefined;
 }
 
-/** An action on a subject: processes that read it drop everything cached about the subject. */
+/** An operator's action on a subject: processes that read it drop everything cached about the subject. */
 export interface Invalidation {
   readonly limiter: string;
   /** By dimension. */
   readonly subject: Readonly<Record<string, string>>;
   readonly kind: "reset" | "block" | "unblock";
-  /** From this time on, nothing cached before the action is used by any process. */
+  /** From this time on, no process uses anything that it cached before the action. */
   readonly from: number;
 }
 
@@ -49,7 +49,7 @@ export interface DeniedNetwork {
   /** An address such as `203.0.113.7`, or a network such as `2001:db8::/32`. */
   readonly network: string;
   readonly reason?: string | undefined;
-  /** Who added it. */
+  /** The operator who added it. */
   readonly by?: string | undefined;
   readonly from: number;
   /** Null for until it is removed. */
@@ -78,13 +78,13 @@ export const MAX_RECORD_AGE_MICROS = 1_900_000;
 /** In microseconds: how long after a change every process follows it, including those whose clocks run slowly. */
 export const EFFECTIVE_AFTER_MICROS = 2_000_000;
 
-/** The most overrides in a record. */
+/** The largest number of overrides in a record. */
 export const MAX_OVERRIDES = 1_000;
 
-/** The most orders in a record. */
+/** The largest number of invalidations in a record. */
 export const MAX_INVALIDATIONS = 256;
 
-/** The most entries of the deny list. */
+/** The largest number of entries on the deny list. */
 export const MAX_DENIED = 1_000;
 
 /** A time in microseconds as a date, rounded up, so that nothing is in force later than its date says. */

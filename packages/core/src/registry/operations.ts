@@ -23,7 +23,7 @@ export interface RegistryCall {
   readonly shared: readonly SharedRecord[];
 }
 
-/** The state of the index, as reported by the step. */
+/** The state of the index, as reported by the operation. */
 export const INDEX_STATES = {
   new: 0,
   known: 1,

@@ -29,7 +29,7 @@ export function parseRegistryRecord(text: string): RegistryRecord | UnreadableRe
   return parseAs(text, isRegistryRecord);
 }
 
-/** Unknown properties are left in place: a later version may have added them. */
+/** Unknown properties are kept, because a later version may have added them. */
 function parseAs<T>(text: string, is: (value: unknown) => value is T): T | UnreadableReason {
   const record = parseJson(text);
   if (!isPlainObject(record) || !isWholeNumber(record["format"])) return "damaged";
@@ -119,7 +119,7 @@ function isUse(value: unknown): value is HttpUse {
   );
 }
 
-/** How deep keys may stand in each other: what reads a record goes through them without end. */
+/** How deep keys may be nested, because readers of a record recurse into them. */
 const MAX_NESTING = 8;
 
 function isSource(value: unknown, levels: number): value is SubjectSource {

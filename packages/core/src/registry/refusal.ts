@@ -17,7 +17,7 @@ const REASONS: ReadonlyMap<number | undefined, string> = new Map([
 ]);
 
 /**
- * Logs the first write that a server refuses, in words made from the reason. Writes lost during an outage are not logged: they
+ * Logs the first write that a server refuses, with a message made from the reason. Writes lost during an outage are not logged: they
  * are repeated, and the outage is logged by the calls that wait for an answer.
  */
 export function logFirstRefusal(

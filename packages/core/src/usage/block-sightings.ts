@@ -1,10 +1,10 @@
 import { escapePart, escapeSubject } from "../common/key.ts";
 import type { UsageSubjects } from "../store/store.ts";
 
-/** The most blocks that wait to be sent, and the most sent ones that are remembered. */
+/** How many blocks may wait to be sent, and how many sent ones are remembered. */
 const MAX_BLOCKS = 1_000;
 
-/** The most in one call. */
+/** The largest number of blocks in one call. */
 const BATCH_SIZE = 256;
 
 /** After this many microseconds, a block that is still encountered is sent again: it may last longer, or the list may be gone. */
@@ -35,7 +35,7 @@ export function formatBlockedSubject({
   return `${escapePart(limiter)} ${dimension} ${letter}${escapeSubject(subject)}`;
 }
 
-/** The blocks that denied requests of this process and are not sent yet. */
+/** The blocks that denied requests of this process and have not been sent yet. */
 export class BlockSightings {
   /** When each ends, in microseconds since the epoch. */
   readonly #waiting = new Map<string, number>();

@@ -2,13 +2,13 @@ import { defineListOperation } from "../operations/list-script.ts";
 import type { Operation } from "../store/store.ts";
 import { clockLua, eraseLua, unlistLua, usageLua } from "./lua.generated.ts";
 
-/** What a process has counted for one limiter since its last call. */
+/** The counts of a process for one limiter since its last call. */
 export interface LimiterCounts {
   /** The limiter's id of 16 characters; empty for limiters that are counted together. */
   readonly id: string;
   readonly name: string;
   readonly rows: readonly UsageRow[];
-  /** The subjects that asked, and those that were denied, as in tops.lua; empty if there are none. */
+  /** The subjects with decisions, and those with denials, as in tops.lua; empty if there are none. */
   readonly used: string;
   readonly denied: string;
   /** The denials of each limit, as JSON; empty if only numbers are sent. */
@@ -25,7 +25,7 @@ export interface UsageRow {
   readonly degraded: number;
 }
 
-/** What a process adds to usage. */
+/** The counts that a process adds to usage. */
 export interface UsageCall {
   readonly prefix: string;
   /** The name of the process: 16 characters. */

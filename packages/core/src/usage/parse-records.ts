@@ -45,12 +45,12 @@ export type StoredLimits = Readonly<Record<string, number>>;
 /** The stored record of a limiter for a day. */
 export interface StoredDay {
   readonly name: string;
-  /** Those with decisions, in chronological order. */
+  /** The hours with decisions, in chronological order. */
   readonly hours: readonly UsageSpan[];
   readonly limits: StoredLimits;
 }
 
-/** A subject in a list: it asked at most `count` times, and at least `count - error` times. */
+/** A subject in a list, with at most `count` decisions, and at least `count - error`. */
 export interface StoredSubject {
   readonly item: string;
   readonly count: number;
@@ -59,9 +59,9 @@ export interface StoredSubject {
 
 /** A stored list. */
 export interface StoredList {
-  /** The most that a subject may have asked without being recorded here. */
+  /** The largest possible count of a subject that no process reported. */
   readonly missed: number;
-  /** The most that a recorded subject outside the list may have asked. */
+  /** The largest possible count of a reported subject outside the list. */
   readonly floor: number;
   readonly total: number;
   readonly subjects: readonly StoredSubject[];

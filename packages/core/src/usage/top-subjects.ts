@@ -7,7 +7,7 @@ const MAX_PLAIN_CHARACTERS = 64;
 /** The most subjects that are sent. */
 const MAX_SENT = 64;
 
-/** How often a subject asked: at most `count` times, and at least `count - error` times. */
+/** The requests of a subject: at most `count`, and at least `count - error`. */
 interface SubjectCount {
   count: number;
   error: number;
@@ -15,13 +15,13 @@ interface SubjectCount {
 
 /**
  * The most frequent subjects, by space-saving (Metwally, Agrawal, El Abbadi 2005), with one change: the list is cut now and
- * then, not at each new subject. A new subject may have asked before, as often as the most frequent one that was ever cut. That
+ * then, not at each new subject. A new subject may have been counted before, as often as the most frequent one that was ever cut. That
  * bound never exceeds the total divided by `capacity + 1`.
  */
 export class TopSubjects {
   readonly #capacity: () => number;
   readonly #counts = new Map<string, SubjectCount>();
-  /** How often a subject outside the list may have asked at most. */
+  /** The largest possible count of a subject outside the list. */
   #floor = 0;
   #total = 0;
 
@@ -91,7 +91,7 @@ export function formatItem(key: string, isPlain: boolean): string {
   return escaped.startsWith("#") ? `${dimension}#${hashSubject(rest)}` : `${dimension} ${escaped}`;
 }
 
-/** The forms that a subject may have in lists, whatever the setting: plain and hashed. */
+/** The forms that a subject may have in lists, under any setting: plain and hashed. */
 export function itemsOf(dimension: string, subject: string): readonly string[] {
   const plain = formatItem(subjectKey(dimension, subject), true);
   return [...new Set([plain, `${dimension}#${hashSubject(subject)}`])];

@@ -27,7 +27,7 @@ export const usageIntervals: () => UsageIntervals = shareInProcess("usageInterva
 const MAX_LIMITS = 64;
 
 /**
- * Denials that are not counted for a limit: those by a block, whoever set it, and those by limits beyond the first ones. Names
+ * Denials that are not counted for a limit: denials by a block of any kind, and by limits beyond the first 64. Names
  * of limits contain a space, so these cannot be one.
  */
 export const DENIED_BY_BLOCK = "block";
@@ -130,7 +130,7 @@ export class UsageCounter {
     }
   }
 
-  /** A decision does not tell which dimension is blocked: a reader checks the counters of each that denied. */
+  /** A decision does not say which dimension is blocked: a reader checks the counters of each dimension that denied. */
   #recordBlock(dimension: string, subject: string, limits: Decision["limits"]): void {
     const denying = limits.filter(({ allowed, per }) => !allowed && per === dimension);
     const rests = denying.map(({ retryAfterMs, resetAfterMs }) =>
