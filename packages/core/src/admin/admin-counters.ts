@@ -99,7 +99,10 @@ export class AdminCounters {
     const named = this.#counters.map((counter) => [counter.group.dimension, counter.subject]);
     this.subject = Object.fromEntries(named);
     requireShortSubject(this.subject);
-    this.#failure = readFailureOptions({ storeTimeout: adminStore.monitor.timeoutMs, denyCache: false });
+    this.#failure = readFailureOptions({
+      storeTimeout: adminStore.monitor.timeoutMs,
+      denyCache: false,
+    });
   }
 
   /** Whether the limiter counts by none of the named dimensions. */

@@ -6,13 +6,13 @@ const OPEN = {
   ...{ successRate: 0.25, slowRate: 0.05, opened: 3, retryAfterMs: 12_000, degraded: false },
 };
 
-test("an order ends a period of waiting and a row of openings, and keeps the calls", () => {
+test("an order ends the open period and the count of openings, and keeps the calls", () => {
   for (const state of ["forced-open", "disabled", "metrics-only"] as const) {
     expect(previewOrder(OPEN, state)).toEqual({ ...OPEN, state, opened: 0, retryAfterMs: 0 });
   }
 });
 
-test("closing forgets the calls, too", () => {
+test("an order to close also clears the calls", () => {
   expect(previewOrder(OPEN, "closed")).toEqual({
     ...{ state: "closed", calls: 0, successes: 0, failures: 0, slow: 0 },
     ...{ successRate: null, slowRate: null, opened: 0, retryAfterMs: 0, degraded: false },

@@ -15,7 +15,7 @@ function keyOf(limiter: string, subject: string, per = "user"): string {
   return counter?.key ?? "";
 }
 
-describe("the keys of a limiter", () => {
+describe("the counter keys of a limiter", () => {
   test.each([
     ["api", "ann"],
     ["GET /a/:id", "2001:db8::/64"],
@@ -30,13 +30,13 @@ describe("the keys of a limiter", () => {
     });
   });
 
-  test("with a hash in place of the subject say no subject", () => {
+  test("with a hash instead of the subject have no subject", () => {
     const key = keyOf("api", "y".repeat(65));
     expect(counterKeysOf("api", "hg").read(key)?.subject).toBeUndefined();
     expect(counterKeysOf("api", "hg").read(key)?.dimension).toBe("user");
   });
 
-  test("are neither those of others, nor what is no counter", () => {
+  test("exclude those of other limiters and keys that are not counters", () => {
     const { read, pattern } = counterKeysOf("api", "hg");
     expect(pattern).toBe("hg:{*}:api:*");
     for (const key of [

@@ -144,7 +144,7 @@ describe("the subjects of a client", () => {
     expect(await resolveSubjects(lone({ by: "combined", keys }), client)).toEqual(subjects);
   });
 
-  test("need a secret only where a key has one", async () => {
+  test("need a secret only if a key has one", async () => {
     const asked: string[] = [];
     const client = {
       header,
@@ -160,7 +160,7 @@ describe("the subjects of a client", () => {
   });
 });
 
-test("the sources of a dimension are those of each way, as far as they are listed", () => {
+test("the sources of a dimension are those of each registered use", () => {
   const limiter = known(["default"], [use({ default: IP }), use({})]);
   expect(subjectSourcesOf(limiter, "default")).toEqual([IP, undefined]);
   expect(subjectSourcesOf(known(["default"]), "default")).toEqual([undefined]);

@@ -43,7 +43,7 @@ describe("an override is compatible with", () => {
     expect(failureOf(override)).toBe("fits");
   });
 
-  test("one limit, too, and its fields as a record has them", () => {
+  test("a single limit, with the fields of a record", () => {
     const limits = { "100-per-1m": { limit: 5 } };
     const override = { limiter: "api", limits, from: 1, until: null };
     checkOverride(gcra({ limit: 100, window: "1m" }), override);

@@ -36,7 +36,10 @@ export function withInvalidation(
   now: number,
 ): ControlDraft {
   const draft = withoutExpired(record, now);
-  const invalidations = [...draft.invalidations, { ...invalidation, from: -EFFECTIVE_AFTER_MICROS }];
+  const invalidations = [
+    ...draft.invalidations,
+    { ...invalidation, from: -EFFECTIVE_AFTER_MICROS },
+  ];
   return withoutOldestInvalidations(
     { ...draft, invalidations },
     invalidations.length - MAX_INVALIDATIONS,

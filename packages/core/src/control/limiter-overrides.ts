@@ -132,7 +132,12 @@ export function createOverrides(
     },
 
     onChange(counters, policy, waiting, callback) {
-      const watcher = { counters, policy, effectiveLimits: formatEffectiveLimits(waiting), callback };
+      const watcher = {
+        counters,
+        policy,
+        effectiveLimits: formatEffectiveLimits(waiting),
+        callback,
+      };
       watchers.add(watcher);
       if (!timer.isSet) timer.set(CHECK_INTERVAL_MS);
       return () => removeWatcher(watcher);

@@ -60,8 +60,8 @@ describe("the active overrides of a request", () => {
   });
 });
 
-describe("a record", () => {
-  test("has the overrides of one limiter for a subject, the one that takes precedence last", () => {
+describe("the overrides of a record", () => {
+  test("for a subject of a limiter are ordered, the one that takes precedence last", () => {
     const ofTenant = override({ subject: { tenant: "acme" } });
     const ofOthers = override({ subject: { user: "bob" } });
     const ofUser = override({ subject: { user: "ada" }, until: NOW + 1_000_000 });
@@ -75,7 +75,7 @@ describe("a record", () => {
     expect(overridesFor(record, "other", {}, 0)).toEqual([]);
   });
 
-  test("names some limiters, and says nothing of others", () => {
+  test("exist only for the limiters that the record names", () => {
     const record = {
       version: 1,
       overrides: [override(), override({ limiter: "login" })],
@@ -89,12 +89,12 @@ describe("a record", () => {
     ).toBeUndefined();
   });
 
-  test("is sorted once, whoever asks", () => {
+  test("are indexed once for all limiters", () => {
     const record = { version: 1, overrides: [override()], invalidations: [] };
     expect(overrideIndexOf(record, "api")).toBe(overrideIndexOf(record, "api"));
   });
 
-  test("of a thousand subjects is looked up once for each set of dimensions they name", () => {
+  test("of a thousand subjects are looked up once for each set of dimensions that they name", () => {
     const overrides = Array.from({ length: 1_000 }, (_, i) =>
       override({ subject: { default: `user ${i}` } }),
     );

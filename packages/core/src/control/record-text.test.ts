@@ -29,7 +29,7 @@ const record: ControlRecord = {
   invalidateAllBefore: FROM - 1,
 };
 
-test("what is written is read, the version alone too", () => {
+test("a formatted record is parsed again, and its version alone", () => {
   const text = formatRecord(record);
   expect(parseRecord(text)).toEqual(record);
   expect(Number(text.slice(0, 16))).toBe(FROM);
@@ -39,7 +39,7 @@ test("what is written is read, the version alone too", () => {
   });
 });
 
-test("no text is no record", () => {
+test("an empty text is no record", () => {
   expect(parseRecord("")).toEqual({ version: 0, overrides: [], invalidations: [] });
 });
 
@@ -51,12 +51,12 @@ const line = (kind: string, item: unknown): string => `${kind} ${JSON.stringify(
 
 const sound = { format: 2 };
 
-test("the text that the next ones spoil is sound", () => {
+test("the text that the following tests damage is valid", () => {
   const text = withLines(sound, line("override", override), line("invalidation", invalidation));
   expect(parseRecord(text)).toMatchObject({ version: 1, invalidations: [invalidation] });
 });
 
-describe("a record with one invalid part is not read at all:", () => {
+describe("a record with one invalid part is rejected as a whole:", () => {
   test.each([
     "1",
     "0000000000000001",
@@ -138,7 +138,7 @@ describe("a record with one invalid part is not read at all:", () => {
     expect(parseRecord(many(most + 1))).toBeUndefined();
   });
 
-  test("a line that is longer than any that is written", () => {
+  test("a line that is longer than any that Headgate writes", () => {
     const long = { ...override, limiter: "x".repeat(MAX_LINE_CHARACTERS) };
     expect(parseRecord(withLines(sound, line("override", long)))).toBeUndefined();
   });
@@ -162,7 +162,7 @@ async function longestTurn(work: () => Promise<unknown>): Promise<number> {
   return longest;
 }
 
-describe("a record is read in turns of the event loop,", () => {
+describe("a large record is parsed in several turns of the event loop,", () => {
   const many = (count: number, item: object) => Array.from({ length: count }, () => item);
   const full: ControlRecord = {
     version: FROM,
@@ -176,7 +176,7 @@ describe("a record is read in turns of the event loop,", () => {
     denyList: many(MAX_DENIED, denied) as DeniedNetwork[],
   };
 
-  test("the largest documented one too, to what it is at once", async () => {
+  test("with the same result as at once, also the largest documented one", async () => {
     const text = formatRecord(full);
     expect(text.length).toBeGreaterThan(500_000);
     expect(await parseRecordAsync(text)).toEqual(parseRecord(text));

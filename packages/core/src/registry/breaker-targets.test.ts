@@ -11,19 +11,19 @@ function listOne(...names: readonly string[]) {
 }
 
 describe("the targets of a breaker", () => {
-  test("are listed in order, and none as none", () => {
+  test("are listed in order, and as an empty list if there are none", () => {
     expect(listOne("b", "a")).toEqual({ record: "hash", names: ["a", "b"], more: 0 });
     expect(listOne()).toEqual({ record: "hash", names: [], more: 0 });
   });
 
-  test("beyond 200 are counted, and the first ones given are those listed", () => {
+  test("beyond the first 200 are only counted", () => {
     expect(listOne(...named(200))).toMatchObject({ names: named(200), more: 0 });
     const found = listOne("z", ...named(200));
     expect(found?.more).toBe(1);
     expect(found?.names).toEqual([...named(199), "z"]);
   });
 
-  test("with names of over 100 characters are counted", () => {
+  test("with names of more than 100 characters are only counted", () => {
     const [longest, longer] = ["x".repeat(100), "x".repeat(101)];
     expect(listOne(longer, longest, "y".repeat(2 ** 20))).toMatchObject({
       names: [longest],
@@ -31,7 +31,7 @@ describe("the targets of a breaker", () => {
     });
   });
 
-  test("of all breakers take 64 KB at most, however they are escaped", () => {
+  test("of all breakers take at most 64 KB, however they are escaped", () => {
     // Six bytes each, as JSON.
     const names = named(200, 3).map((name) => name.padEnd(100, "\u0001"));
     const breakers = Array.from({ length: 20 }, (_, i) => [`hash ${i}`, () => names] as const);
@@ -54,7 +54,7 @@ describe("the record of a process", () => {
   const read = (targets?: unknown) => parseProcessRecord(JSON.stringify({ ...record, targets }));
   const good = { record: "hash", names: ["a"], more: 0 };
 
-  test("is read with and without targets", () => {
+  test("is parsed with and without targets", () => {
     expect(read([good])).toMatchObject({ targets: [good] });
     expect(read()).toMatchObject({ process: "id" });
     expect(read()).not.toHaveProperty("targets");

@@ -85,8 +85,8 @@ function warnings() {
 
 const settle = () => vi.advanceTimersByTimeAsync(0);
 
-describe("a process", () => {
-  test("writes nothing in its first ten seconds, then within five, and from then on every half a minute", async () => {
+describe("a process in the registry", () => {
+  test("writes first after 10 to 15 seconds, and then every half minute", async () => {
     const { store, calls, known } = listingStore();
     const limiter = make(store);
     await vi.advanceTimersByTimeAsync(9_999);
@@ -118,7 +118,7 @@ describe("a process", () => {
     await limiter.close();
   });
 
-  test("that is shorter writes nothing, also when it closes", async () => {
+  test("that ends sooner writes nothing, not even when it closes", async () => {
     const { store, calls } = listingStore();
     const limiter = make(store);
     await vi.advanceTimersByTimeAsync(9_999);
@@ -128,7 +128,7 @@ describe("a process", () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  test("is not kept alive by it, and has one timer for a client and prefix", () => {
+  test("is not kept alive by it, and has one timer for each client and prefix", () => {
     const { store } = listingStore();
     const started = vi.spyOn(globalThis, "setTimeout");
     for (const name of ["a", "b", "c"]) make(store, name);
@@ -139,7 +139,7 @@ describe("a process", () => {
     expect(started).toHaveBeenCalledTimes(2);
   });
 
-  test("with nothing on a store that keeps no registry writes nothing", async () => {
+  test("writes nothing if its store keeps no registry", async () => {
     const { store, calls } = listingStore();
     const limiter = make({ ...store, registry: false });
     expect(vi.getTimerCount()).toBe(0);
@@ -148,7 +148,7 @@ describe("a process", () => {
     await limiter.close();
   });
 
-  test("does not hold a client that was dropped without closing what was made on it", async () => {
+  test("does not keep a client from garbage collection that was dropped with open limiters", async () => {
     vi.useRealTimers();
     setFlagsFromString("--expose-gc");
     const collect = runInNewContext("gc") as () => void;
@@ -162,7 +162,7 @@ describe("a process", () => {
     expect(dropped.deref()).toBeUndefined();
   });
 
-  test("has one name for all its clients, and another in each index", async () => {
+  test("has one id for all its clients, and another name in each index", async () => {
     const [one, other] = [listingStore(), listingStore()];
     make(one.store);
     make(other.store);
@@ -173,8 +173,8 @@ describe("a process", () => {
   });
 });
 
-describe("at close", () => {
-  test("a limiter is taken off with the next writing, and the process with its last one at once", async () => {
+describe("closing", () => {
+  test("a limiter removes it with the next write, and the last limiter removes the process at once", async () => {
     const { store, calls } = listingStore();
     const [one, other] = [make(store, "one"), make(store, "other")];
     await vi.advanceTimersByTimeAsync(LATEST_FIRST);
@@ -192,7 +192,7 @@ describe("at close", () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  test("a limiter that takes its place in the same turn keeps the process there", async () => {
+  test("the last limiter and creating another in the same turn keeps the process listed", async () => {
     const { store, calls } = listingStore();
     const limiter = make(store);
     await vi.advanceTimersByTimeAsync(LATEST_FIRST);
@@ -206,7 +206,7 @@ describe("at close", () => {
     expect(calls.at(-1)?.record).toBe("");
   });
 
-  test("what is under way is waited for, so that the process does not come back", async () => {
+  test("waits for a write in progress, so that the process is not listed again", async () => {
     const it = listingStore();
     const limiter = make(it.store);
     let goOn = () => {};
@@ -224,7 +224,7 @@ describe("at close", () => {
     expect(it.calls.filter(({ record }) => record === "")).toHaveLength(1);
   });
 
-  test("a store that does not answer is given 100 ms", async () => {
+  test("waits at most 100 ms for an unresponsive store", async () => {
     const it = listingStore();
     const limiter = make(it.store);
     await vi.advanceTimersByTimeAsync(LATEST_FIRST);
@@ -240,8 +240,8 @@ describe("at close", () => {
   });
 });
 
-describe("records", () => {
-  test("of 1,000 limiters are listed, and of the others their number", async () => {
+describe("the records of a process", () => {
+  test("list 1,000 limiters, and the number of the others", async () => {
     const { store, calls, known } = listingStore();
     const limiters = Array.from({ length: 1_003 }, (_, i) => make(store, `limiter ${i}`));
     await vi.advanceTimersByTimeAsync(LATEST_FIRST);
@@ -252,7 +252,7 @@ describe("records", () => {
     await Promise.all(limiters.map((limiter) => limiter.close()));
   });
 
-  test("that are there are kept in turn, all within an hour", async () => {
+  test("are renewed in turn, all within an hour", async () => {
     const { store, calls, known } = listingStore();
     for (let i = 0; i < 1_000; i += 1) make(store, `limiter ${i}`);
     await vi.advanceTimersByTimeAsync(LATEST_FIRST);
@@ -264,7 +264,7 @@ describe("records", () => {
     for (const { shared } of calls) expect(shared.length).toBeLessThanOrEqual(16);
   });
 
-  test("that are gone are written again in their turn, all at once where the index is gone", async () => {
+  test("are written again in turn if missing, and all at once if the index is gone", async () => {
     const it = listingStore();
     for (let i = 0; i < 100; i += 1) make(it.store, `limiter ${i}`);
     await vi.advanceTimersByTimeAsync(LATEST_FIRST);
@@ -283,7 +283,7 @@ describe("records", () => {
   });
 });
 
-describe("a write that fails", () => {
+describe("a failing write", () => {
   const unavailable = (words: string) =>
     new HeadgateError("HEADGATE_STORE_UNAVAILABLE", "the store could not answer", {
       cause: new Error(words),
@@ -341,7 +341,7 @@ describe("a write that fails", () => {
     expect(warned).not.toHaveBeenCalled();
   });
 
-  test("holds nobody up: a limiter on a store that is silent decides, and the next write waits for the first", async () => {
+  test("delays no decision on an unresponsive store, and the next write waits for the first", async () => {
     const it = listingStore();
     const limiter = make(it.store);
     it.pause = new Promise(() => {});

@@ -30,7 +30,7 @@ function usesIn(entry: RegistryEntry): string[] {
   return uses.map(({ adapter }) => adapter);
 }
 
-test("says the same in whichever order a limiter came to be used", () => {
+test("a record is the same for any order in which adapters used the limiter", () => {
   const entry = entryWith("express", "fastify");
   expect(entry.toSharedRecord()).toEqual(
     entryWith("fastify", "express", "fastify").toSharedRecord(),
@@ -38,7 +38,7 @@ test("says the same in whichever order a limiter came to be used", () => {
   expect(usesIn(entry)).toEqual(["express", "fastify"]);
 });
 
-test("says another thing when it is used in another way", () => {
+test("a record differs if the limiter is used in another way", () => {
   const entry = entryWith("express");
   const before = entry.toSharedRecord();
   expect(entry.toSharedRecord()).toBe(before);
@@ -46,7 +46,7 @@ test("says another thing when it is used in another way", () => {
   expect(entry.toSharedRecord().hash).not.toBe(before.hash);
 });
 
-test("says at most 16 ways", () => {
+test("a record lists at most 16 uses", () => {
   const adapters = Array.from({ length: 20 }, (_, i) => `adapter ${i}`);
   expect(usesIn(entryWith(...adapters))).toHaveLength(16);
 });

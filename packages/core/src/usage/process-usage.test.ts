@@ -94,8 +94,8 @@ function decisionsIn(calls: readonly UsageCall[]): number {
   return rowsIn(calls).reduce((sum, { allowed, denied }) => sum + allowed + denied, 0);
 }
 
-describe("a process", () => {
-  test("sends what it counted every four to five seconds, in one call for all limiters", async () => {
+describe("a process with usage", () => {
+  test("sends its counts every four to five seconds, in one call for all limiters", async () => {
     const { store, calls } = addingStore();
     const limiters = [make(store, "one"), make(store, "other")];
     for (const limiter of limiters) await consume(limiter, 3);
@@ -136,7 +136,7 @@ describe("a process", () => {
     await Promise.all(limiters.map((limiter) => limiter.close()));
   });
 
-  test("sends the subjects of a limiter about every 30 seconds, in turns with those of others, and the rest at close", async () => {
+  test("sends the subjects of a limiter about every 30 seconds, at other times than those of other limiters, and the rest at close", async () => {
     const { store, calls } = addingStore();
     const names = Array.from({ length: 60 }, (_, i) => `limiter ${i}`);
     const limiters = names.map((name) => make(store, name));
@@ -163,7 +163,7 @@ describe("a process", () => {
     expect(decisionsIn(calls)).toBe(turns * names.length);
   });
 
-  test("sends the subjects of a limiter that is closed before others with the next numbers", async () => {
+  test("sends the subjects of a closed limiter with the next counts", async () => {
     const { store, calls } = addingStore();
     const [one, other] = [make(store, "one"), make(store, "other")];
     await consume(one, 3);
@@ -173,7 +173,7 @@ describe("a process", () => {
     await other.close();
   });
 
-  test("is not kept alive by it, and has one timer for a client and prefix", () => {
+  test("is not kept alive by it, and has one timer for each client and prefix", () => {
     const { store } = addingStore();
     const started = vi.spyOn(globalThis, "setTimeout");
     for (const name of ["a", "b", "c"]) make(store, name);
@@ -182,7 +182,7 @@ describe("a process", () => {
     expect(timer?.value.hasRef()).toBe(false);
   });
 
-  test("on a store without usage has no timer, and counts nothing", async () => {
+  test("has no timer and counts nothing on a store without usage", async () => {
     const { store, calls } = addingStore({});
     const limiter = make(store);
     expect(vi.getTimerCount()).toBe(0);
@@ -191,7 +191,7 @@ describe("a process", () => {
     expect(calls).toEqual([]);
   });
 
-  test("writes subjects as they are where it is told so", async () => {
+  test("writes subjects in plain text if configured", async () => {
     const { store, calls } = addingStore({ usage: "plain" });
     const limiter = make(store);
     await consume(limiter, 1, "ann");
@@ -199,7 +199,7 @@ describe("a process", () => {
     expect(calls[0]?.limiters[0]?.used).toBe('[0,1,"default ann",1,0]');
   });
 
-  test("counts what was waited for once, and in shadow what would have been", async () => {
+  test("counts a waiting call once, and in shadow mode the decision that would have been made", async () => {
     const { store, calls } = addingStore();
     const limits = gcra({ limit: 1, window: "1s" });
     const limiter = createLimiter({ name: "api", store, limits });
@@ -218,7 +218,7 @@ describe("a process", () => {
     ]);
   });
 
-  test("with more than 1,000 limiters counts the others together", async () => {
+  test("counts limiters beyond 1,000 together", async () => {
     const { store, calls } = addingStore();
     const limiters = Array.from({ length: 1_003 }, (_, i) => make(store, `limiter ${i}`));
     for (const limiter of limiters) await consume(limiter, 1);
@@ -231,8 +231,8 @@ describe("a process", () => {
   });
 });
 
-describe("at close", () => {
-  test("of the last limiter the rest is sent", async () => {
+describe("closing", () => {
+  test("the last limiter sends the remaining counts", async () => {
     const { store, calls } = addingStore();
     const limiters = [make(store, "one"), make(store, "other")];
     await consume(limiters[0] as Limiter, 3);
@@ -243,7 +243,7 @@ describe("at close", () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  test("what came while a call is under way is sent, too", async () => {
+  test("sends counts that arrived during a call, too", async () => {
     const it = addingStore();
     const limiter = make(it.store);
     await consume(limiter, 1);
@@ -259,7 +259,7 @@ describe("at close", () => {
     expect(decisionsIn(it.calls)).toBe(3);
   });
 
-  test("a store that does not answer is given 100 ms", async () => {
+  test("waits at most 100 ms for an unresponsive store", async () => {
     const it = addingStore();
     const limiter = make(it.store);
     await consume(limiter, 1);
@@ -280,8 +280,8 @@ const unavailable = (words: string) =>
     cause: new Error(words),
   });
 
-describe("a store that is away", () => {
-  test("is sent the same call again, and then what was counted meanwhile, of its own time", async () => {
+describe("an unavailable store", () => {
+  test("gets the same call again, and then the counts since, each with its own time", async () => {
     const warned = warnings();
     const it = addingStore();
     it.error = unavailable("Connection is closed.");
@@ -307,7 +307,7 @@ describe("a store that is away", () => {
     expect(warned).not.toHaveBeenCalled();
   });
 
-  test("for a day gets numbers of longer times, and none is missing", async () => {
+  test("gets counts of longer periods after a day, and none is missing", async () => {
     const it = addingStore();
     it.error = unavailable("Connection is closed.");
     const limiters = Array.from({ length: 40 }, (_, i) => make(it.store, `limiter ${i}`));
@@ -328,7 +328,7 @@ describe("a store that is away", () => {
     await Promise.all(limiters.map((limiter) => limiter.close()));
   });
 
-  test("for minutes gets subjects in turns when it is back, and so it does when a clock is set", async () => {
+  test("gets the subjects of limiters at different times after minutes, and after a clock was set", async () => {
     const it = addingStore();
     const limiters = Array.from({ length: 60 }, (_, i) => make(it.store, `limiter ${i}`));
     const goOn = async (turns: number): Promise<void> => {
@@ -355,7 +355,7 @@ describe("a store that is away", () => {
     ).toBe(100);
   });
 
-  test("for an hour is not sent a call that it may have done, and forgotten", async () => {
+  test("does not get a call again after an hour, because it may have processed and forgotten it", async () => {
     const it = addingStore();
     it.error = unavailable("Connection is closed.");
     const limiter = make(it.store);
@@ -368,7 +368,7 @@ describe("a store that is away", () => {
     await limiter.close();
   });
 
-  test("holds nobody up, and one call is under way at a time", async () => {
+  test("delays no decision, and gets one call at a time", async () => {
     const it = addingStore();
     const limiter = make(it.store);
     await consume(limiter, 1);
@@ -379,8 +379,8 @@ describe("a store that is away", () => {
   });
 });
 
-describe("a clock", () => {
-  test("that is away is set by what the server says, and the call is made again", async () => {
+describe("a process's clock", () => {
+  test("that differs too much is corrected by the reply, and the call is sent again", async () => {
     // Subjects, whose time is drawn, would come in a call of their own.
     vi.spyOn(Math, "random").mockReturnValue(0.9);
     const it = addingStore();
@@ -396,7 +396,7 @@ describe("a clock", () => {
   });
 });
 
-describe("a refusal is logged once, and disturbs nothing", () => {
+describe("a refusal is logged once, and delays no decision", () => {
   test.each([
     "READONLY You can't write against a read only replica.",
     "OOM command not allowed when used memory > 'maxmemory'.",

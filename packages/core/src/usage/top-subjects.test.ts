@@ -16,8 +16,8 @@ function take(subjects: TopSubjects): Taken {
   return { missed, total, counts };
 }
 
-describe("a list", () => {
-  test("is exact while it has room, and empty when it was taken", () => {
+describe("a list of top subjects", () => {
+  test("is exact while it has room, and empty after it was taken", () => {
     const subjects = new TopSubjects(() => 4);
     for (const key of "abacabad") subjects.add(key);
     expect(take(subjects)).toEqual({
@@ -33,7 +33,7 @@ describe("a list", () => {
     expect(subjects.take((key) => key)).toBe("");
   });
 
-  test("sends 64 at most, and says how often another one asked", () => {
+  test("sends at most 64 subjects, and the largest possible count of any other", () => {
     const subjects = new TopSubjects(() => 512);
     for (let i = 0; i < 100; i += 1) {
       for (let times = 0; times <= i; times += 1) subjects.add(`subject ${i}`);
@@ -80,7 +80,7 @@ describe("a list", () => {
   });
 });
 
-describe("a subject", () => {
+describe("a subject in usage", () => {
   const long = "x".repeat(65);
 
   test.each([
@@ -96,11 +96,11 @@ describe("a subject", () => {
     expect(formatItem(subjectKey("default", subject), isPlain)).toBe(written);
   });
 
-  test("of more than 64 characters is not kept as it is", () => {
+  test("of more than 64 characters is stored as a hash", () => {
     expect(subjectKey("default", "y".repeat(100_000))).toHaveLength("default#".length + 16);
   });
 
-  test("has 96 bits of its SHA-256, which anybody can make", () => {
+  test("is hashed to 96 bits of its SHA-256, without a secret", () => {
     expect(hashSubject("203.0.113.7")).toBe(hashSubject("203.0.113.7"));
     expect(hashSubject("abc")).toBe("ungWv48Bz-pBQUDe");
   });
