@@ -49,11 +49,11 @@ describe.each(clusterClientNames)("on a cluster, through %s", (library) => {
       const [first] = limiters;
       const subjects = await subjectOnEach(cluster);
       for (const subject of subjects) {
-        const asked = Array.from({ length: 2 * LIMIT }, async (_, i) => {
+        const pending = Array.from({ length: 2 * LIMIT }, async (_, i) => {
           const owner = limiters[i % limiters.length] as Limiter;
           return { owner, decision: await owner.consume(subject) };
         });
-        const answers = await Promise.all(asked);
+        const answers = await Promise.all(pending);
         const admitted = answers.filter(({ decision }) => decision.allowed);
         expect(admitted).toHaveLength(LIMIT);
         expect(answers.every(({ decision }) => !decision.degraded)).toBe(true);

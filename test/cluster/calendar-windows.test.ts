@@ -37,21 +37,21 @@ test.for(clusterClientNames.flatMap((library) => [[library, 0] as const, [librar
     });
     const [tenant = "", user = "", route = ""] = await subjectOnEach(cluster);
     const subjects = { tenant, user, route };
-    const asked = await Promise.all(Array.from({ length: 8 }, () => limiter.consume(subjects)));
-    const admitted = asked.filter(({ allowed }) => allowed);
+    const decisions = await Promise.all(Array.from({ length: 8 }, () => limiter.consume(subjects)));
+    const admitted = decisions.filter(({ allowed }) => allowed);
     // Who is denied at the last moment may have kept out others for as long.
     expect(admitted.length).toBeLessThanOrEqual(3);
-    while ((await limiter.consume(subjects)).allowed) admitted.push(asked[0] as never);
+    while ((await limiter.consume(subjects)).allowed) admitted.push(decisions[0] as never);
     expect(admitted).toHaveLength(3);
     const left = async () =>
       (await limiter.peek(subjects, { cost: 0 })).limits.map(({ remaining }) => remaining);
     expect((await left()).slice(0, 2)).toEqual([0, 2]);
-    const [first] = asked.filter(({ allowed }) => allowed);
+    const [first] = decisions.filter(({ allowed }) => allowed);
     if (first !== undefined) {
       expect(await limiter.refund(first)).toBe(true);
       expect((await left()).slice(0, 2)).toEqual([1, 3]);
     }
-    expect(asked.every(({ source }) => source === "store")).toBe(true);
+    expect(decisions.every(({ source }) => source === "store")).toBe(true);
     await limiter.close();
     await close();
   },

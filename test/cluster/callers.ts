@@ -2,29 +2,29 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { Decision, Limiter } from "@headgate/core";
 import { watchStalls } from "../faults/stalls.ts";
 
-/** One question and its answer. Moments are of `performance.now()`. */
-export interface Asked {
+/** A decision with its times, which are of `performance.now()`. */
+export interface TimedDecision {
   readonly subject: string;
   readonly at: number;
-  /** Without the time in which the machine let this process do nothing. */
+  /** The duration, without time in which this process did not run. */
   readonly tookMs: number;
   readonly decision: Decision;
 }
 
 export interface Callers {
-  /** In the order of their answers. */
-  readonly asked: readonly Asked[];
-  /** Resolves when no question is open. Rejects with the first error that a caller got. */
+  /** The decisions, in the order in which they were made. */
+  readonly decisions: readonly TimedDecision[];
+  /** Resolves when no call is in flight. Rejects with the first error of a caller. */
   stop(): Promise<void>;
 }
 
-/** One caller for each subject, who asks again a pause after each answer. */
+/** Starts one caller for each subject, which makes a request, waits for a pause, and repeats. */
 export function startCallers(
   limiter: Limiter,
   subjects: readonly string[],
   pauseMs: number,
 ): Callers {
-  const asked: Asked[] = [];
+  const decisions: TimedDecision[] = [];
   const stalls = watchStalls();
   let isOver = false;
   const callers = subjects.map(async (subject) => {
@@ -33,14 +33,14 @@ export function startCallers(
       const decision = await limiter.consume(subject);
       const answered = performance.now();
       const tookMs = answered - at - stalls.within(at, answered);
-      asked.push({ subject, at, tookMs, decision });
+      decisions.push({ subject, at, tookMs, decision });
       await delay(pauseMs);
     }
   });
   const all = Promise.all(callers);
   all.catch(() => {});
   return {
-    asked,
+    decisions,
     async stop() {
       isOver = true;
       stalls.stop();
@@ -49,13 +49,16 @@ export function startCallers(
   };
 }
 
-/** The time within which the given share of the answers came. */
-export function percentile(asked: readonly Asked[], share: number): number {
-  const times = asked.map(({ tookMs }) => tookMs).sort((left, right) => left - right);
+/** The time within which the given share of the decisions came. */
+export function percentile(decisions: readonly TimedDecision[], share: number): number {
+  const times = decisions.map(({ tookMs }) => tookMs).sort((left, right) => left - right);
   return times[Math.min(times.length - 1, Math.floor(times.length * share))] ?? Number.NaN;
 }
 
 /** Units that were admitted, by the source of the decision. */
-export function admittedBy(asked: readonly Asked[], source: Decision["source"]): number {
-  return asked.filter(({ decision }) => decision.allowed && decision.source === source).length;
+export function admittedBy(
+  decisions: readonly TimedDecision[],
+  source: Decision["source"],
+): number {
+  return decisions.filter(({ decision }) => decision.allowed && decision.source === source).length;
 }

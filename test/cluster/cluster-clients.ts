@@ -11,7 +11,7 @@ import type { RedisCluster } from "../support/redis-cluster.ts";
 
 type Addresses = RedisCluster["addresses"];
 
-/** How each library connects to a cluster. Nothing but the addresses is told to it, and it need not be told errors of. */
+/** How each library connects to a cluster. It is given nothing but the addresses, and needs no error listener. */
 export const connectCluster = {
   "ioredis 6": (addresses) => fromIoredis(new Ioredis([...addresses])),
   "ioredis 5": (addresses) => fromIoredis(new Ioredis5([...addresses])),

@@ -39,8 +39,12 @@ describe.each(currentClusterClients)("a primary of three that is frozen, through
     const ofFrozen = await subjectsOf(cluster, frozen, 4);
     const ofOthers = (await Promise.all(others.map((node) => subjectsOf(cluster, node, 2)))).flat();
     const callers = startCallers(limiter, [...ofFrozen, ...ofOthers], 5);
-    const asked = (subjects: readonly string[], from: number, to = Number.POSITIVE_INFINITY) =>
-      callers.asked.filter(
+    const decisionsOn = (
+      subjects: readonly string[],
+      from: number,
+      to = Number.POSITIVE_INFINITY,
+    ) =>
+      callers.decisions.filter(
         ({ subject, at }) => subjects.includes(subject) && at >= from && at < to,
       );
     await delay(300);
@@ -56,7 +60,8 @@ describe.each(currentClusterClients)("a primary of three that is frozen, through
       () =>
         ofFrozen.every(
           (subject) =>
-            callers.asked.findLast((one) => one.subject === subject)?.decision.degraded === false,
+            callers.decisions.findLast((one) => one.subject === subject)?.decision.degraded ===
+            false,
         )
           ? performance.now()
           : undefined,
@@ -66,20 +71,20 @@ describe.each(currentClusterClients)("a primary of three that is frozen, through
     await limiter.close();
     await close();
 
-    const before = asked(ofOthers, 0, frozenAt);
-    const meanwhile = asked(ofOthers, frozenAt, thawedAt);
-    // Without a deny cache nobody else answers.
+    const before = decisionsOn(ofOthers, 0, frozenAt);
+    const meanwhile = decisionsOn(ofOthers, frozenAt, thawedAt);
+    // Without a deny cache, only the store or this process decides.
     expect(meanwhile.every(({ decision }) => decision.source === "store")).toBe(true);
     expect(percentile(meanwhile, 0.9)).toBeLessThan(STORE_TIMEOUT_MS / 2);
-    const down = asked(ofFrozen, frozenAt, thawedAt);
+    const down = decisionsOn(ofFrozen, frozenAt, thawedAt);
     expect(down.every(({ decision }) => decision.source === "local")).toBe(true);
     expect(percentile(down, 1)).toBeLessThanOrEqual(STORE_TIMEOUT_MS + NOISE_MS);
-    const known = asked(ofFrozen, frozenAt + STORE_TIMEOUT_MS + NOISE_MS, thawedAt);
+    const known = decisionsOn(ofFrozen, frozenAt + STORE_TIMEOUT_MS + NOISE_MS, thawedAt);
     expect(known.length).toBeGreaterThan(ofFrozen.length * 20);
     expect(percentile(known, 0.9)).toBeLessThan(1);
     expect(back - thawedAt).toBeLessThan(1_000);
     for (const subject of ofFrozen) {
-      const all = asked([subject], 0);
+      const all = decisionsOn([subject], 0);
       expect(admittedBy(all, "store")).toBeLessThanOrEqual(LIMIT);
       expect(admittedBy(all, "local")).toBeLessThanOrEqual(LIMIT);
     }

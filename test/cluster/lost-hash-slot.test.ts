@@ -25,10 +25,10 @@ beforeAll(async () => {
 afterAll(() => cluster?.stop());
 beforeEach(() => void watchWarnings());
 
-/** Takes a slot from its owner, and lets nobody think that anybody has it. */
+/** Takes a hash slot from its owner, on every node. */
 async function loseSlot(slot: number, owner: ClusterNode): Promise<void> {
   const others = cluster.nodes.filter((node) => node !== owner);
-  await waitUntil("nobody has the slot", 5_000, async () => {
+  await waitUntil("no server has the hash slot", 5_000, async () => {
     for (const node of [owner, ...others]) {
       // Those that know already say that it is unassigned.
       await node.admin.ask("CLUSTER", "DELSLOTS", slot).catch(() => {});
@@ -70,12 +70,12 @@ describe.each(currentClusterClients)("a hash slot without a server, through %s",
 
   test("a hash slot without a server degrades only its own subjects, and its former server's others recover within a second", async () => {
     const { limiter, lost, fine } = await start();
-    const askLost = async (): Promise<DegradedDecision> => {
+    const requestLostSlot = async (): Promise<DegradedDecision> => {
       const [degraded] = await degradedDuring(() => limiter.consume(lost));
-      if (degraded === undefined) throw new Error("a slot that nobody has was served");
+      if (degraded === undefined) throw new Error("a hash slot without a server was served");
       return degraded;
     };
-    const { decision, reason } = await askLost();
+    const { decision, reason } = await requestLostSlot();
     expect(decision).toMatchObject({ allowed: true, source: "local" });
     if (library === "node-redis 6") {
       expect(reason.code).toBe("HEADGATE_HASH_SLOT_UNAVAILABLE");
@@ -83,17 +83,17 @@ describe.each(currentClusterClients)("a hash slot without a server, through %s",
     }
     // ioredis tries again until it is late, and its server is taken to be down for a moment.
     const since = performance.now();
-    const asked: { readonly at: number; readonly source: string }[] = [];
+    const decisions: { readonly at: number; readonly source: string }[] = [];
     while (performance.now() - since < 1_500) {
       for (const subject of fine) {
         const { source } = await limiter.consume(subject);
-        asked.push({ at: performance.now() - since, source });
+        decisions.push({ at: performance.now() - since, source });
       }
       await delay(PAUSE_MS);
     }
-    const last = asked.findLast(({ source }) => source !== "store");
+    const last = decisions.findLast(({ source }) => source !== "store");
     if (library === "node-redis 6") expect(last).toBeUndefined();
     expect(last?.at ?? 0).toBeLessThan(1_000);
-    expect((await askLost()).decision.source).toBe("local");
+    expect((await requestLostSlot()).decision.source).toBe("local");
   });
 });

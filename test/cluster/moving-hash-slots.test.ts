@@ -124,13 +124,13 @@ describe.each(libraries)("while hash slots move, through %s", (library) => {
     expect([log === undefined, others]).toEqual([false, []]);
     await migration.moveKeys([unit as string]);
     await from.admin.ask("CONFIG", "RESETSTAT");
-    const asked = limiter.consume(subject);
+    const pending = limiter.consume(subject);
     await waitUntil("the store has said TRYAGAIN", 5_000, async () => {
       const errors = String(await from.admin.ask("INFO", "errorstats"));
       return errors.includes("errorstat_TRYAGAIN") ? true : undefined;
     });
     await migration.moveAllKeys();
-    expect(await asked).toMatchObject({ allowed: true, source: "store", remaining: 3 });
+    expect(await pending).toMatchObject({ allowed: true, source: "store", remaining: 3 });
     await migration.finish();
     expect(await limiter.consume(subject)).toMatchObject({ source: "store", remaining: 2 });
   });
@@ -182,12 +182,12 @@ describe.each(libraries)("while hash slots move, through %s", (library) => {
         limiters.push(keep(createLimiter({ ...options, denyCache: false })));
       }
       const subjects = await subjectsOf(cluster, from, 4);
-      const asked = new Map<string, Decision[]>(subjects.map((subject) => [subject, []]));
+      const pending = new Map<string, Decision[]>(subjects.map((subject) => [subject, []]));
       const degraded = listenForDegraded(`${name} ${library}`);
       let isOver = false;
       const callers = limiters.flatMap((limiter) =>
         subjects.map(async (subject) => {
-          while (!isOver) asked.get(subject)?.push(await limiter.consume(subject));
+          while (!isOver) pending.get(subject)?.push(await limiter.consume(subject));
         }),
       );
       try {
@@ -202,7 +202,7 @@ describe.each(libraries)("while hash slots move, through %s", (library) => {
         degraded.stop();
       }
       expect(degraded.reasons).toEqual([]);
-      for (const [subject, decisions] of asked) {
+      for (const [subject, decisions] of pending) {
         expect(decisions.length).toBeGreaterThan(20);
         expect(decisions.every(({ source }) => source === "store")).toBe(true);
         const admitted = decisions.filter(({ allowed }) => allowed).length;
@@ -228,7 +228,7 @@ describe.each(libraries)("while hash slots move, through %s", (library) => {
     await migration.moveKeys((await migration.keysLeft()).slice(0, 1));
     const decisions: Decision[] = [];
     const end = performance.now() + 1_000;
-    const askTorn = (async () => {
+    const requestTorn = (async () => {
       while (performance.now() < end) {
         await limiter.consume(torn);
         await delay(5);
@@ -238,7 +238,7 @@ describe.each(libraries)("while hash slots move, through %s", (library) => {
       for (const other of others) decisions.push(await limiter.consume(other));
       await delay(5);
     }
-    await askTorn;
+    await requestTorn;
     await migration.moveAllKeys();
     await migration.finish();
     const degraded = decisions.filter((decision) => decision.degraded).length;

@@ -64,12 +64,12 @@ describe.each(["ioredis 6", "node-redis 6"] as const)(
       const limiter = await open("once");
       const here = await subjectsOf(cluster, near, MANY);
       const elsewhere = await subjectsOf(cluster, far, MANY);
-      const ask = (user: string): Promise<Decision> => limiter.consume({ user, tenant: null });
+      const request = (user: string): Promise<Decision> => limiter.consume({ user, tenant: null });
       // One after another, and all at once.
-      for (const user of [...here, ...elsewhere]) await ask(user);
+      for (const user of [...here, ...elsewhere]) await request(user);
       const [reached, others] = await Promise.all([
-        Promise.all(here.map(ask)),
-        Promise.all(elsewhere.map(ask)),
+        Promise.all(here.map(request)),
+        Promise.all(elsewhere.map(request)),
       ]);
       for (const decision of reached) {
         expect(decision).toMatchObject({ source: "store", degraded: false, remaining: 1 });
@@ -98,7 +98,7 @@ describe.each(["ioredis 6", "node-redis 6"] as const)(
     });
 
     test("ASK during a move of a hash slot is logged as the same problem", async () => {
-      const limiter = await open("ask");
+      const limiter = await open("request");
       const [moving, other] = (await subjectsOf(cluster, near, 2)) as [string, string];
       const migration = await cluster.beginMigration(await cluster.slotOf(moving), far);
       onTestFinished(() => migration.cancel());

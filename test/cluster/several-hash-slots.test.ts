@@ -95,7 +95,7 @@ describe("decisions across several hash slots by several processes at once", () 
         libraries.map((library) => limiter(library, `storm-${seed}`, policy)),
       );
       const [first, second] = [await subjects(), await subjects()];
-      const asked: { readonly who: Subjects; readonly answer: Promise<Decision> }[] = [];
+      const pending: { readonly who: Subjects; readonly answer: Promise<Decision> }[] = [];
       for (let i = 0; i < ASKS; i += 1) {
         // Users share tenants and routes, so that decisions meet in some slots and not in others.
         const who = {
@@ -104,11 +104,11 @@ describe("decisions across several hash slots by several processes at once", () 
           route: first.route,
         };
         const cost = random.whole(1, 3);
-        asked.push({ who, answer: random.pick(limiters).consume(who, { cost }) });
-        if (random.chance(0.05)) await asked.at(-1)?.answer;
+        pending.push({ who, answer: random.pick(limiters).consume(who, { cost }) });
+        if (random.chance(0.05)) await pending.at(-1)?.answer;
       }
       const admitted = new Map<string, number>();
-      for (const { who, answer } of asked) {
+      for (const { who, answer } of pending) {
         const decision = await answer;
         expect(decision.degraded).toBe(false);
         expect(decision.limits.map(({ name }) => name)).toEqual(["user", "tenant", "route"]);

@@ -193,12 +193,12 @@ describe.each(["ioredis 6", "node-redis 6"] as const)(
         store: redisStore(client),
         lease: { max: 50, ttl: "10s" },
       });
-      const asked: Promise<Decision>[] = [];
+      const pending: Promise<Decision>[] = [];
       for (let round = 0; round < 20; round += 1) {
-        for (const subject of names(10)) asked.push(leasing.consume(subject));
-        await asked.at(-1);
+        for (const subject of names(10)) pending.push(leasing.consume(subject));
+        await pending.at(-1);
       }
-      const decisions = await Promise.all(asked);
+      const decisions = await Promise.all(pending);
       expect(sourcesOf(decisions).sort()).toEqual(["lease", "store"]);
       await leasing.close();
       const limiter = createLimiter({ ...options, store: redisStore(client) });
@@ -253,14 +253,14 @@ test("probes in several hash slots find that a server is back", async () => {
   const limiters = [400, 500, 600].map((storeTimeout) =>
     createLimiter({ ...options, name: `within-${storeTimeout}`, storeTimeout }),
   );
-  const ask = (): Promise<Decision[]> =>
+  const request = (): Promise<Decision[]> =>
     Promise.all(limiters.map((limiter, i) => limiter.consume(`user-${i}`)));
-  expect(sourcesOf(await ask())).toEqual(["store"]);
+  expect(sourcesOf(await request())).toEqual(["store"]);
   await node.process.kill();
-  expect(sourcesOf(await ask())).toEqual(["local"]);
+  expect(sourcesOf(await request())).toEqual(["local"]);
   await node.process.restart();
   await waitUntil("the store decides", 20_000, async () =>
-    sourcesOf(await ask()).join() === "store" ? true : undefined,
+    sourcesOf(await request()).join() === "store" ? true : undefined,
   );
   for (const limiter of limiters) await limiter.close();
   const codes = warnings.splice(0).map(({ code }) => code);

@@ -27,17 +27,17 @@ beforeAll(async () => {
 });
 afterAll(() => cluster?.stop());
 
-/** What is published of a limiter until the test ends, in short. */
+/** Records the thresholds that a limiter publishes until the test ends, as short texts. */
 function listen(limiter: string): string[] {
-  const heard: string[] = [];
-  const hear = (message: unknown): void => {
-    const told = message as ThresholdReached;
-    if (told.limiter !== limiter) return;
-    heard.push(`${told.name} ${told.subject[told.per]} ${told.threshold}`);
+  const published: string[] = [];
+  const record = (message: unknown): void => {
+    const reached = message as ThresholdReached;
+    if (reached.limiter !== limiter) return;
+    published.push(`${reached.name} ${reached.subject[reached.per]} ${reached.threshold}`);
   };
-  subscribe(CHANNELS.threshold, hear);
-  onTestFinished(() => void unsubscribe(CHANNELS.threshold, hear));
-  return heard;
+  subscribe(CHANNELS.threshold, record);
+  onTestFinished(() => void unsubscribe(CHANNELS.threshold, record));
+  return published;
 }
 
 test.for(Array.from({ length: ROUNDS }, (_, round) => round + 1))(
@@ -45,7 +45,7 @@ test.for(Array.from({ length: ROUNDS }, (_, round) => round + 1))(
   async (seed) => {
     const random = new Random(seed);
     const name = `thresholds-${seed}`;
-    const heard = listen(name);
+    const published = listen(name);
     const limiters: Limiter<"user" | "tenant" | "route">[] = [];
     for (const library of ["ioredis 6", "node-redis 6", "ioredis 5", "node-redis 5"] as const) {
       const connection = await connectCluster[library](cluster.addresses);
@@ -57,7 +57,7 @@ test.for(Array.from({ length: ROUNDS }, (_, round) => round + 1))(
     }
     const [user, tenant, route] = (await subjectOnEach(cluster)) as [string, string, string];
     const [otherUser] = (await subjectOnEach(cluster)) as [string];
-    const asked = Array.from({ length: 120 }, async () => {
+    const pending = Array.from({ length: 120 }, async () => {
       const who = { user: random.pick([user, otherUser]), tenant, route };
       const cost = random.whole(1, 2);
       const limiter = random.pick(limiters);
@@ -65,23 +65,24 @@ test.for(Array.from({ length: ROUNDS }, (_, round) => round + 1))(
       if (random.chance(0.2)) await limiter.charge(who, { cost });
       else expect((await limiter.consume(who, { cost })).degraded).toBe(false);
     });
-    await Promise.all(asked);
-    const told = new Set(heard);
-    expect(told.size).toBe(heard.length);
+    await Promise.all(pending);
+    const distinct = new Set(published);
+    expect(distinct.size).toBe(published.length);
     const [first] = limiters;
     for (const whose of [user, otherUser]) {
       const look = await first?.peek({ user: whose, tenant, route }, { cost: 0 });
       for (const { name: limit, limit: most, remaining, overdrawn } of look?.limits ?? []) {
         const subject = { user: whose, tenant, route }[limit] ?? "";
         for (const threshold of notifyAt) {
-          // What was reached for a moment, and given back since another slot denied, may have been told as well.
+          // A threshold that was reached briefly, and refunded because another hash slot denied, may have been published as
+          // well.
           if (most - remaining + overdrawn >= threshold * most) {
-            expect(heard).toContain(`${limit} ${subject} ${threshold}`);
+            expect(published).toContain(`${limit} ${subject} ${threshold}`);
           }
         }
       }
     }
-    expect(heard.length).toBeGreaterThanOrEqual(4);
+    expect(published.length).toBeGreaterThanOrEqual(4);
     for (const limiter of limiters) await limiter.close();
   },
 );

@@ -31,7 +31,7 @@ function start() {
   };
 }
 
-/** Asks a limiter that nobody keeps. */
+/** Decides once by a new limiter. */
 async function consume(store = redisStore(own.client), subject = "ann"): Promise<Decision> {
   const limiter = createLimiter({ ...STORE_ALONE, ...api, store });
   const decision = await limiter.consume(subject);

@@ -44,7 +44,7 @@ function keep<T extends { close(): Promise<unknown> }>(limiter: T): T {
   return limiter;
 }
 
-/** The server has the scripts of one call and of several, and everybody's call is by digest. */
+/** Loads the scripts of one call and of several, so that every call is by digest. */
 async function startWarm(limits: Limit | Limit[], name = "batches") {
   const limiter = keep(createLimiter({ ...STORE_ALONE, name, limits, store: redisStore(redis) }));
   await limiter.consume("warm");
@@ -62,7 +62,7 @@ describe("concurrent decisions", () => {
     const decisions = await Promise.all(subjects.map((subject) => limiter.consume(subject)));
     expect((await readCommandStats(admin, "evalsha")).calls).toBe(5);
     expect(decisions.filter(({ allowed }) => allowed)).toHaveLength(200);
-    // Each counter is written once a call, whatever it was asked; the last call denies only.
+    // Each call writes each counter once, and the last one only denies.
     const writes = ["set", "setrange"].map((name) => readCommandStats(admin, name));
     const calls = (await Promise.all(writes)).map((stats) => stats.calls);
     expect(calls.reduce((sum, some) => sum + some)).toBe(8);
@@ -121,7 +121,7 @@ describe("concurrent decisions", () => {
     const together = keep(createLimiter({ ...options, store: redisStore(redis, { clock }) }));
     const apart = keep(createLimiter({ ...options, store: memoryStore({ clock }) }));
     const dimensions = new Set(limits.map(({ per = "default" }) => per));
-    // What the server does not know yet is asked for once more, and comes later.
+    // A script that the server does not know is sent once more, and arrives later.
     const warm = Object.fromEntries([...dimensions].map((dimension) => [dimension, "warm"]));
     await together.consume(warm);
     await together.charge(warm);
@@ -135,14 +135,14 @@ describe("concurrent decisions", () => {
         peeks: random.whole(0, 4) === 0,
         charges: random.whole(0, 9) === 0,
       }));
-      const asked = (limiter: typeof together) =>
+      const consumeAll = (limiter: typeof together) =>
         asks.map(({ subject, cost, peeks, charges }) => {
           if (charges) return limiter.charge(subject, { cost: 1 });
           return peeks ? limiter.peek(subject, { cost }) : limiter.consume(subject, { cost });
         });
       const expected: (ChargeResult | Decision)[] = [];
-      for (const decision of asked(apart)) expected.push(await decision);
-      const decisions = await Promise.all(asked(together));
+      for (const decision of consumeAll(apart)) expected.push(await decision);
+      const decisions = await Promise.all(consumeAll(together));
       expect(decisions).toEqual(expected);
       // A receipt of a decision that was taken among others is as good as any.
       const charged = decisions.findIndex(
@@ -253,9 +253,9 @@ describe("calls of several kinds", () => {
     const limits = slidingLog({ limit: 100_000, window: "1h" });
     const limiter = await startWarm(limits, "refunds");
     const subjects = Array.from({ length: 64 }, (_, i) => `user-${i}`);
-    const ask = () => Promise.all(subjects.map((subject) => limiter.consume(subject)));
-    const old = await ask();
-    for (let i = 0; i < 950; i += 1) await ask();
+    const request = () => Promise.all(subjects.map((subject) => limiter.consume(subject)));
+    const old = await request();
+    for (let i = 0; i < 950; i += 1) await request();
     await limiter.refund(await limiter.consume("warm"));
     await resetCommandStats(admin);
     await Promise.all(old.map((decision) => limiter.refund(decision)));

@@ -85,7 +85,7 @@ test.each([
   time.now += 10_000_000n;
   expect(await limiter.peek("u")).toMatchObject({ blocked: true, retryAfterMs: 50_000 });
   time.now = START - 3_600_000_000n;
-  // To look changes nothing; whoever asks keeps the block as of now.
+  // A peek changes nothing, and a request keeps the block as of now.
   expect(await limiter.peek("u")).toMatchObject({ blocked: true, retryAfterMs: 60_000 });
   expect(await limiter.consume("u")).toMatchObject({ blocked: true, retryAfterMs: 60_000 });
   time.now += 20_000_000n;
@@ -202,7 +202,7 @@ describe("blocks on confirmed charges", () => {
       const settled = { charged: 1, overflow: 0, degraded: true };
       expect(await limiter.settle(decision, 1)).toEqual(settled);
     }
-    // What is counted here meanwhile blocks nobody either.
+    // Local counts set no block either.
     for (let i = 0; i < 4; i += 1) {
       const local = await limiter.consume("v");
       expect(local).toMatchObject({ source: "local", blocked: false, allowed: i < 2 });

@@ -112,9 +112,9 @@ describe("a process whose clock is days away from the server's", () => {
     setProcessClock(-10 * DAY_MS);
     const limiter = start(limits);
     await limiter.consume("u");
-    const asked = spyOnScripts();
+    const scriptCalls = spyOnScripts();
     expect((await limiter.consume("u")).remaining).toBe(98);
-    expect(asked).toHaveBeenCalledTimes(1);
+    expect(scriptCalls).toHaveBeenCalledTimes(1);
     // The process's clock was put right.
     vi.restoreAllMocks();
     const again = spyOnScripts();
@@ -143,9 +143,9 @@ describe("a process whose clock is days away from the server's", () => {
   test("a process with a wrong clock does not affect one with a correct clock", async () => {
     const limiter = start(limits);
     await limiter.consume("u");
-    const asked = spyOnScripts();
+    const scriptCalls = spyOnScripts();
     for (let i = 0; i < 5; i += 1) await limiter.consume("u");
-    expect(asked).toHaveBeenCalledTimes(5);
+    expect(scriptCalls).toHaveBeenCalledTimes(5);
   });
 });
 
@@ -164,10 +164,10 @@ describe("a script that was sent with the boundaries of another time", () => {
     [operation, some]: (typeof calls)[string],
     around: number,
   ): Promise<unknown> => {
-    const asked = some as readonly never[];
-    const times = operation.boundaries?.(asked[0] as never, "", () => around);
-    const { script, args } = operation.encode(asked, composeScript, "", times);
-    const keys = asked.flatMap(() => counter.key);
+    const scriptCalls = some as readonly never[];
+    const times = operation.boundaries?.(scriptCalls[0] as never, "", () => around);
+    const { script, args } = operation.encode(scriptCalls, composeScript, "", times);
+    const keys = scriptCalls.flatMap(() => counter.key);
     return own.client.callBuffer("EVAL", script.source, keys.length, ...keys, ...args);
   };
 
@@ -233,7 +233,7 @@ test("a lease ends with the calendar window, and its units are not spent in the 
   const store = redisStore(own.client, { clock: () => now });
   const lease = { max: 100, ttl: "1m" } as const;
   const limiter = createLimiter({ name: "leased", limits, store, lease, storeTimeout: "1m" });
-  const ask = async (times: number) => {
+  const request = async (times: number) => {
     const sources = new Set<string>();
     for (let i = 0; i < times; i += 1) {
       sources.add((await limiter.consume("u")).source);
@@ -241,12 +241,12 @@ test("a lease ends with the calendar window, and its units are not spent in the 
     }
     return sources;
   };
-  expect(await ask(50)).toContain("lease");
+  expect(await request(50)).toContain("lease");
   now = end - 1;
   expect((await limiter.consume("u")).source).toBe("store");
   now = end;
   expect((await limiter.peek("u", { cost: 0 })).remaining).toBe(1_000);
-  expect(await ask(50)).toContain("lease");
+  expect(await request(50)).toContain("lease");
   // What is held at the end depends on how fast the calls were; closing gives it back.
   await limiter.close();
   const other = createLimiter({ name: "leased", limits, store, storeTimeout: "1m" });

@@ -1,4 +1,4 @@
-// A process whose Redis client nobody listens to. Run with: library, socket, "store" or "none".
+// A process whose Redis client has no error listener. Run with: library, socket, "store" or "none".
 import { createLimiter, gcra } from "@headgate/core";
 import { redisStore } from "@headgate/core/redis";
 
@@ -21,5 +21,5 @@ if (use === "store") {
 }
 process.send("ready");
 
-// Whoever is still here when the server has gone, and answers, has survived.
+// A process that still answers after the server has gone has survived.
 process.on("message", () => process.send("alive"));

@@ -26,7 +26,7 @@ import { STORE_ALONE } from "./store-alone.ts";
 
 const socket = inject("redisSocket");
 
-/** Everything a limiter can be asked, with every algorithm; the answers as a caller sees them. */
+/** Calls every method of a limiter with every algorithm, and returns the results. */
 async function converse(store: Store, pass: (ms: number) => void): Promise<unknown[]> {
   const limiter = createLimiter({
     ...STORE_ALONE,

@@ -16,7 +16,7 @@ export interface Connection {
   close(): Promise<unknown>;
 }
 
-/** How each library connects to the server behind a socket. Nothing else is told to it. */
+/** How each library connects to the server behind a socket. It is given nothing else. */
 export const connect = {
   "ioredis 6": async (socket) => fromIoredis(new Ioredis(socket)),
   "ioredis 5": async (socket) => fromIoredis(new Ioredis5(socket)),

@@ -50,7 +50,7 @@ async function countCalls() {
   return { store, calls: () => calls };
 }
 
-/** How many calls are made while nobody asks. */
+/** Counts the calls sent while there are no requests. */
 async function callsAtRest(calls: () => number): Promise<number> {
   const before = calls();
   await new Promise((resolve) => setTimeout(resolve, SOME_PROBES_MS));
@@ -76,9 +76,9 @@ test("calls in flight when a limiter closes are answered in time, and the store 
   const limiter = createLimiter({ name: "under way", limits, store });
   await limiter.consume("u");
   server.freeze();
-  const asked = limiter.consume("u");
+  const pending = limiter.consume("u");
   await limiter.close();
-  expect(await asked).toMatchObject({ source: "local", degraded: true });
+  expect(await pending).toMatchObject({ source: "local", degraded: true });
   expect(await callsAtRest(calls)).toBe(0);
 });
 

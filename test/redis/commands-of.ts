@@ -25,8 +25,8 @@ export async function commandsOf<T>(
     end = resolve;
   });
   await monitor.monitor((line) => {
-    const [, database, told = ""] = /^\S+ \[(\d+) [^\]]*\] "(.*)"$/s.exec(String(line)) ?? [];
-    const [name = "", ...args] = told.split('" "');
+    const [, database, command = ""] = /^\S+ \[(\d+) [^\]]*\] "(.*)"$/s.exec(String(line)) ?? [];
+    const [name = "", ...args] = command.split('" "');
     if (Number(database) !== db) return;
     if (name.toUpperCase() === "ECHO") end();
     else if (!args.includes(CONTROL)) commands.push([name.toUpperCase(), ...args]);

@@ -32,8 +32,8 @@ const everyAlgorithm: Limit[] = [
 ];
 
 /**
- * What clients sent to the server while something was done, by name; left out is what scripts did, and that the control record is
- * read each second.
+ * What clients sent to the server while something was done, by name; left out is what scripts did, and that the control record
+ * is read each second.
  */
 async function commandsDuring(work: () => Promise<unknown>): Promise<string[]> {
   const watcher = new Redis(own.server.socket);
@@ -80,7 +80,7 @@ describe("a decision is one EVALSHA", () => {
     const denied = await limiter.consume("u");
     expect(denied).toMatchObject({ allowed: false, source: "store" });
     now += 999;
-    const keepAsking = async () => {
+    const requestRepeatedly = async () => {
       for (let i = 0; i < 20; i += 1) {
         expect(await limiter.consume("u")).toMatchObject({
           allowed: false,
@@ -90,16 +90,16 @@ describe("a decision is one EVALSHA", () => {
         });
       }
     };
-    expect(await commandsDuring(keepAsking)).toEqual([]);
+    expect(await commandsDuring(requestRepeatedly)).toEqual([]);
     // Another cost, another subject, a look, or a second later: what was remembered does not say.
-    const askElse = async () => {
+    const requestOthers = async () => {
       await limiter.consume("u", { cost: 2 });
       await limiter.consume("v");
       now += 1;
       expect((await limiter.consume("u")).source).toBe("store");
       expect((await limiter.peek("u")).source).toBe("store");
     };
-    expect(await commandsDuring(askElse)).toEqual(new Array(4).fill("evalsha"));
+    expect(await commandsDuring(requestOthers)).toEqual(new Array(4).fill("evalsha"));
     await limiter.close();
   });
 
@@ -120,19 +120,19 @@ describe("a decision is one EVALSHA", () => {
     });
     const subject = { default: "u", tenant: "t" };
     await child.consume(subject);
-    const ask = async () => {
+    const request = async () => {
       const decision = await child.consume(subject);
       await child.peek(subject);
       await child.charge(subject);
       await child.refund(decision);
       await child.reset(subject);
     };
-    const seen = await commandsDuring(ask);
+    const seen = await commandsDuring(request);
     // peek, charge, refund and reset come for the first time here, and are not known to the server yet.
     expect(seen.filter((command) => command === "evalsha")).toHaveLength(5);
     expect(seen.filter((command) => command === "eval")).toHaveLength(4);
     expect(seen).toHaveLength(9);
-    expect(await commandsDuring(ask)).toEqual(new Array(5).fill("evalsha"));
+    expect(await commandsDuring(request)).toEqual(new Array(5).fill("evalsha"));
   });
 
   test("a decision writes each counter once, and a denial writes nothing", async () => {
@@ -172,7 +172,7 @@ const NEEDED = [
 const IN_DECISIONS = new Set(NEEDED.filter((command) => command !== "del"));
 
 describe("a user without other permissions", () => {
-  /** Connects as somebody who may run some commands, on keys that begin with a prefix. */
+  /** Connects as a user who may run some commands, on keys with a prefix. */
   async function connectAs(
     name: string,
     commands: readonly string[],
@@ -215,19 +215,19 @@ describe("a user without other permissions", () => {
       await limiter.wait("u");
       await limiter.refund(first);
       await limiter.reset("u");
-      const places = createLimiter({
+      const slots = createLimiter({
         ...STORE_ALONE,
-        name: "acl-places",
+        name: "acl-slots",
         limits: concurrency({ limit: 2, ttl: "1m" }),
         store,
         onUnavailable: "allow",
       });
-      limiters.push(places);
-      await places.run("u", () => {});
-      await places.release(await places.consume("u"));
+      limiters.push(slots);
+      await slots.run("u", () => {});
+      await slots.release(await slots.consume("u"));
       await store.run(probe, probeKeyFor("hg:{u}:acl:default:fingerprint"));
     }
-    // What is logged once is told again to those who come when everybody has left.
+    // A problem is logged again once all limiters are closed and new ones are created.
     for (const limiter of limiters) await limiter.close();
   }
 
@@ -262,7 +262,7 @@ describe("a user without other permissions", () => {
       const { message } = error.cause as Error;
       expect(message).toMatch(/NOPERM|can't run this command|ACL failure/);
       expect(message).not.toMatch(/HEADGATE/);
-      // Its own message may reach a client of the application; an operator reads the server's words, and reads them once.
+      // Headgate's own message may reach a client of the application. The operator reads the server's message, once.
       expect(error.message).not.toContain(message);
       await new Promise(setImmediate);
       const logged = warnings.map((warning) => warning.message);

@@ -54,33 +54,33 @@ describe.each(CLIENTS)("a client of $library", ({ connect }) => {
 
   test("the first decision of a client waits for connectTimeout, and later ones do not", async () => {
     redis.server.freeze();
-    const ask = start({ path: redis.server.socket }, 50, 2_000);
-    const first = await ask();
+    const request = start({ path: redis.server.socket }, 50, 2_000);
+    const first = await request();
     expect(first.source).toBe("local");
     expect(first.ms).toBeGreaterThan(1_990);
-    expect((await ask()).ms).toBeLessThan(1_900);
+    expect((await request()).ms).toBeLessThan(1_900);
     redis.server.thaw();
-    await expect.poll(async () => (await ask()).source).toBe("store");
+    await expect.poll(async () => (await request()).source).toBe("store");
     redis.server.freeze();
-    const later = await ask();
+    const later = await request();
     expect(later.source).toBe("local");
     expect(later.ms).toBeLessThan(1_900);
   });
 
   test("a client that connects late, but within connectTimeout, decides in Redis", async () => {
     redis.server.freeze();
-    const ask = start({ path: redis.server.socket }, 50, 30_000);
-    const asked = ask();
+    const request = start({ path: redis.server.socket }, 50, 30_000);
+    const pending = request();
     await new Promise((resolve) => setTimeout(resolve, 300));
     redis.server.thaw();
-    const { source, ms } = await asked;
+    const { source, ms } = await pending;
     expect(source).toBe("store");
     expect(ms).toBeGreaterThan(290);
   });
 
   test("a client whose connection is refused is not waited for", async () => {
-    const ask = start({ port: await freePort() }, 20_000, 30_000);
-    const { source, ms } = await ask();
+    const request = start({ port: await freePort() }, 20_000, 30_000);
+    const { source, ms } = await request();
     expect(source).toBe("local");
     expect(ms).toBeLessThan(15_000);
   });

@@ -31,8 +31,8 @@ async function callsOf(command: string): Promise<number> {
 test("concurrent decisions with costs by name are batched, and each sees the charges of earlier ones", async () => {
   const limiter = open();
   const costs = Array.from({ length: 50 }, (_, i) => ({ tokens: i < 25 ? 30 : 50, images: 0 }));
-  const asked = costs.map((cost) => limiter.consume("u", { cost }));
-  const decisions = await Promise.all(asked);
+  const pending = costs.map((cost) => limiter.consume("u", { cost }));
+  const decisions = await Promise.all(pending);
   expect(decisions.map(({ source }) => source)).toEqual(Array(50).fill("store"));
   // 25 of 30, and five of 50: then there are no tokens left, for which requests remain.
   expect(decisions.map(({ allowed }) => allowed)).toEqual([

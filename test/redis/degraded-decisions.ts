@@ -18,8 +18,10 @@ export async function degradedDuring(work: () => Promise<unknown>): Promise<Degr
 }
 
 /** Asks for one decision, which the store must not take, and returns why it did not. */
-export async function reasonOf(ask: () => Promise<unknown>): Promise<DegradedDecision["reason"]> {
-  const [first, ...more] = await degradedDuring(ask);
+export async function reasonOf(
+  request: () => Promise<unknown>,
+): Promise<DegradedDecision["reason"]> {
+  const [first, ...more] = await degradedDuring(request);
   if (first === undefined || more.length > 0) throw new Error("not one decision was degraded");
   return first.reason;
 }

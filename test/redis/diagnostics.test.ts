@@ -10,15 +10,15 @@ const redis = useLosableRedis();
 
 /** What is published of the store until the test ends, in order. */
 function listen(): [channel: string, message: unknown][] {
-  const heard: [string, unknown][] = [];
+  const messages: [string, unknown][] = [];
   const note = (message: unknown, channel: string | symbol) => {
-    heard.push([String(channel), message]);
+    messages.push([String(channel), message]);
   };
   for (const channel of [CHANNELS.storeDown, CHANNELS.storeUp, CHANNELS.degraded]) {
     subscribe(channel, note);
     onTestFinished(() => void unsubscribe(channel, note));
   }
-  return heard;
+  return messages;
 }
 
 async function start(): Promise<Limiter> {
@@ -48,9 +48,9 @@ test("the channels have their documented names", () => {
 
 test("an outage, its degraded decisions and the recovery are published, with exactly these fields", async () => {
   watchWarnings();
-  const heard = listen();
+  const messages = listen();
   const limiter = await start();
-  expect(heard).toEqual([]);
+  expect(messages).toEqual([]);
   redis.lose();
   const decisions = [
     await limiter.consume("u"),
@@ -59,7 +59,7 @@ test("an outage, its degraded decisions and the recovery are published, with exa
   ];
   await redis.giveBack();
   await limiter.consume("u");
-  const channels = heard.map(([channel]) => channel);
+  const channels = messages.map(([channel]) => channel);
   expect(channels).toEqual([
     CHANNELS.storeDown,
     CHANNELS.degraded,
@@ -67,18 +67,18 @@ test("an outage, its degraded decisions and the recovery are published, with exa
     CHANNELS.degraded,
     CHANNELS.storeUp,
   ]);
-  const down = heard[0]?.[1] as StoreDown;
+  const down = messages[0]?.[1] as StoreDown;
   expect(Object.keys(down).toSorted()).toEqual(["node", "reason"]);
   expect(down).toMatchObject({
     node: "",
     reason: { name: "HeadgateError", code: "HEADGATE_STORE_UNAVAILABLE" },
   });
   for (const [i, decision] of decisions.entries()) {
-    const message = heard[i + 1]?.[1] as Record<string, unknown>;
+    const message = messages[i + 1]?.[1] as Record<string, unknown>;
     expect(message).toEqual({ limiter: "api", decision, reason: down.reason });
     expect(message["decision"]).toBe(decision);
   }
-  const up = heard[4]?.[1] as StoreUp;
+  const up = messages[4]?.[1] as StoreUp;
   expect(up).toEqual({ node: "", downMs: expect.any(Number), rejectedCalls: 2 });
   expect(up.downMs).toBeGreaterThan(0);
   expect(up.downMs).toBeLessThan(15_000);
@@ -86,26 +86,26 @@ test("an outage, its degraded decisions and the recovery are published, with exa
 
 test("a server's state is published after its first reply, at each change, and when the last limiter closes", async () => {
   watchWarnings();
-  const heard: StoreServer[] = [];
-  const note = (message: unknown): void => void heard.push(message as StoreServer);
+  const messages: StoreServer[] = [];
+  const note = (message: unknown): void => void messages.push(message as StoreServer);
   subscribe(CHANNELS.storeServer, note);
   onTestFinished(() => void unsubscribe(CHANNELS.storeServer, note));
   // The control record is read before the first decision, which so finds a server that has answered.
   const limiter = await start();
   for (let i = 0; i < 3; i += 1) await limiter.consume("u");
   const up = { node: "", monitor: expect.any(Object), state: "up" };
-  expect(heard).toStrictEqual([up]);
+  expect(messages).toStrictEqual([up]);
   redis.lose();
   await limiter.consume("u");
   await redis.giveBack();
   await limiter.close();
-  expect(heard.map(({ state }) => state)).toEqual(["up", "down", "up", "unwatched"]);
-  expect(new Set(heard.map(({ monitor }) => monitor)).size).toBe(1);
+  expect(messages.map(({ state }) => state)).toEqual(["up", "down", "up", "unwatched"]);
+  expect(new Set(messages.map(({ monitor }) => monitor)).size).toBe(1);
 });
 
 test("a server's state is published repeatedly while it is used, so that new subscribers learn of it", async () => {
-  const heard: StoreServer[] = [];
-  const note = (message: unknown): void => void heard.push(message as StoreServer);
+  const messages: StoreServer[] = [];
+  const note = (message: unknown): void => void messages.push(message as StoreServer);
   const limiter = await start();
   const now = vi.spyOn(performance, "now");
   onTestFinished(() => now.mockRestore());
@@ -117,7 +117,7 @@ test("a server's state is published repeatedly while it is used, so that new sub
     now.mockReturnValue(passed + ms);
     await limiter.consume("v");
   }
-  expect(heard.map(({ state }) => state)).toEqual(["up", "up", "up"]);
+  expect(messages.map(({ state }) => state)).toEqual(["up", "up", "up"]);
 });
 
 test("subscribers that throw affect neither decisions nor recovery", async () => {

@@ -20,7 +20,8 @@ import { writeRegistry } from "../support/write-registry.ts";
 import { STORE_ALONE } from "./store-alone.ts";
 
 /*
- * A script that fails is not undone. Wherever a server refuses one of its commands, the keys that it has written by then expire.
+ * A script that fails is not undone. Wherever a server refuses one of its commands, the keys that it has written by then
+ * expire.
  */
 
 const own = useOwnRedis();
@@ -255,7 +256,7 @@ describe.each(Object.entries(OPERATIONS))("%s", (_, operation) => {
     for (const command of COMMANDS) {
       await own.client.flushall();
       await permit();
-      // A server that refused a command is not asked again for a while: so each has a client of its own.
+      // A server that refused a command counts as down for a while, so each operation has a client of its own.
       const client = new Redis(own.server.socket, { username: USER, password: "any" });
       onTestFinished(() => client.disconnect());
       const act = await operation(requireStore(redisStore(client)));
@@ -272,7 +273,7 @@ describe.each(Object.entries(OPERATIONS))("%s", (_, operation) => {
   });
 });
 
-/** Whether the server has refused a command for want of a permission since it was last asked. */
+/** Whether the server has refused a command for lack of a permission since the last call of this function. */
 async function hasRefused(): Promise<boolean> {
   const refused = (await own.client.call("ACL", "LOG")) as unknown[];
   await own.client.call("ACL", "LOG", "RESET");

@@ -112,8 +112,8 @@ describe.each(stores)("%s", (_, open) => {
       await limiter.refund(decision);
     }
     const admitted = async () => {
-      const asked = await Promise.all(Array.from({ length: 20 }, () => limiter.consume("u")));
-      return asked.filter(({ allowed }) => allowed).length;
+      const decisions = await Promise.all(Array.from({ length: 20 }, () => limiter.consume("u")));
+      return decisions.filter(({ allowed }) => allowed).length;
     };
     expect(await admitted()).toBeLessThanOrEqual(5);
     pass(2_000);

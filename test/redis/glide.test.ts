@@ -43,10 +43,11 @@ test("through GLIDE, decisions of one turn are one EVALSHA, and the script is se
     store,
     limits: gcra({ limit: LIMIT, window: "1h" }),
   });
-  const ask = () => Promise.all(Array.from({ length: 20 }, (_, i) => limiter.consume(`u${i % 7}`)));
-  await ask();
+  const request = () =>
+    Promise.all(Array.from({ length: 20 }, (_, i) => limiter.consume(`u${i % 7}`)));
+  await request();
   await resetCommandStats(redis);
-  const decisions = await ask();
+  const decisions = await request();
   expect(decisions.every(({ source }) => source === "store")).toBe(true);
   // One more may read the control record.
   expect((await readCommandStats(redis, "evalsha")).calls).toBeLessThanOrEqual(2);
@@ -73,7 +74,7 @@ describe("a server's error, which GLIDE rewords", () => {
   ])("%s", async (words, code) => {
     watchWarnings();
     const { client, close } = await connect["Valkey GLIDE"](server.socket);
-    // In place of each script the server runs one that answers with the error.
+    // Instead of each script the server runs one that returns the error.
     const failing = new Proxy(client as GlideClient, {
       get(target, name) {
         const value: unknown = Reflect.get(target, name);

@@ -1,4 +1,4 @@
-// One of several processes that ask the same limiters at once. Run with the socket; does what messages tell it to.
+// One of several processes that use the same limiters at once. Run with the socket; messages tell it how many requests to make.
 import { createLimiter } from "@headgate/core";
 import { redisStore } from "@headgate/core/redis";
 import { Redis } from "ioredis";
@@ -28,31 +28,31 @@ const send = (sent) =>
 
 const recording = { ...store, run, transport: { ...store.transport, send } };
 
-/** Asks `count` times at once, or `atOnce` in turn until `milliseconds` are over. */
-async function ask({ name, limits, subject, count, atOnce, milliseconds }) {
+/** Makes `count` requests at once, or `atOnce` at a time until `milliseconds` have passed. */
+async function request({ name, limits, subject, count, atOnce, milliseconds }) {
   // Every process has the machine to itself for a moment only, and what is decided without the store is not exact.
   const limiter = createLimiter({ name, limits, store: recording, storeTimeout: "1m" });
   admissions.length = 0;
-  let asked = 0;
+  let requests = 0;
   const once = async () => {
-    asked += 1;
+    requests += 1;
     await limiter.consume(subject);
   };
   if (count !== undefined) {
     await Promise.all(Array.from({ length: count }, once));
   } else {
     const end = performance.now() + milliseconds;
-    const askInTurn = async () => {
+    const requestInTurn = async () => {
       while (performance.now() < end) await once();
     };
-    await Promise.all(Array.from({ length: atOnce }, askInTurn));
+    await Promise.all(Array.from({ length: atOnce }, requestInTurn));
   }
   await limiter.close();
-  return { asked, admissions };
+  return { requests, admissions };
 }
 
 process.on("message", (task) => {
   // A failure ends this process, which its parent sees.
-  void ask(task).then((result) => process.send(result));
+  void request(task).then((result) => process.send(result));
 });
 process.send("ready");

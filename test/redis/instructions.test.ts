@@ -13,7 +13,7 @@ import { STORE_ALONE } from "./store-alone.ts";
 
 interface Counting {
   readonly client: Redis;
-  count(calls: number, ask: (calls: number) => Promise<void>): Promise<number>;
+  count(calls: number, request: (calls: number) => Promise<void>): Promise<number>;
   close(): Promise<void>;
 }
 
@@ -26,7 +26,9 @@ const { hasValgrind, startCounting } = (await import(path)) as {
 
 const isLong = process.env["HEADGATE_LONG"] === "1";
 const ALONE = isLong ? 600 : 300;
-/** All at once, so that nearly all go in batches of 64: enough of those, for the interpreter collects its garbage now and then. */
+/**
+ * All at once, so that nearly all go in batches of 64: enough of those, for the interpreter collects its garbage now and then.
+ */
 const TOGETHER = 8_192;
 const KNOWN = 50;
 const ROOM = 50_000;
@@ -40,8 +42,8 @@ const one = (limit: number) => [gcra({ limit, window: DAY })];
 const three = (limit: number) => [1, 2, 3].map((days) => gcra({ limit, window: days * DAY }));
 
 /*
- * Two budgets are above what was aimed at, by what was measured: 59,000 for the first visit under three limits, and 94,000 for a
- * log that is full.
+ * Two budgets are above what was aimed at, by what was measured: 59,000 for the first visit under three limits, and 94,000 for
+ * a log that is full.
  */
 const AT_ONCE = [
   { what: "one limit", limits: one, subjects: 1_000, most: 26_500 },
@@ -86,11 +88,11 @@ describe.skipIf(missing !== undefined)("CPU instructions of a decision in Redis"
 
   /** Instructions of one call, each made when the one before was answered. */
   function countAlone(limiter: Limiter, allowed: boolean, nameOf: (i: number) => string) {
-    let asked = 0;
+    let sent = 0;
     return counting.count(ALONE, async (calls) => {
       for (let i = 0; i < calls; i += 1) {
-        asked += 1;
-        const decision = await limiter.consume(nameOf(asked));
+        sent += 1;
+        const decision = await limiter.consume(nameOf(sent));
         expect(decision).toMatchObject({ allowed, source: "store" });
       }
     });
@@ -102,7 +104,7 @@ describe.skipIf(missing !== undefined)("CPU instructions of a decision in Redis"
     await pipeline.exec();
   }
 
-  /** Asks everybody who returns so often. */
+  /** Sends requests of the subjects that return, so often each. */
   async function introduce(limiter: Limiter, times = 1): Promise<void> {
     for (let i = 0; i < KNOWN * times; i += 1) await limiter.consume(known(i));
   }
@@ -135,14 +137,14 @@ describe.skipIf(missing !== undefined)("CPU instructions of a decision in Redis"
     "a decision of $what takes fewer CPU instructions in batches of 64",
     async ({ what, limits, subjects, most }) => {
       const limiter = await limiterOf(limits(ROOM));
-      const ask = async (calls: number) => {
-        const asked = Array.from({ length: calls }, (_, i) =>
+      const request = async (calls: number) => {
+        const sent = Array.from({ length: calls }, (_, i) =>
           limiter.consume(`user-${i % subjects}`),
         );
-        for (const { allowed } of await Promise.all(asked)) expect(allowed).toBe(true);
+        for (const { allowed } of await Promise.all(sent)) expect(allowed).toBe(true);
       };
-      await ask(1_000);
-      requireAtMost(`batches, ${what}`, await counting.count(TOGETHER, ask), most);
+      await request(1_000);
+      requireAtMost(`batches, ${what}`, await counting.count(TOGETHER, request), most);
     },
   );
 

@@ -229,7 +229,7 @@ describe("a key that holds another type of value", () => {
       expect(degraded.map(({ reason }) => reason)).toMatchObject([wrongType, wrongType]);
       await new Promise(setImmediate);
       expect(warnings).toEqual([
-        // The operator, and nobody else, is told which key.
+        // Only the operator's log names the key.
         { code: wrongType.code, message: expect.stringContaining("hg:{u}:") },
       ]);
       expect(await own.client.dumpBuffer(key)).toEqual(before);

@@ -71,21 +71,21 @@ test("keys of a wrong type are logged once for many subjects, and another error 
 test("invalid replies are logged once, however different they are", async () => {
   const warnings = watchWarnings();
   const client = connect();
-  let asked = 0;
+  let calls = 0;
   // A proxy that answers something of its own.
   const limiter = start(
     likeIoredis(async () => {
-      asked += 1;
+      calls += 1;
       await client.ping();
-      return asked % 2 === 0 ? `reply ${asked}` : [Array.from({ length: asked + 1 }, () => asked)];
+      return calls % 2 === 0 ? `reply ${calls}` : [Array.from({ length: calls + 1 }, () => calls)];
     }),
   );
   for (let i = 0; i < MANY; i += 1) {
     const reason = await reasonOf(() => limiter.consume("u"));
     expect(reason.code).toBe("HEADGATE_BAD_REPLY");
   }
-  // The control record is asked for as well.
-  expect(asked).toBeGreaterThan(MANY);
+  // The control record is read as well.
+  expect(calls).toBeGreaterThan(MANY);
   await turn();
   expect(warnings.map(({ code }) => code)).toEqual(["HEADGATE_BAD_REPLY"]);
 });

@@ -91,7 +91,7 @@ async function admitted(limiter: Limiter, subject: string, count: number): Promi
   return units;
 }
 
-/** What each policy admits of one subject when it is asked so often. */
+/** The requests of one subject that each policy admits, out of so many. */
 async function admittedByEach(
   limiters: readonly [name: string, limiter: Limiter][],
   subject: string,

@@ -44,7 +44,7 @@ describe("a refund", () => {
     expect(await limiter.refund(first)).toBe(false);
     expect(await limiter.consume("u")).toMatchObject({ remaining: 7 });
     await redis.giveBack();
-    // Later too: the store has charged the first, which it was asked for, and gives nothing back for it.
+    // Also later: the store charged the first call that it received, and refunds nothing for it.
     expect(await limiter.refund(second)).toBe(true);
     expect(await limiter.peek("u")).toMatchObject({ source: "store", remaining: 10 - 3 - 1 });
   });

@@ -1,4 +1,4 @@
-// One of several processes that hear of what operators do. Run with where Redis is, as JSON; asks as messages tell it to.
+// One of several processes that follow operators' orders. Run with the address of Redis as JSON; messages start and stop its requests.
 import { setTimeout as delay } from "node:timers/promises";
 import { createLimiter, gcra } from "@headgate/core";
 import { redisStore } from "@headgate/core/redis";
@@ -16,41 +16,41 @@ const limiter = createLimiter({
   lease: { max: 200, ttl: "1m" },
 });
 
-/** What was decided: when it was asked for, in milliseconds since the epoch, whether it was allowed, and by whom. */
+/** Decisions: the time of the request in milliseconds since the epoch, whether it was allowed, and the source. */
 const decided = [];
-let isAsking = false;
+let isRequesting = false;
 
-async function askOnce() {
+async function requestOnce() {
   const at = Date.now();
   const { allowed, source } = await limiter.consume("ann");
   decided.push([at, allowed, source]);
   return source;
 }
 
-async function askInTurn() {
-  while (isAsking) {
-    await askOnce();
+async function requestInTurn() {
+  while (isRequesting) {
+    await requestOnce();
     await delay(2);
   }
 }
 
 const orders = {
-  /** Asks until a lease pays, so that units are held that were taken ahead. */
-  async heat() {
-    while ((await askOnce()) !== "lease");
+  /** Makes requests until one is paid from a lease, so that the process holds leased units. */
+  async fillLease() {
+    while ((await requestOnce()) !== "lease");
   },
   async begin() {
-    isAsking = true;
-    for (let i = 0; i < 2; i += 1) void askInTurn();
+    isRequesting = true;
+    for (let i = 0; i < 2; i += 1) void requestInTurn();
   },
-  async askOnce() {
-    await askOnce();
+  async request() {
+    await requestOnce();
   },
-  async tell() {
+  async report() {
     return decided.splice(0);
   },
   async end() {
-    isAsking = false;
+    isRequesting = false;
     await limiter.close();
   },
 };

@@ -17,8 +17,9 @@ import type { RedisProcess } from "../support/redis-process.ts";
 import { startRedis } from "../support/redis-process.ts";
 
 /*
- * Eight processes hold leases of a minute, and remember denials. Five of them ask all the time; three ask, are idle, and ask again
- * when an order is in force. From the moment in which the operator was told that it is, none of them goes by what it remembers.
+ * Eight processes hold leases of a minute, and cache denials. Five of them make requests all the time; three make some, are
+ * idle, and make some again when an order is in force. From the time that the operator was given, none of them uses its leases
+ * or cached denials.
  */
 
 const BUSY = 5;
@@ -27,15 +28,15 @@ const IDLE = 3;
 const script = fileURLToPath(new URL("order-follower.mjs", import.meta.url));
 const api = { name: "api", limits: gcra({ limit: 100_000, window: "1h" }) };
 
-/** When it was asked, in milliseconds since the epoch, whether it was allowed, and who answered. */
+/** The time of a request in milliseconds since the epoch, whether it was allowed, and the source of the decision. */
 type Decided = readonly [at: number, allowed: boolean, source: string];
 
-class Hearer {
+class Follower {
   readonly child: ChildProcess;
   readonly #gone: Promise<never>;
 
-  constructor(place: object) {
-    this.child = fork(script, [JSON.stringify(place)], { execArgv: [] });
+  constructor(deployment: object) {
+    this.child = fork(script, [JSON.stringify(deployment)], { execArgv: [] });
     this.#gone = once(this.child, "exit").then(([code]): never => {
       throw new Error(`a process ended with code ${code}`);
     });
@@ -54,14 +55,14 @@ class Hearer {
   }
 }
 
-/** A Redis as processes and operators reach it. */
-interface Place {
+/** A Redis server or cluster, and how processes and operators connect to it. */
+interface Deployment {
   readonly arguments: object;
   readonly client: RedisClient;
   stop(): Promise<unknown>;
 }
 
-async function standalone(): Promise<Place> {
+async function standalone(): Promise<Deployment> {
   const server: RedisProcess = await startRedis();
   const client = new Redis(server.socket);
   // With the permissions that applications have.
@@ -79,7 +80,7 @@ async function standalone(): Promise<Place> {
   };
 }
 
-async function inCluster(): Promise<Place> {
+async function inCluster(): Promise<Deployment> {
   const cluster: RedisCluster = await startCluster();
   const client = new Cluster([...cluster.addresses]);
   return {
@@ -96,53 +97,53 @@ describe.each([
   ["one server, with an application's permissions", standalone],
   ["a cluster", inCluster],
 ])("eight processes on %s", (_, start) => {
-  let place: Place;
+  let deployment: Deployment;
   let admin: Admin;
-  let hearers: readonly Hearer[] = [];
+  let followers: readonly Follower[] = [];
 
-  const busy = () => hearers.slice(0, BUSY);
-  const idle = () => hearers.slice(BUSY);
-  const tellAll = (some: readonly Hearer[], order: string) =>
-    Promise.all(some.map((hearer) => hearer.tell(order)));
+  const busy = () => followers.slice(0, BUSY);
+  const idle = () => followers.slice(BUSY);
+  const sendAll = (some: readonly Follower[], order: string) =>
+    Promise.all(some.map((follower) => follower.tell(order)));
 
   beforeAll(async () => {
-    place = await start();
-    admin = createAdmin(redisStore(place.client));
-    hearers = Array.from({ length: BUSY + IDLE }, () => new Hearer(place.arguments));
-    await Promise.all(hearers.map((hearer) => hearer.next()));
+    deployment = await start();
+    admin = createAdmin(redisStore(deployment.client));
+    followers = Array.from({ length: BUSY + IDLE }, () => new Follower(deployment.arguments));
+    await Promise.all(followers.map((follower) => follower.next()));
   });
   afterAll(async () => {
-    for (const { child } of hearers) child.kill("SIGKILL");
-    await place?.stop();
+    for (const { child } of followers) child.kill("SIGKILL");
+    await deployment?.stop();
   });
 
-  /** What each process decided from a moment on, which is over when this is asked. */
+  /** The decisions of each process from a time on, which must have passed. */
   async function decidedFrom(moment: Date): Promise<readonly (readonly Decided[])[]> {
     await delay(Math.max(0, moment.getTime() - Date.now()) + 50);
-    for (let i = 0; i < 5; i += 1) await tellAll(idle(), "askOnce");
+    for (let i = 0; i < 5; i += 1) await sendAll(idle(), "request");
     await delay(200);
-    const answers = await tellAll(hearers, "tell");
+    const answers = await sendAll(followers, "report");
     const since = answers.map((all) => all.filter(([at]) => at >= moment.getTime()));
     for (const decided of since) expect(decided.length).toBeGreaterThan(4);
     return since;
   }
 
   test("eight processes follow a block, and its end, from the time returned to the operator", async () => {
-    await tellAll(hearers, "heat");
-    await tellAll(busy(), "begin");
-    await tellAll(hearers, "tell");
+    await sendAll(followers, "fillLease");
+    await sendAll(busy(), "begin");
+    await sendAll(followers, "report");
     const began = Date.now();
     const { before, after, effectiveAt } = await admin.block(api, "ann", "1h");
     expect([before.blocked, after.blocked]).toEqual([false, true]);
     expect(effectiveAt.getTime() - began).toBeGreaterThanOrEqual(2_000);
     const whenBlocked = (await decidedFrom(effectiveAt)).flat();
     expect(whenBlocked.filter(([, allowed]) => allowed)).toEqual([]);
-    // Denials are remembered by now, and those who ask all the time need not ask the store.
+    // Denials are cached by now, so busy processes make no call to the store.
     expect(whenBlocked.some(([, , source]) => source === "deny-cache")).toBe(true);
 
     const unblocked = await admin.unblock(api, "ann");
     const whenFree = (await decidedFrom(unblocked.effectiveAt)).flat();
     expect(whenFree.filter(([, allowed]) => !allowed)).toEqual([]);
-    await tellAll(hearers, "end");
+    await sendAll(followers, "end");
   });
 });

@@ -30,7 +30,7 @@ interface Task {
 }
 
 interface Answer {
-  readonly asked: number;
+  readonly requests: number;
   /** The server's clock at each admission, in microseconds. */
   readonly admissions: readonly number[];
 }
@@ -113,7 +113,7 @@ describe("eight processes under load on one key", () => {
           subject: `${round}`,
           count: 75,
         });
-        expect(answers.map(({ asked }) => asked)).toEqual(new Array(PROCESSES).fill(75));
+        expect(answers.map(({ requests }) => requests)).toEqual(new Array(PROCESSES).fill(75));
         const admitted = answers.map(({ admissions }) => admissions.length);
         expect(admitted.reduce((sum, count) => sum + count, 0)).toBe(limit);
       }
@@ -190,7 +190,7 @@ describe("eight processes, half of them with a new number", () => {
   });
   afterAll(() => redis.quit());
 
-  /** Lets half of the processes ask by the one limit and half by the other. Returns when they were admitted. */
+  /** Sends requests by one limit from half of the processes, and by the other from the rest. Returns the times of admission. */
   async function roll(
     limits: readonly [Limit, Limit],
     task: Omit<Task, "limits" | "subject">,
@@ -207,7 +207,7 @@ describe("eight processes, half of them with a new number", () => {
     "processes with the old and the new number share one count: %s",
     async (algorithm, per) => {
       const name = `fleet ${algorithm}`;
-      // Those with the larger number ask for more than it, so all of it is spent, and none of it twice.
+      // Processes with the larger number request more than it, so all of it is spent, and none of it twice.
       const times = await roll([per(300, long), per(500, long)], { name, count: 150 });
       expect(times).toHaveLength(500);
       const store = redisStore(redis);

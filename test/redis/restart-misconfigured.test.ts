@@ -49,8 +49,8 @@ const connect = {
   },
 };
 
-/** Asks until a decision is as it is waited for; returns why the others were taken without the store. */
-async function askUntil(
+/** Makes requests until a decision meets the condition. Returns the reasons of the degraded ones before it. */
+async function decideUntil(
   what: string,
   limiter: Limiter,
   isIt: (degraded: DegradedDecision | undefined) => boolean,
@@ -87,13 +87,13 @@ test.each(["ioredis 6", "node-redis 6"] as const)(
     expect(gone.code).toBe("HEADGATE_STORE_UNAVAILABLE");
     await server.restart(WITHOUT_SET);
 
-    await askUntil("what is wrong is the reason", limiter, isMisconfigured);
-    await askUntil("it is still the reason", limiter, isMisconfigured);
+    await decideUntil("the wrong permission is the reason", limiter, isMisconfigured);
+    await decideUntil("it is still the reason", limiter, isMisconfigured);
     expect(codes()).toEqual(["HEADGATE_STORE_DOWN", "HEADGATE_STORE_MISCONFIGURED"]);
     expect(warnings[1]?.message).toMatch(/NOPERM|can't run this command|no permissions/);
 
     await admin.ask("ACL", "SETUSER", "default", "+set");
-    await askUntil("the store decides", limiter, (degraded) => degraded === undefined);
+    await decideUntil("the store decides", limiter, (degraded) => degraded === undefined);
     await new Promise(setImmediate);
     expect(codes().slice(2)).toEqual(["HEADGATE_STORE_UP"]);
   },
@@ -120,9 +120,9 @@ test("no error contains a password or the command that it was an argument of", a
   await admin.ask("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes");
   // What the client says has all of it, or this test shows nothing.
   expect(inspect(await seen)).toContain(OLD_PASSWORD);
-  const reasons = await askUntil("the server refuses", limiter, isMisconfigured);
+  const reasons = await decideUntil("the server refuses", limiter, isMisconfigured);
   server.freeze();
-  // A watch of its own, which knows nothing yet but what the client said last.
+  // A new monitor, which knows only the client's last error.
   const [late] = await degradedDuring(() => make("other", 150).consume("u"));
   if (late === undefined) throw new Error("a frozen server answered");
   expect(late.reason).toMatchObject({

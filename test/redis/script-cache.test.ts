@@ -142,7 +142,7 @@ test("20,000 policies leave only the scripts of two layouts on the server", asyn
       limits: [gcra({ limit: 31, window: "1m", burst: 1 + from }), base[1] as (typeof base)[0]],
     });
   }
-  // A lone decision and a batch, under as many numbers as the base has, and under as many as there can be.
+  // A single decision and a batch, with as many numbers as the base has, and with the most possible.
   const scripts = /number_of_cached_scripts:(\d+)/.exec(await redis.info("memory"))?.[1];
   // One more reads the control record.
   expect(Number(scripts)).toBeLessThanOrEqual(5);

@@ -1,4 +1,4 @@
-// One of several processes that run work under one limit of places. Run with the socket; does what messages tell it to.
+// One of several processes that run work under one concurrency limit. Run with the socket; messages tell it how much work to run.
 import { concurrency, createLimiter } from "@headgate/core";
 import { redisStore } from "@headgate/core/redis";
 import { Redis } from "ioredis";
@@ -6,7 +6,7 @@ import { Redis } from "ioredis";
 const client = new Redis(process.argv[2]);
 const store = redisStore(client);
 
-/** Runs work `runs` times, three at once; all processes count in one place how much of it runs. */
+/** Runs work `runs` times, three at once; all processes count the running work in one key. */
 async function work({ limit, runs }) {
   const limiter = createLimiter({
     name: "together",

@@ -38,7 +38,7 @@ function open(options: Partial<LimiterOptions> = {}, client = redis): Limiter {
   return limiter as Limiter;
 }
 
-/** Bytes that the record of a place takes. */
+/** The bytes of a slot's record. */
 const RECORD = 15;
 
 async function onRecord(): Promise<number> {
@@ -116,7 +116,7 @@ describe("a decision", () => {
       return calls >= 5 || undefined;
     });
     const { calls } = await readCommandStats(redis, "evalsha");
-    // Each read the string once, not once for a place.
+    // Each call read the string once, not once per slot.
     expect((await readCommandStats(redis, "get")).calls).toBeLessThanOrEqual(2 * calls + 2);
     end();
     await Promise.all(runs);
@@ -127,7 +127,7 @@ describe("a decision", () => {
     const [first] = await Promise.all([limiter.consume("ann"), limiter.consume("ann")]);
     expect(await limiter.consume("ann")).toMatchObject({ allowed: false, source: "store" });
     expect(await limiter.consume("ann")).toMatchObject({ allowed: false, source: "store" });
-    // Given back where this process does not hear of it.
+    // Released by another process, which this one does not notice.
     const other = new Redis(server.socket);
     const elsewhere = open({}, other);
     await limiter.release(first);

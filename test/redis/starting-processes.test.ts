@@ -10,8 +10,8 @@ const LIMIT = 500;
 /** On a core that is busy with other things as well. */
 const STARTS_WITHIN_MS = 240_000;
 
-interface Told {
-  readonly asked: number;
+interface Totals {
+  readonly requests: number;
   readonly admitted: number;
   readonly degraded: number;
 }
@@ -34,10 +34,10 @@ async function messageOf(child: ChildProcess): Promise<unknown> {
   return message;
 }
 
-async function endOf(child: ChildProcess): Promise<Told> {
-  const told = messageOf(child);
+async function endOf(child: ChildProcess): Promise<Totals> {
+  const totals = messageOf(child);
   child.send("stop");
-  return (await told) as Told;
+  return (await totals) as Totals;
 }
 
 /** Moves a process to one core, where there is a way to. */
@@ -51,9 +51,9 @@ test(
     const fleet = Array.from({ length: 20 }, () => start("fleet", 100));
     for (const child of fleet) pin(child);
     await Promise.all(fleet.map(messageOf));
-    const told = await Promise.all(fleet.map(endOf));
-    const admitted = told.reduce((sum, one) => sum + one.admitted, 0);
-    const degraded = told.reduce((sum, one) => sum + one.degraded, 0);
+    const totals = await Promise.all(fleet.map(endOf));
+    const admitted = totals.reduce((sum, one) => sum + one.admitted, 0);
+    const degraded = totals.reduce((sum, one) => sum + one.degraded, 0);
     expect({ admitted, degraded }).toEqual({ admitted: LIMIT, degraded: 0 });
   },
   STARTS_WITHIN_MS,
@@ -68,8 +68,8 @@ test("a process that is stopped repeatedly does not consider Redis to be down", 
     child.kill("SIGCONT");
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
-  const { degraded, admitted, asked } = await endOf(child);
-  expect(asked).toBeGreaterThan(10);
-  // A slow machine asks for fewer than the limit grants.
-  expect({ admitted, degraded }).toEqual({ admitted: Math.min(LIMIT, asked), degraded: 0 });
+  const { degraded, admitted, requests } = await endOf(child);
+  expect(requests).toBeGreaterThan(10);
+  // A slow machine makes fewer requests than the limit grants.
+  expect({ admitted, degraded }).toEqual({ admitted: Math.min(LIMIT, requests), degraded: 0 });
 });

@@ -13,7 +13,7 @@ import { HeardThresholds } from "../conformance/support/record-thresholds.ts";
 const PROCESSES = 6;
 const ROUNDS = 30;
 
-type Heard = Pick<ThresholdReached, "subject" | "name" | "threshold" | "used" | "limit">;
+type Notification = Pick<ThresholdReached, "subject" | "name" | "threshold" | "used" | "limit">;
 
 const script = fileURLToPath(new URL("threshold-subscriber.mjs", import.meta.url));
 let processes: ChildProcess[] = [];
@@ -55,18 +55,18 @@ test.each([
     for (let round = 0; round < ROUNDS; round += 1) {
       const random = new Random(20_261_126, round);
       const subject = `${round}`;
-      const heard = processes.map(messageOf);
+      const messages = processes.map(messageOf);
       for (const child of processes) {
         const costs = Array.from({ length: 40 }, () => random.pick([1, 1, 2, 4]));
         child.send({ name, limits, subject, costs });
       }
-      const ofProcesses = ((await Promise.all(heard)) as Heard[][]).flat();
+      const ofProcesses = ((await Promise.all(messages)) as Notification[][]).flat();
       // Some was given back in the end: this process uses that up.
       await limiter.charge(subject, { cost: limit });
-      const told = [...ofProcesses, ...own.take(name)];
+      const notified = [...ofProcesses, ...own.take(name)];
       expect(ofProcesses.length).toBeGreaterThan(0);
-      expect(told.map(({ threshold }) => threshold).toSorted()).toEqual(notifyAt);
-      for (const { threshold, used, subject: whose } of told) {
+      expect(notified.map(({ threshold }) => threshold).toSorted()).toEqual(notifyAt);
+      for (const { threshold, used, subject: whose } of notified) {
         expect(whose).toEqual({ default: subject });
         expect(used).toBeGreaterThanOrEqual(threshold * limit);
       }

@@ -1,21 +1,21 @@
-// One of several processes that use up the same limits at once, and hear of their thresholds. Run with the socket; does what messages
-// tell it to.
+// One of several processes that use up the same limits at once, and receive their thresholds. Run with the socket; messages tell it
+// which limits to use up.
 import { subscribe } from "node:diagnostics_channel";
 import { CHANNELS, createLimiter } from "@headgate/core";
 import { redisStore } from "@headgate/core/redis";
 import { Redis } from "ioredis";
 
 const store = redisStore(new Redis(process.argv[2]));
-let heard = [];
+let notifications = [];
 
 subscribe(CHANNELS.threshold, ({ subject, name, threshold, used, limit }) => {
-  heard.push({ subject, name, threshold, used, limit });
+  notifications.push({ subject, name, threshold, used, limit });
 });
 
 /** Asks for each of the costs at once, some of them by `charge`; gives back every third one. */
 async function use({ name, limits, subject, costs }) {
   const limiter = createLimiter({ name, limits, store, storeTimeout: "1m", denyCache: false });
-  heard = [];
+  notifications = [];
   await Promise.all(
     costs.map(async (cost, i) => {
       if (i % 5 === 4) return limiter.charge(subject, { cost });
@@ -24,7 +24,7 @@ async function use({ name, limits, subject, costs }) {
     }),
   );
   await limiter.close();
-  return heard;
+  return notifications;
 }
 
 process.on("message", (task) => {

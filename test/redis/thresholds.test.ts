@@ -35,7 +35,7 @@ describe("six clients that use up a limit at once", () => {
   test.each(Object.entries(RACED))(
     "of six clients that use up a limit at once, one is notified of each threshold: %s",
     async (kind, limits) => {
-      const heard = new HeardThresholds();
+      const recorded = new HeardThresholds();
       const clients = Array.from({ length: 6 }, () => redis.duplicate());
       for (let round = 0; round < (isLong ? 200 : 20); round += 1) {
         const random = new Random(20_261_126, round);
@@ -52,7 +52,7 @@ describe("six clients that use up a limit at once", () => {
               : limiter.consume("u", { cost });
           }),
         );
-        const told = heard.take(name).map((one) => `${one.name} ${one.threshold}`);
+        const notified = recorded.take(name).map((one) => `${one.name} ${one.threshold}`);
         const [first] = limiters;
         const { limits: states = [] } = (await first?.peek("u", { cost: 0 })) ?? {};
         const expected = states.flatMap((state, i) => {
@@ -63,7 +63,7 @@ describe("six clients that use up a limit at once", () => {
             .map((share) => `${state.name} ${share}`);
         });
         expect(expected.length).toBeGreaterThan(0);
-        expect(told.toSorted()).toEqual(expected.toSorted());
+        expect(notified.toSorted()).toEqual(expected.toSorted());
         for (const limiter of limiters) await limiter.close();
       }
       for (const client of clients) client.disconnect();
@@ -102,8 +102,8 @@ describe("the cost of thresholds in Redis", () => {
     expect(ttl).toBeGreaterThan(3_500_000);
     expect(ttl).toBeLessThanOrEqual(3_600_001);
 
-    const told = await commandsOf(redis, () => limiter.consume("u"));
-    expect(told.commands.map(([name]) => name)).toEqual([
+    const notified = await commandsOf(redis, () => limiter.consume("u"));
+    expect(notified.commands.map(([name]) => name)).toEqual([
       "EVALSHA",
       "TIME",
       "GET",
@@ -115,7 +115,7 @@ describe("the cost of thresholds in Redis", () => {
   });
 
   test("a foreign or corrupt threshold mark is replaced", async () => {
-    const heard = new HeardThresholds();
+    const recorded = new HeardThresholds();
     const limiter = open("damaged");
     await limiter.consume("u", { cost: 7 });
     const [key = ""] = await keysOf("damaged");
@@ -129,13 +129,13 @@ describe("the cost of thresholds in Redis", () => {
       await damage();
       const decision = await limiter.consume("u");
       expect(decision).toMatchObject({ allowed: true, degraded: false });
-      expect(heard.takeShort("damaged")).toEqual([[0.8, 8]]);
+      expect(recorded.takeShort("damaged")).toEqual([[0.8, 8]]);
       await limiter.refund(decision);
     }
     // One that would last for ever lasts until the window ends.
     await redis.set(mark, Buffer.alloc(11, 255));
     await limiter.consume("u");
-    expect(heard.takeShort("damaged")).toEqual([]);
+    expect(recorded.takeShort("damaged")).toEqual([]);
     expect(await redis.pttl(mark)).toBeLessThanOrEqual(3_600_001);
     const value = await redis.getBuffer(mark);
     expect(value?.readUIntBE(4, 6)).toBeLessThan(((Date.now() + 3_600_001) * 1_000) / 256);
@@ -144,7 +144,7 @@ describe("the cost of thresholds in Redis", () => {
 
 test("without Redis no threshold is published, because thresholds follow the counts in Redis", async () => {
   watchWarnings();
-  const heard = new HeardThresholds();
+  const recorded = new HeardThresholds();
   const store = await away.openStore();
   const limits = fixedWindow({ limit: 10, window: "1h", notifyAt });
   const limiter = createLimiter({ name: "away", limits, store, storeTimeout: "500ms" });
@@ -156,10 +156,10 @@ test("without Redis no threshold is published, because thresholds follow the cou
   expect(decisions.every(({ degraded }) => degraded)).toBe(true);
   const charged = await limiter.charge("u", { cost: 5 });
   expect(charged).toMatchObject({ degraded: true });
-  expect(heard.takeShort("away")).toEqual([]);
+  expect(recorded.takeShort("away")).toEqual([]);
   await away.giveBack();
   // The calls that were under way were carried out when the server went on: their answers came late.
-  const late = heard.takeShort("away");
+  const late = recorded.takeShort("away");
   const { limits: [state] = [] } = await limiter.peek("u", { cost: 0 });
   const used = 10 - (state?.remaining ?? 10);
   expect(late.map(([threshold]) => threshold)).toEqual(
@@ -169,20 +169,20 @@ test("without Redis no threshold is published, because thresholds follow the cou
 });
 
 test("under an override, thresholds are shares of the effective limit", async () => {
-  const heard = new HeardThresholds();
+  const recorded = new HeardThresholds();
   const store = redisStore(redis);
   const limits = fixedWindow({ name: "hour", limit: 10, window: "1h", notifyAt: [0.8] });
   const limiter = createLimiter({ ...STORE_ALONE, name: "overridden", limits, store });
   const admin = createAdmin(store);
   await limiter.consume("u", { cost: 8 });
-  expect(heard.takeShort("overridden")).toEqual([[0.8, 8]]);
+  expect(recorded.takeShort("overridden")).toEqual([[0.8, 8]]);
   const override = { subject: { default: "u" }, limits: { hour: { limit: 20 } } };
   await admin.setOverride({ limiter: "overridden", ...override }, { for: "1h" });
   await expect.poll(async () => (await limiter.peek("u", { cost: 0 })).limits[0]?.limit).toBe(20);
   await limiter.consume("u", { cost: 7 });
-  expect(heard.takeShort("overridden")).toEqual([]);
+  expect(recorded.takeShort("overridden")).toEqual([]);
   await limiter.consume("u");
-  expect(heard.take("overridden")).toMatchObject([
+  expect(recorded.take("overridden")).toMatchObject([
     { threshold: 0.8, used: 16, limit: 20 } satisfies Partial<ThresholdReached>,
   ]);
   await limiter.close();

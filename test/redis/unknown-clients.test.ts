@@ -21,7 +21,7 @@ const nodeRedis3 = require("redis3") as NodeRedis3;
 const rootNodes = [{ url: "redis://127.0.0.1:1" }];
 
 /** What has methods to run scripts, which take other arguments or promise nothing, and what to do about each. */
-const lookalikes: Record<string, [make: () => unknown, remedy: string]> = {
+const unknownClients: Record<string, [make: () => unknown, remedy: string]> = {
   "node-redis 3": [
     () => {
       const client = nodeRedis3.createClient(inject("redisSocket"));
@@ -74,7 +74,7 @@ const lookalikes: Record<string, [make: () => unknown, remedy: string]> = {
   ],
 };
 
-test.each(Object.entries(lookalikes))(
+test.each(Object.entries(unknownClients))(
   "redisStore rejects %s instead of degrading every decision",
   (_, [make, remedy]) => {
     const client = make() as RedisClient;
@@ -100,15 +100,15 @@ test("rejected clients do not type-check either", () => {
 });
 
 test("redisStore reads only the expected methods of a client, because other getters may throw", () => {
-  const asked = new Set<PropertyKey>();
+  const read = new Set<PropertyKey>();
   const client = new Proxy(nodeRedis4.createClient(), {
     get(target, name, receiver) {
-      asked.add(name);
+      read.add(name);
       return Reflect.get(target, name, receiver);
     },
   });
   expect(() => redisStore(client as unknown as RedisClient)).toThrow(/node-redis 5 or later/);
-  expect([...asked].sort()).toEqual([
+  expect([...read].sort()).toEqual([
     "customCommand",
     "eval",
     "evalSha",

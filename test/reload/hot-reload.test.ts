@@ -14,7 +14,7 @@ type Made = Readonly<Record<string, { close(): Promise<unknown> }>>;
 let evaluations = 0;
 const made: Made[string][] = [];
 
-/** Evaluates a module as if nobody had before, with a limit written into it. */
+/** Evaluates a module again, with a limit written into it. */
 async function evaluate<Module extends object>(name: string, limit: number): Promise<Module> {
   source.limit = limit;
   evaluations += 1;

@@ -8,5 +8,5 @@ export const kept = globalThis as typeof globalThis & {
   keptApp?: FastifyInstance;
 };
 
-/** What stands in the modules beside this one when they are evaluated: a test edits it in between. */
+/** The text of the modules in this folder when they are evaluated, which a test edits in between. */
 export const source = { limit: 1 };

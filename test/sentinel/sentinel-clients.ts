@@ -4,7 +4,7 @@ import { createSentinel } from "redis";
 import type { Connection } from "../redis/clients.ts";
 import type { RedisSentinel } from "../support/redis-sentinel.ts";
 
-/** How each library finds a primary through Sentinels. Nothing but their addresses and the primary's name is told to it. */
+/** How each library finds a primary through Sentinels. It is given nothing but their addresses and the primary's name. */
 export const connectSentinel = {
   "ioredis 6": async ({ addresses, name }) => {
     const client = new Ioredis({ sentinels: [...addresses], name });
