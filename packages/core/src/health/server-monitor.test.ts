@@ -185,7 +185,7 @@ describe("a silent server", () => {
     expect(probes).toHaveLength(1);
     probes[0]?.resolve();
     await pass(0);
-    expect(events).toEqual(["down: late", expect.stringMatching(/^up after \d+, 2 refused$/)]);
+    expect(events).toEqual(["down: late", expect.stringMatching(/^up after \d+, 2 rejected$/)]);
     const next = call();
     expect(next.sent).toHaveBeenCalledTimes(1);
     next.resolve("yes");
