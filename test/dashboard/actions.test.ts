@@ -12,7 +12,7 @@ import { api } from "./support/send-request.ts";
 
 const own = useOwnRedis();
 
-/** Shows an action, and does it. */
+/** Previews and performs an action. */
 async function act(page: string, action: object, reason = "a reason") {
   const preview = await api(page, "preview", { action });
   expect([preview.status, preview.json.error]).toEqual([200, undefined]);
@@ -72,7 +72,7 @@ describe("an action", () => {
     expect(preview.before).toMatch(before);
     expect(preview.after).toMatch(after);
     expect(done.status).toBe(200);
-    // Times in words may be of the next second.
+    // Formatted times may differ by a second.
     const still = (text: string) => text.replace(/\d\d:\d\d:\d\d/g, "");
     expect(still(done.json.after)).toBe(still(preview.after));
     expect(done.json.effectiveAt).toBeGreaterThanOrEqual(done.json.at);
@@ -209,7 +209,7 @@ describe("an override set in the dashboard", () => {
     other.make("api", fixedWindow({ limit: 4, window: "1h" }));
     await other.report();
     await fleet.report();
-    // The directory of two seconds ago is not what is acted by after an action.
+    // An action clears the cached registry.
     await act(page, { kind: "reset", ...ANN });
     const partly = await api(page, "preview", { action: setting({ "3-per-1h": { limit: 1 } }) });
     expect(partly.json.after).toMatch(/\nignored: .*4-per-1h/);

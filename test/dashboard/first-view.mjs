@@ -7,7 +7,7 @@ import { median } from "./measure/compare-samples.mjs";
 import { startFleet } from "./measure/fleet.mjs";
 
 const times = Number(process.argv[2] ?? 15);
-/** So many times slower than this machine. */
+/** The factor by which the browser's processor is slowed down. */
 const SLOWDOWN = 6;
 
 const [browser, fleet] = await Promise.all([startChromium(), startFleet()]);
@@ -27,13 +27,16 @@ async function openOnce() {
   const context = await browser.newContext();
   const page = await context.newPage();
   const devtools = await context.newCDPSession(page);
-  // The thread's own time, which other work on this machine does not lengthen.
+  // Counts the thread's CPU time, so that other work on this machine does not matter.
   await devtools.send("Performance.enable", { timeDomain: "threadTicks" });
   await devtools.send("Emulation.setCPUThrottlingRate", { rate: SLOWDOWN });
   await page.addInitScript(notePaints);
-  // Told through the console: a script that waits in the page would take a tenth of the time measured.
-  const [told] = await Promise.all([page.waitForEvent("console", isPainted), page.goto(fleet.url)]);
-  const result = JSON.parse(told.text());
+  // Reported through the console, because a script that polls in the page would take a tenth of the measured time.
+  const [painted] = await Promise.all([
+    page.waitForEvent("console", isPainted),
+    page.goto(fleet.url),
+  ]);
+  const result = JSON.parse(painted.text());
   const { metrics } = await devtools.send("Performance.getMetrics");
   const tasks = metrics.find(({ name }) => name === "TaskDuration").value * 1_000;
   await context.close();

@@ -12,7 +12,7 @@ import { api } from "./support/send-request.ts";
 
 const own = useOwnRedis();
 
-/** In everything that the visitor may not see. */
+/** A text in all data that the visitor may not see. */
 const MARK = "hushed";
 
 const authorize = (): Permission => ({
@@ -21,8 +21,8 @@ const authorize = (): Permission => ({
   limiters: (name) => !name.includes(MARK),
 });
 
-/** A question to each endpoint, and what it is asked besides. */
-const QUESTIONS: readonly (readonly [path: string, body?: object])[] = [
+/** Requests to each endpoint. */
+const REQUESTS: readonly (readonly [path: string, body?: object])[] = [
   ["session"],
   ...["1h", "24h", "30d"].map((span) => [`overview?span=${span}`] as const),
   ["limiter?name=api"],
@@ -47,10 +47,10 @@ const QUESTIONS: readonly (readonly [path: string, body?: object])[] = [
   ["act", { action: { kind: "unblock", limiter: MARK, subject: { default: "a" } }, token: "t" }],
 ];
 
-/** The answers without what differs from one moment to another. */
-async function answersOf(page: string): Promise<Readonly<Record<string, unknown>>> {
-  const answers: Record<string, unknown> = {};
-  for (const [path, body] of QUESTIONS) {
+/** The responses to all requests without times and tokens. */
+async function responsesOf(page: string): Promise<Readonly<Record<string, unknown>>> {
+  const responses: Record<string, unknown> = {};
+  for (const [path, body] of REQUESTS) {
     const { status, json } = await api(page, path, body);
     const text = JSON.stringify(json, (name, value: unknown) =>
       ["latencyMs", "token", "uptimeSeconds"].includes(name) ? null : value,
@@ -59,12 +59,12 @@ async function answersOf(page: string): Promise<Readonly<Record<string, unknown>
       /\b1[67]\d{11}(?:\.\d+)?\b|\d{4}-\d\d-\d\d \d\d:\d\d:\d\d/g,
       "0",
     );
-    answers[`${path} ${JSON.stringify(body)}`] = [status, timeless];
+    responses[`${path} ${JSON.stringify(body)}`] = [status, timeless];
   }
-  return answers;
+  return responses;
 }
 
-/** Rewrites the records of processes that are under keys which were not there before. */
+/** Rewrites the process records under keys that are not in `known`. */
 async function rewrite(
   known: ReadonlySet<string>,
   change: (record: object) => object,
@@ -81,7 +81,7 @@ async function keys(): Promise<ReadonlySet<string>> {
   return new Set((await own.scan()).map(String));
 }
 
-/** What a visitor of some limiters may see. */
+/** Data that a visitor with restricted limiters may see. */
 async function seedSeen() {
   const fleet = createFleet(own.client);
   await consume(fleet.make("api", THREE_AN_HOUR), "ann", 5);
@@ -92,7 +92,7 @@ async function seedSeen() {
   return { fleet, operator: admin };
 }
 
-/** Everything else, in the same process and in another one. */
+/** Adds hidden data in the same process and in another one. */
 async function addHidden({ fleet, operator: admin }: Awaited<ReturnType<typeof seedSeen>>) {
   const limiter = { name: MARK, limits: THREE_AN_HOUR };
   await consume(fleet.make(MARK, THREE_AN_HOUR), "ann", 9);
@@ -132,13 +132,13 @@ test("a hidden limiter changes no response to a visitor who may not see it", asy
   await seen.fleet.report();
   const doctor = async () => ({ checks: [{ findings: [{ status: "warning", message: MARK }] }] });
   const options = { store: seen.fleet.store, createBreaker, doctor };
-  const without = await answersOf(await nodeMount.mount({ ...options, authorize }));
+  const without = await responsesOf(await nodeMount.mount({ ...options, authorize }));
   await addHidden(seen);
   const whole = await nodeMount.mount({
     ...options,
     authorize: () => ({ by: "root", actions: "all" }),
   });
-  // It is there, for those who may see it.
+  // A visitor who may see everything gets the hidden data.
   const { json } = await api(whole, "overview");
   expect(json).toMatchObject({ processes: [{}, {}], coverage: { silentProcesses: 1 } });
   expect(json.unreadable).toBeGreaterThan(0);
@@ -146,12 +146,12 @@ test("a hidden limiter changes no response to a visitor who may not see it", asy
   for (const path of ["overview", "control", "log", "breakers"]) {
     expect((await api(whole, path)).body.toString()).toContain(MARK);
   }
-  const withHidden = await answersOf(await nodeMount.mount({ ...options, authorize }));
+  const withHidden = await responsesOf(await nodeMount.mount({ ...options, authorize }));
   expect(withHidden).toEqual(without);
-  for (const [question, answer] of Object.entries(withHidden)) {
-    if (!question.includes(MARK)) expect(JSON.stringify(answer), question).not.toContain(MARK);
+  for (const [request, response] of Object.entries(withHidden)) {
+    if (!request.includes(MARK)) expect(JSON.stringify(response), request).not.toContain(MARK);
   }
-  const endpoints = new Set(QUESTIONS.map(([path]) => path.split("?")[0]));
+  const endpoints = new Set(REQUESTS.map(([path]) => path.split("?")[0]));
   expect([...endpoints].sort()).toEqual(
     Object.keys({ ...READ_ENDPOINTS, ...WRITE_ENDPOINTS }).sort(),
   );

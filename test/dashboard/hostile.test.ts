@@ -29,7 +29,7 @@ const TEXTS: readonly string[] = [
   "\u2028\u2029",
 ];
 
-/** A name that is no text of Unicode is not kept in usage as it is. */
+/** Usage does not store a name with unpaired surrogates unchanged. */
 const nameOf = (text: string): string => (text.isWellFormed() ? text : "api");
 
 test.each(TEXTS)(
@@ -63,7 +63,7 @@ test.each(TEXTS)(
     ]);
     const [entry] = (await admin.log()).entries;
     expect(entry).toMatchObject({ by: "eve", subject: { default: text } });
-    // A URL cannot hold a lone surrogate.
+    // A URL cannot contain an unpaired surrogate.
     if (text.isWellFormed()) {
       const view = await api(page, `limiter?name=${encodeURIComponent(text)}`);
       expect(view.json).toMatchObject({ name: nameOf(text), totals: { denied: 1 } });
@@ -148,7 +148,7 @@ test("a client that disconnects in the middle of a body causes no warning", asyn
   socket.write(`${head}Content-Type: application/json\r\nContent-Length: 100\r\n\r\n{"subj`);
   await expect.poll(() => asked).toBe(1);
   socket.destroy();
-  // The server hears of it before it hears of another connection's request.
+  // The server notices the disconnect before it receives a request of another connection.
   await expect
     .poll(async () => (await api(`http://${host}${pathname}`, "session")).status)
     .toBe(200);
@@ -192,7 +192,7 @@ describe("invalid input", () => {
       { subject: "v", kind: "text", limiter: text },
     ]) {
       const { status } = await api(page, "subject", question);
-      // Two of the texts are names that a header may have.
+      // Two of the texts are valid header names.
       expect([question, [200, 400, 404].includes(status)]).toEqual([question, true]);
     }
   });

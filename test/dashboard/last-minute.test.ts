@@ -23,8 +23,8 @@ const ROWS = [
   { at: STEP + 5_000, allowed: 1_000, denied: 100 },
 ].map((row) => ({ ...row, at: row.at * 1_000, degraded: 1 }));
 
-/** What the page is told a moment after `STEP`. */
-async function lookAt(now: number) {
+/** Loads the overview and the limiter view at a given time. */
+async function loadAt(now: number) {
   const page = await nodeMount.mount({ store: storeAt(now), authorize: () => "read" });
   const [overview, limiter] = await Promise.all([
     api(page, "overview?span=30d"),
@@ -47,14 +47,14 @@ test("the last minute ends with the latest step that all processes have reported
     blocks: "",
     limiters: counted.map((one) => ({ ...one, used: "", denied: "", limits: "" })),
   });
-  const before = await lookAt(now);
+  const before = await loadAt(now);
   expect(before.limiter.lastMinute).toEqual({ allowed: 230, denied: 23, degraded: 2 });
   expect(before.overview).toMatchObject({
     lastMinute: { allowed: 230 + 253, denied: 23, degraded: 4 },
     shadow: { lastMinute: { allowed: 230, denied: 23, degraded: 2 } },
   });
   // A second later, the next step is six seconds old.
-  const after = await lookAt(now + 1_000);
+  const after = await loadAt(now + 1_000);
   expect(after.limiter.lastMinute).toEqual({ allowed: 1_200, denied: 120, degraded: 2 });
   expect(after.overview.lastMinute).toEqual({ allowed: 1_200 + 1_320, denied: 120, degraded: 4 });
 });

@@ -21,7 +21,7 @@ test("a visitor who exceeds the read budget gets 429, and other visitors do not"
   expect(Number(refused[0]?.headers["retry-after"])).toBeGreaterThanOrEqual(1);
   expect((await load("ann")).status).toBe(200);
   expect((await api(page, "limiter?name=api")).status).toBe(200);
-  // What all visitors share is never refused.
+  // Shared views are never refused.
   expect((await api(page, "overview", undefined, { cookie: "mallory" })).status).toBe(200);
 });
 
@@ -33,6 +33,6 @@ test("guessing limiter names costs Redis nothing", async () => {
   await Promise.all(names.map((name) => api(page, `limiter?name=${name}`)));
   const stats = await own.client.info("commandstats");
   const calls = [...stats.matchAll(/^cmdstat_(?:get|getrange|mget|strlen|evalsha):calls=(\d+)/gm)];
-  // A snapshot may have been taken again.
+  // The shared snapshot may have been refreshed.
   expect(calls.reduce((sum, [, count]) => sum + Number(count), 0)).toBeLessThan(60);
 });

@@ -24,7 +24,7 @@ describe("while Redis is unavailable", () => {
     const action = { kind: "reset", limiter: "api", subject: { default: "ann" } };
     const { token } = (await api(page, "preview", { action })).json;
     proxy.hold();
-    // What was read up to two seconds ago is still shown.
+    // Data of the last two seconds is still cached.
     const isStatus = (view: string, status: number) => async () =>
       (await api(page, view)).status === status || undefined;
     for (const view of VIEWS) await waitUntil(`${view} is old`, 20_000, isStatus(view, 503));
@@ -62,7 +62,7 @@ describe("while Redis is unavailable", () => {
 });
 
 describe("the overview's snapshot", () => {
-  /** The commands of clients that a view takes, and those that scripts run. */
+  /** The number of calls of each command for a view, from clients and from scripts. */
   async function commandsOf(page: string, view: string): Promise<ReadonlyMap<string, number>> {
     await own.client.config("RESETSTAT");
     expect((await api(page, view)).status).toBe(200);
@@ -90,7 +90,7 @@ describe("the overview's snapshot", () => {
     const calls: number[] = [];
     for (const count of [10, 128, 500]) {
       const page = await seed(count);
-      // Scripts are loaded by another kind of call.
+      // The first request loads scripts, which are other calls.
       await api(page, "overview?span=24h");
       const commands = await commandsOf(page, "overview?span=1h");
       expect([...commands.keys()]).not.toEqual(

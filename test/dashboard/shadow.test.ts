@@ -20,7 +20,7 @@ test("the overview counts requests passed in shadow mode as allowed, and shows s
   expect(json.shadow.totals).toEqual({ allowed: 3, denied: 10, degraded: 0 });
   const sum = (points: { denied: number }[]) => points.reduce((all, one) => all + one.denied, 0);
   expect(sum(json.series)).toBe(2);
-  // Most denials first, and those that are none behind.
+  // Sorted by denials, with the limiters in shadow mode last.
   expect(json.limiters).toMatchObject([
     { name: "api", shadow: false, totals: { denied: 2 } },
     { name: "trial", shadow: true, totals: { denied: 10 } },

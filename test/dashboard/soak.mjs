@@ -1,5 +1,5 @@
-// Keeps the dashboard open against a live fleet, walks through its views and acts, and says whether the page or its server leaks
-// memory. Needs Chromium, Redis and built packages. Ends with 1 if something grows.
+// Keeps the dashboard open against a live fleet, walks through its views and takes actions, and reports whether the page or its server leaks
+// memory. Needs Chromium, Redis and built packages. Exits with 1 if something grows.
 //
 //   node test/dashboard/soak.mjs [MINUTES]    60 by default
 import { once } from "node:events";
@@ -9,7 +9,7 @@ import { compareSamples } from "./measure/compare-samples.mjs";
 import { startFleet } from "./measure/fleet.mjs";
 
 const minutes = Number(process.argv[2] ?? 60);
-/** Milliseconds; at most every two minutes, and often enough for three thirds. */
+/** The interval between samples in milliseconds: at most two minutes, and short enough for several samples in each third. */
 const EVERY = Math.min(120_000, (minutes * 60_000) / 15);
 
 const VIEWS = [
@@ -42,7 +42,7 @@ process.exit(outcome === "steady" ? 0 : 1);
 
 async function soak() {
   const page = await browser.newPage();
-  // Slow is not wrong: the machine may have other work.
+  // A loaded machine may be slow.
   page.setDefaultTimeout(120_000);
   const troubles = [];
   page.on("pageerror", (error) => troubles.push(String(error)));
@@ -71,7 +71,7 @@ async function soak() {
   return found.every(({ isSteady }) => isSteady) ? "steady" : "grows";
 }
 
-/** Looks at each view, blocks a client and unblocks it, and then stays on the overview. */
+/** Opens each view, blocks a client and unblocks it, and then stays on the overview. */
 async function walk(page, until) {
   for (const hash of VIEWS) {
     await page.goto(fleet.url + hash);
@@ -97,7 +97,7 @@ async function act(page, name) {
   await dialog.waitFor({ state: "detached" });
 }
 
-/** After collecting garbage, in the page and in the server: bytes, and how much the page holds. */
+/** Measures the page and the server after a garbage collection: bytes, and the page's nodes and listeners. */
 async function measure(page, devtools) {
   await page.locator("main h1").first().waitFor();
   await devtools.send("HeapProfiler.collectGarbage");

@@ -13,7 +13,7 @@ import { api } from "./support/send-request.ts";
 
 const own = useOwnRedis();
 
-/** It stands where a number or a text belongs, and cannot be made a text. */
+/** A value in place of a number or a string that cannot be converted to a string. */
 const ODD = { limits: [{ name: { toString: 1 } }, { x: 1 }], state: { toString: 1 } };
 
 /** A fleet with usage, and its page for a visitor who may read. */
@@ -224,7 +224,7 @@ describe("the other views", () => {
       });
     const { breakers } = (await api(page, "breakers")).json;
     expect(breakers[0].targets[0]).not.toHaveProperty("lastOrder");
-    // Without `createBreaker` nothing is made up.
+    // Without `createBreaker`, the targets are unknown.
     expect((await api(without, "breakers")).json.breakers).toMatchObject([
       { hasAllTargets: false, targets: [] },
     ]);

@@ -122,14 +122,14 @@ interface TimeClient {
 
 /** How far the server's clock is ahead of `performance.now()`, in milliseconds. */
 async function readClockOffset(client: TimeClient): Promise<number> {
-  const answer = await client.time?.();
-  return parseServerTime(answer) - performance.now();
+  const reply = await client.time?.();
+  return parseServerTime(reply) - performance.now();
 }
 
 /** Parses the reply of TIME; this machine's time if the client has no such command. */
-function parseServerTime(answer: unknown): number {
-  if (answer instanceof Date) return answer.getTime();
-  if (!Array.isArray(answer)) return Date.now();
-  const [seconds, microseconds] = answer as readonly unknown[];
+function parseServerTime(reply: unknown): number {
+  if (reply instanceof Date) return reply.getTime();
+  if (!Array.isArray(reply)) return Date.now();
+  const [seconds, microseconds] = reply as readonly unknown[];
   return Number(seconds) * 1_000 + Math.floor(Number(microseconds) / 1_000);
 }

@@ -20,15 +20,15 @@ interface Traffic {
   startTraffic(ports: readonly number[]): () => void;
 }
 
-/** The demo's shop of two processes on a Redis of its own, under traffic, with a dashboard. */
+/** The demo's shop with two processes and its own Redis under traffic, and a dashboard. */
 export interface LiveFleet {
   readonly url: string;
   readonly redis: RedisProcess;
   /** The visitor's permission from now on. */
   permission: Permission;
-  /** Ends the dashboard's server as a crash would. */
+  /** Stops the dashboard's server like a crash. */
   down(): Promise<void>;
-  /** Starts it again on its port. */
+  /** Starts the dashboard's server again on the same port. */
   up(): Promise<void>;
   close(): Promise<void>;
 }

@@ -105,7 +105,7 @@ describe.runIf(hasChromium())("the page of a fleet under traffic", { timeout: 18
     fleet.permission = "read";
     const page = await open("#/");
     for (const [hash, words] of VIEWS) {
-      // From elsewhere, so that the page begins with the link.
+      // From another page, so that the page loads with the link.
       await page.goto("about:blank");
       await page.goto(fleet.url + hash);
       await expectView(page, words);

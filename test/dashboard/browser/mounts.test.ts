@@ -29,13 +29,13 @@ describe.runIf(hasChromium())("the dashboard in a browser", { timeout: 180_000 }
 
   afterAll(() => browser?.close());
 
-  /** Opens the page without its slash, and blocks a client: that needs all that is between browser and Redis. */
+  /** Opens the page without its trailing slash and blocks a client, which involves everything between the browser and Redis. */
   const expectWorks = async (url: string): Promise<void> => {
     const page = await browser.newPage({ reducedMotion: "reduce" });
     const complaints: string[] = [];
     page.on("pageerror", (error) => complaints.push(String(error)));
     page.on("console", (message) => {
-      // The browser looks ahead for assets before it hears of the slash.
+      // The browser preloads assets before the redirect to the trailing slash.
       const isOwn = message.location().url.startsWith(url);
       if (message.type() === "error" && isOwn) complaints.push(message.text());
     });
@@ -53,7 +53,7 @@ describe.runIf(hasChromium())("the dashboard in a browser", { timeout: 180_000 }
     await page.close();
   };
 
-  // The programs below have the others.
+  // The programs below cover the other frameworks.
   test.each(mounts.filter(({ name }) => ["node:http", "Express 4"].includes(name)))(
     "works mounted in $name",
     async ({ mount }) => {
@@ -115,9 +115,9 @@ describe.runIf(hasChromium())("the dashboard in a browser", { timeout: 180_000 }
       const urls = await runProgram(bundle, socket, files);
       for (const url of urls) {
         const { status, body } = await sendRequest(url);
-        expect([status, body.toString()]).toEqual([503, expect.stringContaining(MEND)]);
+        expect([status, body.toString()]).toEqual([503, expect.stringContaining(FIX)]);
       }
-      // Found without a restart.
+      // The process finds the files without a restart.
       cpSync(FILES, files, { recursive: true });
       await expectWorks(urls[0] as string);
       expect((await sendRequest(urls[1] as string)).status).toBe(200);
@@ -127,7 +127,7 @@ describe.runIf(hasChromium())("the dashboard in a browser", { timeout: 180_000 }
   );
 });
 
-/** What every bundle in ES modules needs for dependencies in CommonJS. */
+/** A banner that every ES module bundle needs for CommonJS dependencies. */
 const REQUIRE = `import { createRequire } from "node:module"; const require = createRequire(import.meta.url);`;
 
-const MEND = "copy that folder next to the bundle, and set the option `files` to the copy";
+const FIX = "copy that folder next to the bundle, and set the option `files` to the copy";

@@ -4,10 +4,10 @@ import type { Page } from "playwright-core";
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
-/** All rules, and no report of what passes them. */
+/** Options of axe-core: runs all rules and reports only violations. */
 const QUICKLY = '{ resultTypes: ["violations"], preload: false }';
 
-/** What axe-core objects to. The page's policy forbids its script as an element, and not as an evaluation by the browser's own door. */
+/** The violations that axe-core finds. The page's CSP forbids a script element, so the script is evaluated through the DevTools protocol. */
 export async function violations(page: Page): Promise<readonly unknown[]> {
   const session = await page.context().newCDPSession(page);
   const expression = `(() => { if (globalThis.axe === undefined) { ${AXE} } return axe.run(${QUICKLY}).then(({ violations }) =>
@@ -17,9 +17,9 @@ export async function violations(page: Page): Promise<readonly unknown[]> {
   return JSON.parse(String(result.value)) as readonly unknown[];
 }
 
-/** Waits until a view has its first answer. */
+/** Waits until a view has its first response. */
 export async function settle(page: Page): Promise<void> {
-  // The view of an address is drawn in the frame after it at the latest.
+  // The view of a new URL is rendered in the next frame at the latest.
   await page.evaluate(
     "new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)))",
   );

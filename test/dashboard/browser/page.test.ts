@@ -24,8 +24,8 @@ const VIEWS = [
   "#/report",
 ];
 
-/** Each scheme at one width; at both with `HEADGATE_LONG=1`. */
-const WAYS: ReadonlyArray<readonly ["light" | "dark", readonly number[]]> =
+/** Each colour scheme at one width, or at both widths with `HEADGATE_LONG=1`. */
+const SCHEMES: ReadonlyArray<readonly ["light" | "dark", readonly number[]]> =
   process.env["HEADGATE_LONG"] === "1"
     ? [
         ["light", [360, 1280]],
@@ -64,7 +64,7 @@ describe.runIf(hasChromium())("the dashboard's page", () => {
   const pressed = (page: Page, name: string): Promise<void> =>
     page.getByRole("button", { name }).first().click();
 
-  test.each(WAYS)(
+  test.each(SCHEMES)(
     "every view passes axe-core in the %s scheme at %s px",
     async (colorScheme, widths) => {
       for (const width of widths) {
@@ -72,7 +72,7 @@ describe.runIf(hasChromium())("the dashboard's page", () => {
         const complaints: string[] = [];
         page.on("pageerror", (error) => complaints.push(String(error)));
         page.on("console", (message) => {
-          // That a limiter is not there is told by 404, which the browser logs.
+          // The browser logs the 404 of the unknown limiter.
           if (message.type() === "error" && !message.text().includes("404"))
             complaints.push(message.text());
         });

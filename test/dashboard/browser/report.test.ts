@@ -54,7 +54,7 @@ describe.runIf(hasChromium())("the report view of the dashboard's page", () => {
     }
     expect(complaints).toEqual([]);
     expect(demo.requests.slice(before)).toEqual([]);
-    // It is still there for those who come back.
+    // The report is still there after returning to the view.
     await page.getByRole("link", { name: "Log", exact: true }).click();
     await expect.poll(() => page.locator("h1").first().textContent()).not.toContain("Recommended");
     await page.goBack();

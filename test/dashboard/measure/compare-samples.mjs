@@ -1,6 +1,6 @@
 /**
- * What may not grow: by a share of what it was, or by so much, whichever is more. The figures of a view get more in the first hour of a
- * fleet, and so do the server's; a leak of each answer would be ten times as much.
+ * The allowed growth of each figure: a share of its value or an absolute amount, whichever is more. The data of a view grows in the
+ * first hour of a fleet, and so does the server's; a leak of each response would be ten times as much.
  */
 const ALLOWED = {
   pageHeap: { share: 0.1, least: 1_500_000 },
@@ -10,7 +10,7 @@ const ALLOWED = {
   serverRss: { share: 0.15, least: 15_000_000 },
 };
 
-/** Compares the middle of the last third of all samples with that of the second: the first one is warming up. */
+/** Compares the median of the last third of all samples with that of the second; the first third is warm-up. */
 export function compareSamples(samples) {
   const third = Math.floor(samples.length / 3);
   const [second, last] = [samples.slice(-2 * third, -third), samples.slice(-third)];

@@ -1,4 +1,4 @@
-// The demo's shop of two processes under traffic, with a dashboard beside it. All of it ends with this process.
+// The demo's shop of two processes under traffic, and a dashboard. All of its processes end with this one.
 import { fork } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
@@ -8,7 +8,7 @@ import { startTraffic } from "../../../examples/demo/traffic.mjs";
 
 const application = join(import.meta.dirname, "../../../examples/demo/application.mjs");
 
-/** Resolves with the URL of the dashboard, how much memory its server uses, and how to end all. */
+/** Resolves with the URL of the dashboard, a function that measures its server's memory, and one that stops all processes. */
 export async function startFleet() {
   const redis = await startRedis();
   if (redis === undefined) throw new Error("no redis-server or valkey-server was found");
@@ -38,7 +38,7 @@ export async function startFleet() {
   };
 }
 
-/** Resolves when all limiters are listed, which a process does after ten seconds, and their decisions counted. */
+/** Resolves when all limiters are listed, which takes ten seconds, and their decisions are counted. */
 async function untilListed(url, shop) {
   for (;;) {
     const { limiters } = await (await fetch(`${url}api/overview`)).json();

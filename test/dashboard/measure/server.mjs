@@ -1,4 +1,4 @@
-// The dashboard of the soak in a process of its own, which tells how much memory it uses when it is asked.
+// The dashboard of the soak test in its own process, which reports its memory on request.
 //
 //   node --expose-gc server.mjs REDIS_URL
 import { createServer } from "node:http";

@@ -7,7 +7,7 @@ import type { TcpProxy } from "../../support/tcp-proxy.ts";
 import { startTcpProxy } from "../../support/tcp-proxy.ts";
 import { nodeMount } from "./mounts.ts";
 
-/** A page for eve, who may do everything, over a connection that can be held. */
+/** A page for eve, who may take every action, with a connection to Redis that can be held. */
 export async function mountThroughProxy(
   { socket }: Pick<RedisProcess, "socket">,
   more: Pick<DashboardOptions, "createBreaker"> = {},

@@ -11,13 +11,13 @@ import Fastify from "fastify";
 import { onTestFinished } from "vitest";
 import { serve } from "../../support/serve.ts";
 
-/** Options with an `authorize` that works in every framework: it sees headers alone. */
+/** Options with an `authorize` that works in every framework, because it only reads headers. */
 export interface MountOptions extends Omit<DashboardOptions, "authorize"> {
   readonly authorize: (
     request: Pick<IncomingMessage, "headers">,
     response: object,
   ) => ReturnType<DashboardOptions["authorize"]>;
-  /** Whether the application reads bodies itself, in front of the dashboard. */
+  /** Whether the application parses bodies before the dashboard. */
   readonly parsesBodies?: boolean;
 }
 
@@ -48,7 +48,7 @@ function expressMount(name: string, makeApp: () => Express): Mount {
       const app = makeApp();
       if (parsesBodies === true) app.use(express.json({ limit: "10mb" }));
       const router = express.Router();
-      // In a router of its own version's shape: an application in an application.
+      // Nested as an application in an application.
       const inner = makeApp();
       inner.use("/limits", forExpress(options));
       router.use("/ops", inner);

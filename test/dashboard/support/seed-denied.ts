@@ -9,7 +9,7 @@ import { nodeMount } from "./mounts.ts";
 /** A subject that is denied. */
 export const ANN = { limiter: "api", subject: { default: "ann" } };
 
-/** A fleet in which ann is denied, and its page for an operator who may do everything. */
+/** A fleet in which ann is denied, and its page for an operator who may take every action. */
 export async function seedDenied(
   client: Redis,
   more: Partial<MountOptions> & { readonly actions?: readonly ActionName[] | "all" } = {},

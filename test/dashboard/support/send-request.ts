@@ -6,7 +6,7 @@ export interface TestResponse {
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   readonly body: Buffer;
   /** The body as JSON. */
-  // biome-ignore lint/suspicious/noExplicitAny: tests look into it
+  // biome-ignore lint/suspicious/noExplicitAny: tests read any field
   readonly json: any;
 }
 

@@ -8,7 +8,7 @@ const WITH_PARENT = join(import.meta.dirname, "../../../support/end-with-parent.
 
 /** Runs an application on the built packages until the test ends; resolves with the URLs that it prints. */
 export async function runProgram(path: string, ...args: string[]): Promise<readonly string[]> {
-  // Our own condition is off: the sources must not be what answers.
+  // Without the repository's own export condition, so that the built packages are loaded and not the sources.
   const env = { ...process.env, NODE_OPTIONS: "" };
   const child = spawn(process.execPath, ["--import", WITH_PARENT, path, ...args], {
     stdio: ["ignore", "pipe", "inherit", "ipc"],

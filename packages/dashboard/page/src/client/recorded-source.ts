@@ -34,9 +34,9 @@ export interface Recording {
 /** A source with the responses of a recording, shifted to the current time. Refuses every action. */
 export async function recordedSource(url: string): Promise<DataSource> {
   const recording = (await (await fetch(url)).json()) as Recording;
-  const now = async <T>(answer: T | undefined): Promise<T> => {
-    if (answer === undefined) throw new Failure(404, "The recording does not have it.");
-    return shiftTimes(answer, Date.now() - recording.at) as T;
+  const now = async <T>(response: T | undefined): Promise<T> => {
+    if (response === undefined) throw new Failure(404, "The recording does not have it.");
+    return shiftTimes(response, Date.now() - recording.at) as T;
   };
   return {
     session: () => now(recording.session),

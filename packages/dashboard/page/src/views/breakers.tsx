@@ -99,7 +99,7 @@ function BreakersHeadline({ view: { breakers } }: { view: BreakersView }): JSX.E
   );
 }
 
-/** A target that is not called normally, in words. */
+/** The text for each state in which a target is not called normally. */
 const STATES: Readonly<Record<string, string>> = {
   open: "is open: its calls fail at once",
   "forced-open": "is forced open by an operator: its calls fail at once",

@@ -14,7 +14,7 @@ import { OverviewHeadline } from "./headline.tsx";
 import { LimiterTable } from "./limiter-table.tsx";
 import { OverviewTiles } from "./tiles.tsx";
 
-/** The fleet: what is denied, by which limiter, and what needs attention. */
+/** The overview of the fleet: the decisions, the items that need attention, and the limiters. */
 export function OverviewView({ route }: { route: Route }): JSX.Element {
   const span = spanOf(route);
   const { data, failure } = usePolling<Overview>(`overview ${span}`, (source, signal) =>
