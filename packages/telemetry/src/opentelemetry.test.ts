@@ -13,7 +13,7 @@ import { breakerOnClock } from "../../../test/support/breaker-on-clock.ts";
 import { INSTRUMENTS } from "./instruments.ts";
 import { observe } from "./observe.ts";
 
-/** What an SDK's reader collects from a meter that is observed. */
+/** The metrics that an SDK's reader collects from an observed meter. */
 function observed(temporality = AggregationTemporality.CUMULATIVE) {
   const exporter = new InMemoryMetricExporter(temporality);
   const reader = new PeriodicExportingMetricReader({ exporter, exportIntervalMillis: 3_600_000 });

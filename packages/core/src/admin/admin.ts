@@ -45,9 +45,9 @@ export interface Admin {
   ): Promise<ActionResult<Inspection>>;
 
   /**
-   * Erases a subject, except for the slots that its work holds: its usage in this limiter and its blocks, including those set
-   * by hand; and in the whole prefix the overrides for it, and its name in the log. The log records that a subject was
-   * forgotten. Rejects with the same errors as `reset`.
+   * Erases a subject: its usage in this limiter and its blocks, including those set by hand. In the whole prefix it also removes
+   * the overrides for the subject, and its name from the log. Slots that running work holds stay. The log records that a subject
+   * was forgotten. Rejects with the same errors as `reset`.
    */
   forget(
     limiter: LimiterDefinition,
@@ -126,7 +126,7 @@ export interface LimiterDefinition {
   readonly shadow?: boolean | undefined;
 }
 
-/** Why and by whom an action is done, and whether it is a dry run. */
+/** The operator and the reason of an action, and whether it is a dry run. */
 export interface ActionOptions {
   /**
    * Whether to only return what the action would change. `after` is then computed by the same code that would make the change,

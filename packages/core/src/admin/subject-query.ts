@@ -14,7 +14,7 @@ export interface SubjectQuery {
    * function of the application makes.
    */
   readonly text?: string | undefined;
-  /** Subjects as they are counted, by dimension. */
+  /** The subjects in the form in which they are counted, by dimension. */
   readonly named?: ReadonlyMap<string, string> | undefined;
   /** An IP address. */
   readonly ip?: string | undefined;

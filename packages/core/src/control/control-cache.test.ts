@@ -107,7 +107,7 @@ const order = (part: Partial<Invalidation> = {}): Invalidation => ({
   ...part,
 });
 
-/** Lets a limiter read the record that is there now, in the background; what was denied before is still remembered. */
+/** Lets a limiter read the current record in the background; earlier denials stay cached. */
 async function readAgain(limiter: Limiter): Promise<void> {
   vi.advanceTimersByTime(810);
   await limiter.peek("somebody");
@@ -224,7 +224,7 @@ test("reading the record and deciding together take no longer than storeTimeout"
   await api.close();
 });
 
-/** What answers a subject that has used its limit. */
+/** The source of the decision for a subject that has used its limit. */
 async function sourceOf(limiter: Limiter, subject: string): Promise<string> {
   return (await limiter.consume(subject)).source;
 }
@@ -271,7 +271,7 @@ describe("an invalidation", () => {
     vi.advanceTimersByTime(810);
     await child.peek({ default: "x", tenant: "y" });
     await letRun();
-    // What the child's own counter denied is not about the parent.
+    // A denial by the child's own counter does not concern the parent.
     expect(await sourceOf(child, subject as never)).toBe("deny-cache");
     write({ version: FROM + 1, invalidations: [order({ limiter: "child" })] });
     vi.advanceTimersByTime(810);
@@ -355,7 +355,7 @@ describe("an invalidation", () => {
     write({ invalidations: [order()] });
     await readAgain(other);
     await other.close();
-    // Nobody is left who follows it, so nothing is known any more.
+    // Without followers, the record is no longer cached.
     asked();
     const again = limiter();
     await again.peek("ann");

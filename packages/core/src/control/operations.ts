@@ -17,7 +17,7 @@ export function actionLogKey(prefix: string): string {
 /** A record to read. */
 export interface ReadControlCall {
   readonly key: string;
-  /** The known version, 0 if it is known that there is no record; undefined if nothing is known. */
+  /** The version that the process has, 0 for no record; undefined if it has read none yet. */
   readonly knownVersion: number | undefined;
 }
 

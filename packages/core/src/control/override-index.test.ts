@@ -69,7 +69,7 @@ describe("the overrides of a record", () => {
     const record = { version: 1, overrides, invalidations: [] };
     const found = (at: number) =>
       overridesFor(record, "api", { tenant: "acme", user: "ada" }, NOW / 1_000 + at);
-    // Overrides by user came first, so those by tenant take precedence over them, whoever they are for.
+    // Overrides by user came first, so those by tenant take precedence over them, for any subject.
     expect(found(999)).toEqual([ofUser, ofTenant]);
     expect(found(1_000)).toEqual([ofTenant]);
     expect(overridesFor(record, "other", {}, 0)).toEqual([]);

@@ -28,7 +28,7 @@ afterEach(() => {
   registryIntervals().firstMs = 2 ** 30;
 });
 
-/** What a store has been asked to list, and how it answers. */
+/** A store that records the calls of a registry, and its replies. */
 interface ListingStore {
   readonly store: CountingStore;
   /** In the order in which they were made. */
@@ -108,7 +108,7 @@ describe("a process in the registry", () => {
       expect(calls.length).toBeGreaterThanOrEqual(2 + turn);
     }
     expect(calls.length).toBeLessThanOrEqual(6);
-    // What is there is only kept.
+    // Existing records are only renewed.
     expect(
       calls
         .slice(2)

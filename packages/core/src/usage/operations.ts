@@ -114,9 +114,9 @@ export function blocksKey(prefix: string): string {
 }
 
 /**
- * Adds a process's counts. The reply has the result of the call, as in `USAGE_STATES`, and for each limiter 1 if it was
- * counted, 2 if it was counted with the others, 3 or -1 if its key holds something else, 4 if its subjects, limits or hours
- * were not stored.
+ * Adds a process's counts. The reply has the result of the call, as in `USAGE_STATES`, and a number for each limiter: 1 if the
+ * server counted it, 2 if it counted it with the others, 3 or -1 if its key holds something else, 4 if it did not store the
+ * subjects, limits or hours.
  */
 export const addUsage: Operation<UsageCall> = {
   ...defineListOperation("usage", {
@@ -200,7 +200,7 @@ export interface EraseSubjectsCall {
   readonly spans: readonly number[];
   /** The server's clock, in microseconds, to determine when the lists expire. */
   readonly now: number;
-  /** The subjects, as they are in lists. */
+  /** The subjects in the form of the lists. */
   readonly items: readonly string[];
 }
 

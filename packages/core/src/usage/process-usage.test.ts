@@ -21,7 +21,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-/** What a store was asked to add, and how it answers. */
+/** A store that records the usage calls, and its replies. */
 interface AddingStore {
   readonly store: CountingStore;
   /** In the order in which they were made. */

@@ -10,7 +10,7 @@ import { addUsage, LONG_SPAN_MICROS, USAGE_STATES } from "./operations.ts";
 import type { OnBlock } from "./usage-counter.ts";
 import { UsageCounter, usageIntervals } from "./usage-counter.ts";
 
-/** How many limiters of a process are counted separately; the rest are counted together. */
+/** How many limiters a process counts separately; it counts the others together. */
 const MAX_LIMITERS = 1_000;
 
 /** The most limiters and rows in one call. */
