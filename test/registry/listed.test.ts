@@ -168,10 +168,10 @@ describe("how subjects are made", () => {
           },
           own: { by: "function" },
         },
-        missing: "skip",
+        missingKey: "skip",
         addressHeader: "cf-connecting-ip",
         allowList: "addresses",
-        blockList: "addresses",
+        denyList: "addresses",
       },
     ]);
     const texts = await everyText(store.prefix);
@@ -212,13 +212,13 @@ describe("how subjects are made", () => {
     app.get("/more", { config: { rateLimit: { limits: own, extend: true } } }, handler);
     await app.ready();
     const found = await limitersOn(store);
-    const use = { adapter: "fastify", missing: "ip", allowList: "function" } as const;
+    const use = { adapter: "fastify", missingKey: "ip", allowList: "function" } as const;
     const ip = { default: { by: "ip", ipv6Prefix: 64 } };
     expect(Object.keys(found)).toEqual(["site", "site GET /more", "site GET /own"]);
     expect(found["site"]).toMatchObject({ limits: [limits], shadow: false });
     expect(found["site"]?.uses).toEqual([
       { ...use, keys: ip },
-      { ...use, keys: ip, missing: "reject" },
+      { ...use, keys: ip, missingKey: "reject" },
     ]);
     const key = { default: { by: "header", name: "x-user", hash: "sha256" } };
     expect(found["site GET /own"]).toMatchObject({ limits: [own], uses: [{ ...use, keys: key }] });

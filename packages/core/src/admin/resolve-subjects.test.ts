@@ -20,8 +20,8 @@ const ip = "203.0.113.7";
 const header = { name: "x-key", value: "ada" };
 const hashSecret = "a secret of 32 characters or more";
 
-const use = (keys: HttpUse["keys"], missing: HttpUse["missing"] = "reject"): HttpUse =>
-  ({ keys, missing }) as HttpUse;
+const use = (keys: HttpUse["keys"], missingKey: HttpUse["missingKey"] = "reject"): HttpUse =>
+  ({ keys, missingKey }) as HttpUse;
 
 /** A limiter that counts by some dimensions, used in some ways. */
 function known(dimensions: readonly string[], uses: readonly HttpUse[] = []): LimiterVersion {

@@ -64,7 +64,7 @@ async function subjectIn(
   const made = await makeSubject(source, client);
   if (made !== undefined) return made;
   // A request without a key counts by its address.
-  const isWithoutKey = use.missing === "ip" && header === undefined && text === undefined;
+  const isWithoutKey = use.missingKey === "ip" && header === undefined && text === undefined;
   return isWithoutKey && ip !== undefined ? subjectOfMissingKey(ip) : undefined;
 }
 

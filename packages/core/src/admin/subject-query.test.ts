@@ -5,13 +5,13 @@ const BY_64 = { by: "ip", ipv6Prefix: 64 } as const;
 
 describe("the source of a subject", () => {
   test("is the listed one, also of a dimension named like a property of every object", () => {
-    const use = { keys: { default: BY_64 }, missing: "reject" } as const;
+    const use = { keys: { default: BY_64 }, missingKey: "reject" } as const;
     expect(registeredSource(use, "default")).toBe(BY_64);
     expect(registeredSource(use, "constructor")).toBeUndefined();
   });
 
   test("is unknown for a limiter without uses", () => {
-    expect(usesOf({ uses: [] })).toEqual([{ keys: {}, missing: "reject" }]);
+    expect(usesOf({ uses: [] })).toEqual([{ keys: {}, missingKey: "reject" }]);
   });
 
   test.each([

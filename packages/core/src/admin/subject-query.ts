@@ -5,7 +5,7 @@ import type { HttpUse, SubjectSource } from "../registry/record.ts";
 import type { LimiterVersion } from "./limiter-versions.ts";
 
 /** Where the subjects of requests come from. */
-export type SubjectUse = Pick<HttpUse, "keys" | "missing">;
+export type SubjectUse = Pick<HttpUse, "keys" | "missingKey">;
 
 /** The known facts about a client, from which the subjects of each limiter are made. */
 export interface SubjectQuery {
@@ -27,7 +27,7 @@ export interface SubjectQuery {
 }
 
 /** How a limiter is used if the registry does not say. */
-const UNKNOWN_USE: SubjectUse = { keys: {}, missing: "reject" };
+const UNKNOWN_USE: SubjectUse = { keys: {}, missingKey: "reject" };
 
 /** The ways in which a limiter is used; one without keys if none is known. */
 export function usesOf({ uses }: Pick<LimiterVersion, "uses">): readonly SubjectUse[] {

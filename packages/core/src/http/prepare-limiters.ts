@@ -51,9 +51,9 @@ function describeUse(
   return {
     adapter,
     keys,
-    missing: missingKey,
+    missingKey,
     addressHeader: address?.header.toLowerCase(),
     allowList: allowList?.source,
-    blockList: denyList?.source,
+    denyList: denyList?.source,
   };
 }

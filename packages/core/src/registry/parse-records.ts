@@ -110,12 +110,12 @@ function isShape(value: unknown): value is RegistryShape {
 function isUse(value: unknown): value is HttpUse {
   return (
     isPlainObject(value) &&
-    haveText(value, "adapter", "missing") &&
-    ["ip", "reject", "skip"].includes(value["missing"] as string) &&
+    haveText(value, "adapter", "missingKey") &&
+    ["ip", "reject", "skip"].includes(value["missingKey"] as string) &&
     isRecordOf(value["keys"], (key): key is SubjectSource => isSource(key, MAX_NESTING)) &&
     (value["addressHeader"] === undefined || isString(value["addressHeader"])) &&
     isListSource(value["allowList"]) &&
-    isListSource(value["blockList"])
+    isListSource(value["denyList"])
   );
 }
 

@@ -20,11 +20,11 @@ export interface HttpUse {
   readonly adapter: string;
   /** By dimension; `"global"` has none. */
   readonly keys: Readonly<Record<string, SubjectSource>>;
-  readonly missing: "ip" | "reject" | "skip";
+  readonly missingKey: "ip" | "reject" | "skip";
   /** The header that names the client's address. */
   readonly addressHeader?: string | undefined;
   readonly allowList?: ListSource | undefined;
-  readonly blockList?: ListSource | undefined;
+  readonly denyList?: ListSource | undefined;
 }
 
 /** The part of a policy that shares the keys of a dimension. */

@@ -16,7 +16,7 @@ const record: LimiterRecord = {
 };
 
 function useOf(adapter: string): HttpUse {
-  return { adapter, keys: { default: { by: "function" } }, missing: "ip" };
+  return { adapter, keys: { default: { by: "function" } }, missingKey: "ip" };
 }
 
 function entryWith(...adapters: readonly string[]): RegistryEntry {
