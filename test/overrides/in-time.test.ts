@@ -44,7 +44,7 @@ async function used(): Promise<number | undefined> {
 }
 
 describe("an override that another client sets", () => {
-  test("lets in who was denied, by the time that was said, also whom the deny cache denies", async () => {
+  test("admits denied clients by effectiveAt, also those in the deny cache", async () => {
     const limiter = elsewhere();
     await limiter.consume("ada", { cost: 10 });
     const ask = () => limiter.consume("ada");
@@ -61,7 +61,7 @@ describe("an override that another client sets", () => {
     expect(await limiter.consume("bob")).toMatchObject({ overridden: false, limit: 10 });
   });
 
-  test("is known to the first decision of who was idle", async () => {
+  test("applies to the first decision of an idle process", async () => {
     const limiter = elsewhere();
     await limiter.consume("ada", { cost: 10 });
     const { effectiveAt } = await operator().setOverride(to(5));
@@ -69,7 +69,7 @@ describe("an override that another client sets", () => {
     expect(await limiter.consume("bob")).toMatchObject({ overridden: true, limit: 5 });
   });
 
-  test("lets in who waits, by the time that was said", async () => {
+  test("admits waiting calls by effectiveAt", async () => {
     const limiter = elsewhere();
     await limiter.consume("ada", { cost: 10 });
     const waiting = limiter.wait("ada");
@@ -79,7 +79,7 @@ describe("an override that another client sets", () => {
     expect(Date.now()).toBeLessThanOrEqual(effectiveAt.getTime());
   });
 
-  test("beside an order: who waits where nobody else asks hears of a reset by the time that was said", async () => {
+  test("like a reset, reaches a waiting call by effectiveAt in a process without other decisions", async () => {
     const limiter = elsewhere();
     await limiter.consume("ada", { cost: 10 });
     const waiting = limiter.wait("ada");
@@ -89,7 +89,7 @@ describe("an override that another client sets", () => {
     expect(Date.now()).toBeLessThanOrEqual(effectiveAt.getTime());
   });
 
-  test("ends leases: what is not spent is given back, and taken again when it is over", async () => {
+  test("ends leases: unspent units are returned, and leased again after the override", async () => {
     const many = { ...limits, limit: 1_000 };
     const limiter = elsewhere({ limits: many, lease: { max: 100, ttl: "1m" } });
     let admitted = 0;
@@ -111,7 +111,7 @@ describe("an override that another client sets", () => {
     await first(ask, ({ source }) => source === "lease");
   });
 
-  test("is ended by its time also while Redis is away", async () => {
+  test("expires on time also while Redis is unavailable", async () => {
     const limiter = elsewhere({ storeTimeout: 100 });
     await operator().setOverride(to(50), { for: "1s" });
     await first(

@@ -133,23 +133,28 @@ describe("eight processes, while an override changes every 300 ms,", () => {
   test.each([
     ["slidingLog", (limit: number) => slidingLog({ limit, window: 250, name: "one" })],
     ["gcra", (limit: number) => gcra({ limit, window: 250, burst: 800, name: "one" })],
-  ])("decide by each in time, and admit no more than the largest: %s", async (name, of) => {
-    const number = name === "gcra" ? "burst" : "limit";
-    const { decided, changes } = await strike({ limits: of(100) }, async (count) => {
-      const limit = 50 + 37 * (count % 10) + Math.floor(count / 10);
-      const limits = { one: { [number]: limit } };
-      return changeTo(limit, await operator().setOverride({ limiter: "api", limits }));
-    });
-    expect(untimely(decided, changes)).toEqual([]);
-    expect(decided.every(({ overridden }) => overridden)).toBe(true);
-    expect(new Set(decided.map(({ limit }) => limit)).size).toBeGreaterThan(changes.length / 4);
-    expect(new Set(decided.map(({ source }) => source))).toEqual(new Set(["store", "deny-cache"]));
-    const largest = Math.max(...changes.map(({ limit }) => limit));
-    const limits = { ...of(100), [number]: largest } as Limit;
-    expect(findExcess(limits, admissionsOf(decided))).toBeUndefined();
-  });
+  ])(
+    "apply each override in time, and admit no more than the largest limit: %s",
+    async (name, of) => {
+      const number = name === "gcra" ? "burst" : "limit";
+      const { decided, changes } = await strike({ limits: of(100) }, async (count) => {
+        const limit = 50 + 37 * (count % 10) + Math.floor(count / 10);
+        const limits = { one: { [number]: limit } };
+        return changeTo(limit, await operator().setOverride({ limiter: "api", limits }));
+      });
+      expect(untimely(decided, changes)).toEqual([]);
+      expect(decided.every(({ overridden }) => overridden)).toBe(true);
+      expect(new Set(decided.map(({ limit }) => limit)).size).toBeGreaterThan(changes.length / 4);
+      expect(new Set(decided.map(({ source }) => source))).toEqual(
+        new Set(["store", "deny-cache"]),
+      );
+      const largest = Math.max(...changes.map(({ limit }) => limit));
+      const limits = { ...of(100), [number]: largest } as Limit;
+      expect(findExcess(limits, admissionsOf(decided))).toBeUndefined();
+    },
+  );
 
-  test("lease where nothing is overridden, and give it back where something is", async () => {
+  test("lease units without an override, and return them under one", async () => {
     const written = 400;
     const limits = slidingLog({ limit: written, window: 250, name: "one" });
     const lease = { max: LEASED, ttl: 200 };

@@ -71,8 +71,8 @@ async function asAnotherProcess(work: () => Promise<unknown>): Promise<void> {
   }
 }
 
-describe("the index", () => {
-  test("has a line for each process, with when it was seen, and forgets those that are gone when one is added", async () => {
+describe("the index of the registry", () => {
+  test("has a line for each process with its last write, and drops lines of gone processes when one is added", async () => {
     expect(await keep(NOW)).toEqual([INDEX_STATES.new]);
     expect(await keep(NOW + 30_000)).toEqual([INDEX_STATES.known]);
     expect(await keep(NOW, { process: nameOf(1) })).toEqual([INDEX_STATES.new]);
@@ -85,7 +85,7 @@ describe("the index", () => {
     expect(await keep(NOW + 111_000, { process: nameOf(1) })).toEqual([INDEX_STATES.new]);
   });
 
-  test("loses the line of one that leaves, and is gone with the last", async () => {
+  test("loses the line of a leaving process, and is deleted with the last one", async () => {
     await keep(NOW);
     await keep(NOW, { process: nameOf(1) });
     expect(await own.client.exists(`${INDEX}:process/${nameOf(1)}`)).toBe(1);
@@ -96,7 +96,7 @@ describe("the index", () => {
     expect(await own.scan()).toEqual([]);
   });
 
-  test("takes 10,000 processes at most", async () => {
+  test("holds at most 10,000 processes", async () => {
     const lines = Array.from({ length: 10_000 }, (_, i) => `\n${nameOf(i)} 1800000000`);
     await own.client.set(INDEX, `headgate registry 1${lines.join("")}`);
     expect(await keep(NOW, { process: nameOf(10_000) })).toEqual([INDEX_STATES.full]);
@@ -117,15 +117,15 @@ describe("the index", () => {
     },
   );
 
-  test("is left alone where it is no string", async () => {
+  test("is left alone if it is not a string", async () => {
     await own.client.sadd(INDEX, "x");
     expect(await keep(NOW, { shared: [{ hash: "hash", text: "{}" }] })).toEqual([-1, 0]);
     expect(await own.scan()).toHaveLength(1);
   });
 });
 
-describe("every key", () => {
-  test("is in one slot, and expires", async () => {
+describe("every key of the registry", () => {
+  test("is in one hash slot, and expires", async () => {
     await listElsewhere("api", 5);
     const keys = (await own.scan()).map(String);
     expect(keys).toHaveLength(3);
@@ -137,7 +137,7 @@ describe("every key", () => {
     }
   });
 
-  test("of a process goes with it, when it closes its last limiter", async () => {
+  test("of a process is deleted when the process closes its last limiter", async () => {
     const store = requireStore(redisStore(own.client));
     const make = (name: string) =>
       createLimiter({ name, store, limits: gcra({ limit: 5, window: "1m" }) });
@@ -159,8 +159,8 @@ describe("every key", () => {
   });
 });
 
-describe("several processes", () => {
-  test("with the same limiter have one record of it, and each is named", async () => {
+describe("several processes in the registry", () => {
+  test("with the same limiter share one record, which names each of them", async () => {
     const store = await listElsewhere("api", 5);
     await listElsewhere("api", 5);
     const keys = (await own.scan()).map(String);
@@ -173,7 +173,7 @@ describe("several processes", () => {
     expect(limiters[0]?.processes).toEqual(processes.map(({ id }) => id));
   });
 
-  test("with other policies under one name are told apart: who has which", async () => {
+  test("with different policies under one name are listed with their own policy", async () => {
     const store = await listElsewhere("api", 5);
     await listElsewhere("other", 5);
     await asAnotherProcess(() => listElsewhere("api", 50));
@@ -194,7 +194,7 @@ describe("several processes", () => {
     });
   });
 
-  test("say who they are", async () => {
+  test("report their host, process id and version", async () => {
     const store = await listElsewhere("api", 5);
     const { processes } = await readRegistry(store);
     const [time] = await own.client.time();
@@ -213,7 +213,7 @@ describe("several processes", () => {
   });
 });
 
-describe("what cannot be read", () => {
+describe("an unreadable record of the registry", () => {
   /** Writes something in place of what is under the one key that holds a text. */
   async function replace(part: string, change: (text: string) => string): Promise<string> {
     const keys = (await own.scan()).map(String);
@@ -254,11 +254,14 @@ describe("what cannot be read", () => {
     expect(unreadable).toEqual([{ key, reason: "damaged" }]);
   });
 
-  test.each([":process/", ":record/"])("%s… of another format says so", async (part) => {
-    const store = await listElsewhere("api", 5);
-    const key = await replace(part, () => '{"format":2,"kind":"something new"}');
-    expect((await readRegistry(store)).unreadable).toEqual([{ key, reason: "other-format" }]);
-  });
+  test.each([":process/", ":record/"])(
+    "%s… of another format is reported as such",
+    async (part) => {
+      const store = await listElsewhere("api", 5);
+      const key = await replace(part, () => '{"format":2,"kind":"something new"}');
+      expect((await readRegistry(store)).unreadable).toEqual([{ key, reason: "other-format" }]);
+    },
+  );
 
   test.each([
     ["headgate registry 2\nwhatever", "other-format"],
@@ -270,7 +273,7 @@ describe("what cannot be read", () => {
     expect(found).toMatchObject({ processes: [], unreadable: [{ key: INDEX, why }] });
   });
 
-  test("is a value of another type, or a record that is not there", async () => {
+  test("is reported for a value of another type, and for a missing record", async () => {
     const store = await listElsewhere("api", 5);
     const keys = (await own.scan()).map(String);
     const record = keys.find((key) => key.includes(":record/")) as string;
@@ -283,7 +286,7 @@ describe("what cannot be read", () => {
     expect((await readRegistry(store)).unreadable).toEqual([{ key: INDEX, reason: "wrong-type" }]);
   });
 
-  test("is not a process that is gone, whose line is still there", async () => {
+  test("is not reported for a gone process whose line remains", async () => {
     const store = await listElsewhere("api", 5);
     const keys = (await own.scan()).map(String);
     await own.client.del(keys.find((key) => key.includes(":process/")) as string);
@@ -303,7 +306,7 @@ describe("readRegistry", () => {
     ).toEqual([]);
   });
 
-  test("refuses what is neither, a second prefix, and options that nobody reads", async () => {
+  test("rejects other sources, a second prefix, and unknown options", async () => {
     const invalid = { code: "HEADGATE_INVALID_OPTION" };
     const store = requireStore(redisStore(own.client));
     await expect(readRegistry(requireStore(memoryStore()))).rejects.toMatchObject(invalid);
@@ -319,7 +322,7 @@ describe("readRegistry", () => {
     );
   });
 
-  test("rejects when the server gives no answer in its time", async () => {
+  test("rejects if the server does not answer within the timeout", async () => {
     own.server.freeze();
     onTestFinished(() => own.server.thaw());
     await expect(readRegistry(own.client, { timeout: "50ms" })).rejects.toMatchObject({
@@ -328,8 +331,8 @@ describe("readRegistry", () => {
   });
 });
 
-describe("what is made on a store with registry: false", () => {
-  test("is not listed, and writes nothing", async () => {
+describe("a store with registry: false", () => {
+  test("lists no limiter, and writes nothing", async () => {
     const warnings = watchWarnings();
     const store = requireStore(redisStore(own.client, { registry: false }));
     const limiter = createLimiter({ name: "api", store, limits: gcra({ limit: 5, window: "1m" }) });

@@ -38,8 +38,8 @@ async function fingerprintsIn(prefix: string): Promise<string[]> {
     .map((key) => key.split(":").at(-1) ?? "");
 }
 
-describe("a limiter", () => {
-  test("is listed with its policy as it was written, and with what its keys end with", async () => {
+describe("a limiter in the registry", () => {
+  test("is listed with its policy as configured, and with the endings of its keys", async () => {
     const store = openStore();
     const limits = [
       gcra({ limit: 10, window: "1s", burst: 5 }),
@@ -70,7 +70,7 @@ describe("a limiter", () => {
     for (const { fingerprint } of api?.shapes ?? []) expect(fingerprints).toContain(fingerprint);
   });
 
-  test("in shadow, and one that extends another, say so", async () => {
+  test("is listed with shadow mode, and with the limiter that it extends", async () => {
     const store = openStore();
     const day = fixedWindow({ limit: 9, window: "1d" });
     const shadow = true;
@@ -85,7 +85,7 @@ describe("a limiter", () => {
     expect(found["child"]?.shapes).toHaveLength(1);
   });
 
-  test("is listed once, however often it is made, until the last of them is closed", async () => {
+  test("is listed once if created several times, until the last instance is closed", async () => {
     const store = openStore();
     const make = () =>
       createLimiter({ name: "api", limits: gcra({ limit: 1, window: "1s" }), store });
@@ -99,7 +99,7 @@ describe("a limiter", () => {
     expect(Object.keys(await limitersOn(store))).toEqual(["kept"]);
   });
 
-  test("too long to be listed whole is listed by its name", async () => {
+  test("that is too long is listed by its name only", async () => {
     const store = openStore();
     const limits = Array.from({ length: 100 }, (_, i) =>
       gcra({
@@ -128,10 +128,10 @@ describe("a limiter", () => {
   });
 });
 
-describe("how subjects are made", () => {
+describe("the listed sources of subjects", () => {
   const per = <const Per extends string>(name: Per) => gcra({ limit: 5, window: "1m", per: name });
 
-  test("behind Express: what was given, and no secret, no address of a list, no function", async () => {
+  test("behind Express have the configured keys, without secrets, addresses of lists and functions", async () => {
     const store = openStore();
     const list = new BlockList();
     list.addAddress("198.51.100.77");
@@ -180,7 +180,7 @@ describe("how subjects are made", () => {
     }
   });
 
-  test("two secrets look the same", async () => {
+  test("are the same for two secrets", async () => {
     const store = openStore();
     const texts: string[] = [];
     for (const hashSecret of ["one", "another"]) {
@@ -199,7 +199,7 @@ describe("how subjects are made", () => {
     expect(texts[1]).toBe(texts[0]);
   });
 
-  test("behind Fastify: the plugin's and those of its routes", async () => {
+  test("behind Fastify include the plugin's and those of its routes", async () => {
     const store = openStore();
     const app = Fastify();
     onTestFinished(() => app.close());
@@ -228,7 +228,7 @@ describe("how subjects are made", () => {
     });
   });
 
-  test("with tiers, with limits of a request, and with a limiter of one's own", async () => {
+  test("exist for tiers, for limits of a request, and for a given limiter", async () => {
     const store = openStore();
     const [free, paid] = [gcra({ limit: 5, window: "1m" }), gcra({ limit: 50, window: "1m" })];
     const tiered = rateLimit({
@@ -249,7 +249,7 @@ describe("how subjects are made", () => {
     expect(found["given"]).toMatchObject({ uses: [{ keys: { default: { by: "function" } } }] });
   });
 
-  test("behind an adapter of the application's, by the name that it gives itself", async () => {
+  test("behind the application's own adapter have the adapter's name", async () => {
     const store = openStore();
     const limits = gcra({ limit: 5, window: "1m" });
     const named = createHttpGuard("limit", { name: "koa", store, limits }, { name: "koa" });
@@ -265,8 +265,8 @@ describe("how subjects are made", () => {
   });
 });
 
-describe("a breaker", () => {
-  test("is listed with the options that decide", async () => {
+describe("a breaker in the registry", () => {
+  test("is listed with the options that affect decisions", async () => {
     const store = openStore();
     const breaker = createBreaker({
       name: "bank",
@@ -306,7 +306,7 @@ describe("a breaker", () => {
     expect(await readRegistry(store)).toMatchObject({ breakers: [], processes: [] });
   });
 
-  test("and a limiter may have one name", async () => {
+  test("may share its name with a limiter", async () => {
     const store = openStore();
     const limiter = createLimiter({ name: "x", store, limits: gcra({ limit: 1, window: "1s" }) });
     const breaker = createBreaker({ name: "x", store });

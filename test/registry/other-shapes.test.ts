@@ -29,7 +29,7 @@ async function listed(store: Store) {
   return registry;
 }
 
-test("those in use are listed with the limiter, with what their keys end with", async () => {
+test("per-call policies in use are listed with the limiter, with the endings of their keys", async () => {
   const { store, limiter } = open();
   await limiter.consume("ada", { limits: daily(9) });
   await limiter.consume("ada", { limits: daily(20) });
@@ -47,7 +47,7 @@ test("those in use are listed with the limiter, with what their keys end with", 
   expect(key?.endsWith(`:${limiters[0]?.perCallPolicies?.[0]?.shapes[0]?.fingerprint}`)).toBe(true);
 });
 
-test("those that have no room are counted", async () => {
+test("per-call policies without room in the record are counted", async () => {
   const { store, limiter } = open();
   for (let i = 1; i <= 64; i += 1) {
     const limits = Array.from({ length: 8 }, (_, j) =>
@@ -62,7 +62,7 @@ test("those that have no room are counted", async () => {
   expect(limiters[0]?.limits).toEqual([hourly]);
 });
 
-test("an operator inspects, resets, blocks and unblocks a subject under all of them", async () => {
+test("an operator inspects, resets, blocks and unblocks a subject under all per-call policies", async () => {
   const { store, limiter } = open();
   await limiter.consume("ada", { cost: 2 });
   await limiter.consume("ada", { limits: daily(9), cost: 4 });
@@ -101,7 +101,7 @@ test("an operator inspects, resets, blocks and unblocks a subject under all of t
   expect(await redis.keys(`${store.prefix}:{ada}:*`)).toEqual([]);
 });
 
-test("an override applies to those that it fits, and is told as in force", async () => {
+test("an override applies to the per-call policies that it fits, and is reported as in force", async () => {
   const { store, limiter } = open();
   await limiter.consume("ada", { limits: daily(9) });
   const override = {

@@ -31,7 +31,7 @@ function registryOf(processes: number): Promise<Registry> {
   });
 }
 
-test("processes list themselves, tell policies that differ, and leave when they close", async () => {
+test("processes list themselves and their different policies, and leave when they close", async () => {
   const before = await start("soon");
   const after = await start("soon", "50");
   const { limiters, breakers, processes, unreadable } = await registryOf(2);
@@ -53,7 +53,7 @@ test("processes list themselves, tell policies that differ, and leave when they 
   expect(left.limiters).toMatchObject([{ hasOtherVersions: false, processes: [idOf(after)] }]);
 });
 
-test("one that is killed stays until its record expires", async () => {
+test("a killed process stays listed until its record expires", async () => {
   const child = await start("soon");
   await registryOf(1);
   child.kill("SIGKILL");
@@ -72,7 +72,7 @@ test("one that is killed stays until its record expires", async () => {
   });
 });
 
-test("one that is short ends by itself, though it closed no limiter, and was never there", async () => {
+test("a short process ends by itself without closing its limiter, and is never listed", async () => {
   const child = await start("later");
   const [code] = await once(child, "exit", { signal: AbortSignal.timeout(9_000) });
   expect(code).toBe(0);

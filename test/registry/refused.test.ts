@@ -47,8 +47,8 @@ function turn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }
 
-describe("the documented users", () => {
-  test("an application's is listed with the permissions that it has for counting", async () => {
+describe("the documented Redis users", () => {
+  test("an application is listed with its permissions for counting", async () => {
     const warnings = watchWarnings();
     const permissions = documented("docs/reference/redis.md", "headgate");
     expect(permissions).toContain("~hg:*");
@@ -62,7 +62,7 @@ describe("the documented users", () => {
     expect(warnings).toEqual([]);
   });
 
-  test("a reader's sees the registry, and nothing else", async () => {
+  test("a reader sees the registry, and nothing else", async () => {
     const { limiter, store } = start(own.client);
     await limiter.consume("u");
     await writeRegistry(store);
@@ -121,7 +121,7 @@ describe("a server that refuses to keep a registry", () => {
     },
   );
 
-  test("a server that holds a value of another type there", async () => {
+  test("a value of another type under the key of the registry is logged once", async () => {
     const warnings = watchWarnings();
     await own.client.sadd("hg:{registry}", "x");
     const { limiter, store } = start(own.client);
@@ -132,7 +132,7 @@ describe("a server that refuses to keep a registry", () => {
   });
 });
 
-test("a server that is frozen while the registry is written holds no request up, and hears no reproach", async () => {
+test("a server that hangs while the registry is written delays no request, and causes no warning", async () => {
   const warnings = watchWarnings();
   const client = new Redis(own.server.socket);
   onTestFinished(() => client.disconnect());

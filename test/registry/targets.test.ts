@@ -45,7 +45,7 @@ function targetsNamed(count: number, letter: string): string[] {
   return Array.from({ length: count }, (_, i) => letter + String(i).padStart(3, "0"));
 }
 
-test("the targets that processes called are known together, and a new one with the next write", async () => {
+test("the targets of all processes are listed together, and a new one with the next write", async () => {
   const [one, other] = [start(), start()];
   await call(one, "bank-eu", "bank-us");
   await call(other, "bank-us", "bank-asia");
@@ -59,7 +59,7 @@ test("the targets that processes called are known together, and a new one with t
   expect(await listed()).toEqual([{ ...known, targets: ["bank-asia", "bank-us"] }]);
 });
 
-test("targets belong to their own breaker, and one that nothing was called by has none", async () => {
+test("targets belong to their own breaker, and an unused breaker has none", async () => {
   const [one, other, idle] = [start("a"), start("b"), start("c")];
   await call(one, "x");
   await call(other, "y");
@@ -67,14 +67,14 @@ test("targets belong to their own breaker, and one that nothing was called by ha
   expect((await listed()).map(({ targets }) => targets)).toEqual([["x"], ["y"], []]);
 });
 
-test("a breaker by itself has the target default once it was called", async () => {
+test("a breaker used without targets has the target default after its first call", async () => {
   const one = start();
   await one.breaker.run(() => "");
   await call(one);
   expect(await listed()).toMatchObject([{ targets: ["default"] }]);
 });
 
-test("of over 200 targets the others are counted, in a process and in all together", async () => {
+test("beyond 200 targets are only counted, in a process and in all together", async () => {
   const [one, other] = [start(), start()];
   await call(one, ...targetsNamed(201, "a"));
   const [first] = await listed();
@@ -86,7 +86,7 @@ test("of over 200 targets the others are counted, in a process and in all togeth
   expect(both).toMatchObject({ targets: { length: 200 }, moreTargets: 50 });
 });
 
-test("a target with a name of a megabyte is counted, and its name is not written", async () => {
+test("a target with a name of one megabyte is counted without writing its name", async () => {
   const one = start();
   await call(one, "short", "x".repeat(2 ** 20));
   expect(await listed()).toMatchObject([{ targets: ["short"], moreTargets: 1 }]);
@@ -94,7 +94,7 @@ test("a target with a name of a megabyte is counted, and its name is not written
   expect(await own.client.strlen(key)).toBeLessThan(1_000);
 });
 
-test("targets are unknown where no process says, and the others' where one does not", async () => {
+test("targets are unknown if no process reports them, and partial if one does not", async () => {
   const one = start();
   await call(one, "bank");
   await rewrite(({ targets: _, ...record }) => record);
@@ -105,7 +105,7 @@ test("targets are unknown where no process says, and the others' where one does 
   expect(await listed()).toMatchObject([{ targets: ["newer"] }]);
 });
 
-test("targets of somebody else's making harm nobody", async () => {
+test("foreign values in place of targets do no harm", async () => {
   const one = start();
   await call(one, "bank");
   const foreign = { record: "__proto__", names: ["x"], more: 1 };

@@ -188,7 +188,7 @@ describe.skipIf(!isInstalled).each([
   );
 });
 
-test("only the panels of breakers are folded", () => {
+test("only the panels of breakers are collapsed", () => {
   const rows = panels.filter(({ targets }) => targets === undefined);
   expect(rows.map(({ title }) => title)).toEqual(["Breakers"]);
   const folded = expressionsOf(rows[0]?.panels ?? []);
@@ -225,7 +225,7 @@ describe.skipIf(!isInstalled)("a real Prometheus", () => {
     expect((await samplesOf(expression)).length).toBeGreaterThan(0);
   });
 
-  test("has data for what each alert looks at", async () => {
+  test("has data for the expressions of each alert", async () => {
     const rules = await prometheus.rules();
     for (const { name, query } of rules) {
       // Of limiters there are fewer here than names.
@@ -246,11 +246,11 @@ describe.skipIf(!isInstalled)("promtool", () => {
     return { status, output: stdout + stderr };
   }
 
-  test("finds nothing wrong with the rules", () => {
+  test("accepts the alert rules", () => {
     expect(promtool("check", "rules", RULES)).toMatchObject({ status: 0 });
   });
 
-  test("has each alert lead to a path, where no external label names the address of the pages", () => {
+  test("gives each alert a link with a path if no external label has the base URL", () => {
     const dir = mkdtempSync(join(tmpdir(), "headgate-alerts-"));
     onTestFinished(() => rmSync(dir, { recursive: true }));
     const file = join(dir, "alerts.test.yml");
@@ -263,7 +263,7 @@ describe.skipIf(!isInstalled)("promtool", () => {
     expect(promtool("test", "rules", file)).toMatchObject({ status: 0 });
   });
 
-  test("has each alert fire, and not fire, when it should", () => {
+  test("tests that each alert fires and stays silent when it should", () => {
     expect(promtool("test", "rules", RULE_TESTS)).toMatchObject({ status: 0 });
     const tests = readFileSync(RULE_TESTS, "utf8");
     const alerts = [...readFileSync(RULES, "utf8").matchAll(/- alert: (\w+)/g)];

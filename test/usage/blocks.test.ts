@@ -48,7 +48,7 @@ async function blockByLimit(
 }
 
 describe("a block by a limit", () => {
-  test("is listed once it has denied, by a hash or as it is", async () => {
+  test("is listed after its first denial, as a hash or in plain text", async () => {
     const { limiter, store } = await start();
     await blockByLimit(limiter, store, "ann");
     const { at, blocks, ...rest } = await readBlocks(own.client);
@@ -67,7 +67,7 @@ describe("a block by a limit", () => {
     expect(found).toContainEqual({ ...named, subject: "bob", until: expect.any(Number) });
   });
 
-  test("leaves when it is ended, or the subject is reset", async () => {
+  test("is no longer listed after it is lifted, or the subject is reset", async () => {
     const { limiter, store, operator: admin, limits } = await start();
     for (const subject of ["ann", "bob"]) await blockByLimit(limiter, store, subject);
     await admin.unblock(limits, "ann");
@@ -76,7 +76,7 @@ describe("a block by a limit", () => {
     expect((await readBlocks(store)).blocks).toEqual([]);
   });
 
-  test("of a long or odd subject, and of all together, is found", async () => {
+  test("of a long or unusual subject, and of the global subject, is listed", async () => {
     const limits = [
       fixedWindow({ per: "user", limit: 1, window: "1h", block: "1h" }),
       fixedWindow({ per: "global", limit: 2, window: "1h", block: "1h" }),
@@ -91,7 +91,7 @@ describe("a block by a limit", () => {
     expect(who.sort()).toEqual([`global *`, `user ${odd}`, `user ${hashSubject(long)}`].sort());
   });
 
-  test("of a limiter in shadow says so", async () => {
+  test("of a limiter in shadow mode is marked as such", async () => {
     const { store, operator: admin, limits, limiter } = await start({ shadow: true });
     await admin.block(limits, "ann", "1h");
     await limiter.consume("ann");
@@ -101,7 +101,7 @@ describe("a block by a limit", () => {
     expect((await readBlocks(store)).blocks).toMatchObject([{ shadow: false }]);
   });
 
-  test("is that of the limiter whose counter it is, where another one extends it", async () => {
+  test("belongs to the limiter that owns the counter, also if another one extends it", async () => {
     const client = new Redis(own.server.socket);
     const store = redisStore(client, { usage: { subjects: "plain" } });
     const options = { store, storeTimeout: "1m" } as const;
@@ -120,8 +120,8 @@ describe("a block by a limit", () => {
   });
 });
 
-describe("a block by hand", () => {
-  test("is listed at once, with who set it and why, without usage as well", async () => {
+describe("a manual block", () => {
+  test("is listed at once with its operator and reason, also without usage", async () => {
     const { store, operator: admin, limits } = await start({ usage: false });
     await admin.block(limits, "ann", "1h", { by: "joe", reason: "first" });
     await admin.block(limits, "ann", "2h", { by: "eve", reason: "abuse" });
@@ -139,14 +139,14 @@ describe("a block by hand", () => {
     expect((await readBlocks(store)).blocks).toEqual([]);
   });
 
-  test("that ended by itself is not listed", async () => {
+  test("is not listed after it expired", async () => {
     const { store, operator: admin, limits } = await start({ usage: false });
     await admin.block(limits, "ann", "30ms");
     await delay(50);
     expect((await readBlocks(store)).blocks).toEqual([]);
   });
 
-  test("is forgotten with its subject", async () => {
+  test("is removed with its forgotten subject", async () => {
     const {
       store,
       operator: admin,
@@ -167,7 +167,7 @@ describe("a block by hand", () => {
   });
 });
 
-describe("the list", () => {
+describe("the list of blocks", () => {
   let number = 0;
   async function add(lines: readonly string[], now: number): Promise<void> {
     number += 1;
@@ -186,7 +186,7 @@ describe("the list", () => {
   const NOW = 1_800_000_000;
   const line = (i: number, ends = NOW + 60) => `${ends} api default p${i}`;
 
-  test("has at most 1,000 blocks, and those that ended make room", async () => {
+  test("has at most 1,000 blocks, and drops expired ones", async () => {
     const all = Array.from({ length: 1_010 }, (_, i) => line(i));
     await add(all, NOW * 1_000);
     expect((await own.client.get(LIST))?.split("\n")).toHaveLength(1_001);
@@ -204,7 +204,7 @@ describe("the list", () => {
     expect(await own.client.pttl(LIST)).toBeGreaterThan(0);
   });
 
-  test("is left alone where it is something else", async () => {
+  test("is left alone if the key holds something else", async () => {
     await own.client.set(LIST, "text");
     await add([line(0)], NOW * 1_000);
     expect(await own.client.get(LIST)).toBe("text");

@@ -42,7 +42,7 @@ function makeLimiter(store: Store): Limiter {
 }
 
 describe.each(["hashed", "plain"] as const)("an access log, with %s subjects", (subjects) => {
-  test("comes to the exact numbers, and to clients within their errors", async () => {
+  test("gives exact totals, and clients within their error bounds", async () => {
     let now = FROM;
     const store = requireStore(redisStore(own.client, { usage: { subjects }, clock: () => now }));
     const limiter = makeLimiter(store);
@@ -111,7 +111,7 @@ function zipf(skew: number, subjects: number, random: Random): () => string {
 }
 
 describe.each([0, 0.8, 1, 1.2, 1.5])("Zipf traffic with a skew of %f", (skew) => {
-  test("of four processes is within the errors, and these within the bound", async () => {
+  test("of four processes is within the reported errors, and these within the documented bound", async () => {
     let now = FROM;
     const random = new Random(42);
     const next = zipf(skew, 20_000, random);

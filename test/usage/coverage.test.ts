@@ -24,7 +24,7 @@ async function start(usage: boolean) {
   return { store, limiter };
 }
 
-test("a process that has nothing to count reports as well", async () => {
+test("a process with nothing to count reports, too", async () => {
   const { store } = await start(true);
   const [process] = (await readRegistry(store)).processes;
   const before = await readUsageCoverage(store);

@@ -57,8 +57,8 @@ const hourOf = (hour: number, times = 1) => ({
   degraded: times,
 });
 
-describe("hours", () => {
-  test("are kept for 30 days, and make up totals", async () => {
+describe("the hours of usage", () => {
+  test("are kept for 30 days, and add up to the totals", async () => {
     for (const hour of [0, 1, 20, 26, 500, 719]) {
       const now = NOW + hour * HOUR + 1_000;
       await add([counted(now)], now);
@@ -76,7 +76,7 @@ describe("hours", () => {
     expect(later?.hours).toHaveLength(5);
   });
 
-  test("have what processes counted that know no days, and what came just before the hour ended", async () => {
+  test("include counts of processes without day records, and of the last moments of the hour", async () => {
     await add([counted(NOW)], NOW);
     await add([counted(NOW + HOUR - 10_000)], NOW + HOUR - 5_000);
     await add([counted(NOW + HOUR + 10_000, DUE)], NOW + HOUR + 15_000);
@@ -84,12 +84,12 @@ describe("hours", () => {
     expect((await read(week)).api?.hours).toEqual([hourOf(0, 2), hourOf(1)]);
   });
 
-  test("are known at once, before any are kept", async () => {
+  test("are readable before the first hour record is written", async () => {
     await add([counted(NOW)], NOW);
     expect((await read(NOW)).api?.hours).toEqual([hourOf(0)]);
   });
 
-  test("of which the server could not be told come later, also of the day before", async () => {
+  test("are completed by late calls, also for the day before", async () => {
     const now = NOW + 17 * HOUR;
     await add([counted(NOW + HOUR), counted(now - 2 * HOUR)], now);
     expect((await read(now + 2 * DAY)).api?.hours).toEqual([hourOf(1), hourOf(15)]);
@@ -97,7 +97,7 @@ describe("hours", () => {
     expect(keys).toEqual([`hg:{usage}:day/${ID}/20833`]);
   });
 
-  test("stay when a series is deleted", async () => {
+  test("remain when a series is deleted", async () => {
     await add([counted(NOW, DUE), counted(NOW, DUE)], NOW);
     await own.client.del(`hg:{usage}:series/${ID}`);
     await add([counted(NOW, DUE)], NOW);
@@ -114,7 +114,7 @@ describe("hours", () => {
     expect(others?.hours).toEqual([hourOf(0, 3)]);
   });
 
-  test("are in keys of one slot, which expire within 32 days", async () => {
+  test("are in keys of one hash slot, which expire within 32 days", async () => {
     await add([counted(NOW, { limits: '{"default a":1}' })], NOW);
     const keys = (await own.scan()).map(String).filter((key) => /day|limits/.test(key));
     expect(keys.sort()).toEqual([
@@ -129,7 +129,7 @@ describe("hours", () => {
     }
   });
 
-  test("are left alone where there is something else", async () => {
+  test("leave foreign values alone", async () => {
     const key = `hg:{usage}:day/${ID}/20833`;
     for (const text of ["text", "headgate usage 2\n", `headgate usage 1\n${"0".repeat(720)}\n[`]) {
       await own.client.set(key, text);
@@ -150,7 +150,7 @@ describe("hours", () => {
 describe("denials by limit", () => {
   const limits = (counts: Record<string, number>) => ({ limits: JSON.stringify(counts) });
 
-  test("are known for an hour, for a day, and for 30 days", async () => {
+  test("are readable for an hour, for a day, and for 30 days", async () => {
     await add([counted(NOW, limits({ "default minute": 3, "user day": 5, block: 2 }))], NOW);
     const later = NOW + 5 * HOUR;
     await add([counted(later, limits({ "default minute": 4, more: 1 }))], later);
@@ -178,7 +178,7 @@ describe("denials by limit", () => {
     expect((await read(week, "30d")).api?.limits).toMatchObject(all);
   });
 
-  test("are of 64 limits, in bounded bytes", async () => {
+  test("cover 64 limits in a bounded number of bytes", async () => {
     for (let i = 0; i < 100; i += 1) {
       await add([counted(NOW, limits({ [`default ${i}`]: 1, block: 1 }))], NOW);
     }
@@ -194,7 +194,7 @@ describe("denials by limit", () => {
     expect(await own.client.strlen(`hg:{usage}:day/${ID}/20833`)).toBeLessThan(5_000);
   });
 
-  test("are of the limit with the longest wait, and those of a block of none", async () => {
+  test("count for the limit with the longest wait, and for no limit if a block denied", async () => {
     const store = redisStore(own.client, { usage: true, clock: () => NOW });
     const limits = [
       gcra({ name: "minute", limit: 2, window: "1m" }),
@@ -223,7 +223,7 @@ describe("denials by limit", () => {
   });
 });
 
-test("numbers alone are read without subjects and limits", async () => {
+test("a summary is read without subjects and limits", async () => {
   await add([counted(NOW, { ...DUE, used: '[0,1,"default#0123456789abcdef",1,0]' })], NOW);
   const { limiters } = await readUsage(storeAt(NOW), { summaryOnly: true, span: "30d" });
   expect(limiters).toEqual([
@@ -237,7 +237,7 @@ test("numbers alone are read without subjects and limits", async () => {
   ]);
 });
 
-test("500 limiters take less than 64 MB of hours and limits, with as many limits as there is room for", async () => {
+test("500 limiters with the largest number of limits take less than 64 MB for hours and limits", async () => {
   const bytes: Record<string, number> = { day: 0, days: 0, limits: 0 };
   for (let turn = 0; turn < 3; turn += 1) {
     for (let from = 0; from < 500; from += 50) {

@@ -80,7 +80,7 @@ describe.each(["plain", "hashed"] as const)("a forgotten subject, %s", (usage) =
   );
 });
 
-test("is forgotten by each dimension that is named, and by no other", async () => {
+test("a subject is forgotten in the named dimensions only", async () => {
   const both = { ip: "203.0.113.7", account: "ann" };
   await ask(pairs, [both, { ...both, ip: "ann" }, { ...both, account: "203.0.113.7" }]);
   await operatorAt(NOW).forget(pairs, { ip: "203.0.113.7" });
@@ -95,7 +95,7 @@ test("is forgotten by each dimension that is named, and by no other", async () =
   expect(top).toMatchObject([{ dimension: "account", subject: "203.0.113.7" }]);
 });
 
-test("is forgotten in every ten minutes of the day, and the lists end when they would have", async () => {
+test("a subject is forgotten in all lists of the day, which keep their expiry", async () => {
   const times = [0, TEN_MINUTES, 10 * TEN_MINUTES, 143 * TEN_MINUTES];
   for (const ms of times) await ask(api, ["ann", "bob"], { now: NOW + ms });
   await own.client.persist(topKey(143));
@@ -116,7 +116,7 @@ test("is forgotten in every ten minutes of the day, and the lists end when they 
   expect((await usageOf("other", day)).subjects.used.top).toHaveLength(1);
 });
 
-test("is forgotten where a list cannot be read, with that list; what is no list stays", async () => {
+test("an unreadable list is deleted with the subject; other values stay", async () => {
   await ask(api, ["ann"]);
   await own.client.set(topKey(-1), "headgate usage 1\n[1,");
   await own.client.set(topKey(-2), "headgate usage 2\nwhatever");
@@ -127,7 +127,7 @@ test("is forgotten where a list cannot be read, with that list; what is no list 
   expect(await Promise.all(left)).toEqual([1, 0, 0, 1]);
 });
 
-test("counts anew when it asks again", async () => {
+test("a forgotten subject is counted again after its next request", async () => {
   await ask(api, ["ann", "ann"]);
   await operatorAt(NOW).forget(api, "ann");
   await ask(api, ["ann"]);

@@ -55,8 +55,8 @@ function readAt(now: number, options: Parameters<typeof readUsage>[1] = {}) {
   return readUsage(storeAt(now), options);
 }
 
-describe("a call", () => {
-  test("that is repeated counts once, also when it comes late", async () => {
+describe("a usage call", () => {
+  test("that is repeated counts once, also if it arrives late", async () => {
     expect(await add([counted("api")], { number: 7 })).toEqual([USAGE_STATES.done, 1]);
     expect(await add([counted("api")], { number: 7 })).toEqual([USAGE_STATES.repeated, 0]);
     expect(await add([counted("api")], { number: 8 })).toEqual([USAGE_STATES.done, 1]);
@@ -66,7 +66,7 @@ describe("a call", () => {
     expect((await readAt(NOW)).limiters[0]?.total).toEqual({ allowed: 6, denied: 3, degraded: 3 });
   });
 
-  test("whose process has another time than the server does nothing", async () => {
+  test("from a process with a different clock changes nothing", async () => {
     for (const away of [-5_001, 5_001]) {
       expect(await add([counted("api")], { clock: (NOW + away) * 1_000 })).toEqual([
         USAGE_STATES.clockSkew,
@@ -77,7 +77,7 @@ describe("a call", () => {
     expect(await add([counted("api")], { clock: (NOW + 5_000) * 1_000 })).toEqual([1, 1]);
   });
 
-  test("without which nothing is kept has keys in one slot, all of which expire within 25 hours, or 32 days", async () => {
+  test("has keys in one hash slot, which all expire within 25 hours or 32 days", async () => {
     const list = '[0,1,"default#0123456789abcdef",1,0]';
     await add([counted("api", NOW, { used: list }), counted("", NOW, { id: "" })]);
     const keys = (await own.scan()).map(String).sort();
@@ -98,8 +98,8 @@ describe("a call", () => {
   });
 });
 
-describe("numbers", () => {
-  test("are of ten seconds for an hour, and of ten minutes for a day", async () => {
+describe("the counts over time", () => {
+  test("have steps of ten seconds for an hour, and of ten minutes for a day", async () => {
     const times = [0, 9_999, 10_000, 599_999, 600_000, 3_600_000 - 1];
     for (const ms of times) await add([counted("api", NOW + ms)], {}, NOW + ms);
     const last = NOW + 3_600_000 - 1;
@@ -125,7 +125,7 @@ describe("numbers", () => {
     expect(await total("24h")).toEqual({ allowed: 12, denied: 6, degraded: 6 });
   });
 
-  test("that are older are not read, and those that come too late take the place of no others", async () => {
+  test("are not read if older, and late ones replace no newer ones", async () => {
     await add([counted("api")]);
     const later = NOW + 3_600_000;
     await add([counted("api", later), counted("api", later - 10_000)], {}, later);
@@ -139,15 +139,15 @@ describe("numbers", () => {
     expect((await readAt(day)).limiters[0]?.tenMinutes).toHaveLength(2);
   });
 
-  test("grow no larger than their place", async () => {
+  test("stop at the largest number with 10 digits", async () => {
     const row = { at: NOW * 1_000, allowed: 9_999_999_998, denied: 0, degraded: 0 };
     for (let i = 0; i < 2; i += 1) await add([counted("api", NOW, { rows: [row] })]);
     expect((await readAt(NOW)).limiters[0]?.total.allowed).toBe(9_999_999_999);
   });
 });
 
-describe("limiters", () => {
-  test("are 500 at most, and the others are counted together", async () => {
+describe("the limiters of usage", () => {
+  test("number at most 500, and the others are counted together", async () => {
     const names = Array.from({ length: 503 }, (_, i) => `limiter ${i}`);
     const states = await add(names.map((name) => counted(name)));
     expect(states.filter((state) => state === 2)).toHaveLength(3);
@@ -161,7 +161,7 @@ describe("limiters", () => {
     expect(await add([counted("limiter 502", later)], {}, later)).toEqual([1, 1]);
   });
 
-  test("that are asked on and on stay, whatever comes", async () => {
+  test("stay while they are used, also if new ones come", async () => {
     await add([counted("old"), counted("gone")]);
     for (let hour = 1; hour <= 30; hour += 1) {
       const now = NOW + hour * 3_600_000;
@@ -175,7 +175,7 @@ describe("limiters", () => {
     ]);
   });
 
-  test("are read by their name, whatever it is", async () => {
+  test("can be read by any name", async () => {
     for (const name of ["GET /a/:id", "ümlaut\n0 {x}", "x".repeat(512)]) {
       await add([counted(name)]);
       expect((await readAt(NOW, { limiter: name })).limiters).toMatchObject([{ name }]);
@@ -185,11 +185,11 @@ describe("limiters", () => {
   });
 });
 
-describe("a list", () => {
+describe("a stored list of subjects", () => {
   const listOf = (hash: string, times: number) => `[0,${times},"default#${hash}",${times},0]`;
   const one = listOf("0123456789abcdef", 3);
 
-  test("stays as it is when nothing is added to it, and the other one grows", async () => {
+  test("does not change while the other list grows", async () => {
     await add([counted("api", NOW, { used: one, denied: one })]);
     await add([counted("api", NOW, { used: one })]);
     await add([counted("api", NOW)]);
@@ -198,7 +198,7 @@ describe("a list", () => {
     expect(denied).toMatchObject({ total: 3, top: [{ count: 3, error: 0 }] });
   });
 
-  test("comes without numbers, too", async () => {
+  test("can be added without counts", async () => {
     expect(await add([counted("api", NOW, { rows: [], used: one })])).toEqual([1, 1]);
     const [api] = (await readAt(NOW)).limiters;
     expect(api?.total).toEqual({ allowed: 0, denied: 0, degraded: 0 });
@@ -206,7 +206,7 @@ describe("a list", () => {
   });
 });
 
-describe("what is somebody else's", () => {
+describe("a foreign value", () => {
   const used = '[0,1,"default#0123456789abcdef",1,0]';
 
   test.each([
@@ -220,7 +220,7 @@ describe("what is somebody else's", () => {
     expect((await readAt(NOW)).unreadable).toEqual([{ key: INDEX, why }]);
   });
 
-  test("is left alone where it is no string", async () => {
+  test("is left alone if it is not a string", async () => {
     await own.client.sadd(INDEX, "x");
     expect(await add([counted("api")])).toEqual([-1, 0]);
     expect((await readAt(NOW)).unreadable).toEqual([{ key: INDEX, reason: "wrong-type" }]);
@@ -231,7 +231,7 @@ describe("what is somebody else's", () => {
     expect(await add([counted("api")], { process: nameOf(1) })).toEqual([3, 0]);
   });
 
-  test("in place of one limiter is about that one", async () => {
+  test("under the key of one limiter affects only that limiter", async () => {
     const id = limiterId("api");
     const [series, tops] = [`${INDEX}:series/${id}`, `${INDEX}:top/${id}/3000000`];
     await own.client.sadd(series, "x");
@@ -271,7 +271,7 @@ describe("readUsage", () => {
     expect((await readUsage(own.client)).limiters).toEqual([]);
   });
 
-  test("refuses what is neither, a second prefix, and options that are none", async () => {
+  test("rejects other sources, a second prefix, and unknown options", async () => {
     const invalid = { code: "HEADGATE_INVALID_OPTION" };
     const store = requireStore(redisStore(own.client));
     await expect(readUsage(requireStore(memoryStore()))).rejects.toMatchObject(invalid);
@@ -290,7 +290,7 @@ describe("readUsage", () => {
     expect(() => requireStore(memoryStore({ usage: true } as never))).toThrow("usage");
   });
 
-  test("rejects when the server gives no answer in its time", async () => {
+  test("rejects if the server does not answer within the timeout", async () => {
     own.server.freeze();
     onTestFinished(() => own.server.thaw());
     await expect(readUsage(own.client, { timeout: "50ms" })).rejects.toMatchObject({
@@ -323,10 +323,10 @@ async function bytesOf(pattern: string): Promise<number> {
   return sizes.reduce<number>((sum, size) => sum + (size ?? 0), 0);
 }
 
-describe("memory of the server", () => {
+describe("memory of the Redis server", () => {
   const MB = 2 ** 20;
 
-  test("for one limiter is less than 1 MB, whoever asks", async () => {
+  test("for one limiter is less than 1 MB for any subjects", async () => {
     const spans = 145;
     let largest = 0;
     for (let i = 0; i < spans; i += 1) {
@@ -340,7 +340,7 @@ describe("memory of the server", () => {
     expect(await bytesOf("{usage}")).toBeLessThan(MB);
   });
 
-  test("for 500 limiters is less than 64 MB, whoever asks", async () => {
+  test("for 500 limiters is less than 64 MB for any subjects", async () => {
     const names = Array.from({ length: 500 }, (_, i) => `limiter ${i}`);
     const fill = async (now: number): Promise<void> => {
       for (let i = 0; i < 3; i += 1) {

@@ -44,7 +44,7 @@ async function proxyOf(): Promise<TcpProxy> {
   return proxy;
 }
 
-test("eight processes add up exactly, one of which is killed before it hears that it was counted", async () => {
+test("the counts of eight processes add up exactly, also if one is killed before its call is confirmed", async () => {
   const proxy = await proxyOf();
   const ids = Array.from({ length: 7 }, (_, i) => i);
   const fleet = await Promise.all(ids.map((id) => start(own.server.socket, id, id % 2 === 0)));
@@ -77,7 +77,7 @@ test("eight processes add up exactly, one of which is killed before it hears tha
   expect(api.subjects.used.top.every(({ error }) => error === 0)).toBe(true);
 });
 
-test("a process that is killed loses what it has not sent yet, and nothing else", async () => {
+test("a killed process loses only its unsent counts", async () => {
   const { child, allowed } = await start(own.server.socket, 0, true);
   const sent = await waitUntil("all is sent", 20_000, async () => {
     const total = (await usage())?.total;
