@@ -160,7 +160,7 @@ describe.each(Object.entries(subjects))("%s", (_, limits) => {
     toString: () => JSON.stringify({ limit, moves }),
   }));
 
-  test.prop([limits], runs)("is unused at first", (limit) => {
+  test.prop([limits], runs)("a new state is unused", (limit) => {
     const course = after(begin(limit), 0);
     expect(reportOf(course)).toEqual({
       remaining: course.limit.limit,
@@ -196,53 +196,59 @@ describe.each(Object.entries(subjects))("%s", (_, limits) => {
     },
   );
 
-  test.prop([lives], runs)("reports exactly what could be spent", ({ course }) => {
+  test.prop([lives], runs)("the report has exactly the units that can be spent", ({ course }) => {
     const { remaining } = reportOf(course);
     expect(remaining).toBeGreaterThanOrEqual(0);
     expect(waitOf(course, remaining + 1)).not.toBe(0);
     if (remaining > 0) expect(waitOf(course, remaining)).toBe(0);
   });
 
-  test.prop([lives], runs)("is as if unused after its reset, and not before", ({ course }) => {
-    const { resetAfter, remaining } = reportOf(course);
-    if (resetAfter === 0) expect(remaining).toBe(course.limit.limit);
-    if (resetAfter === 0 || resetAfter === MAX_MICROS) return;
-    expect(reportOf(after(course, resetAfter))).toEqual({
-      remaining: course.limit.limit,
-      resetAfter: 0,
-      refillAfter: 0,
-    });
-    expect(reportOf(after(course, resetAfter - 1)).resetAfter).toBe(1);
-  });
-
   test.prop([lives], runs)(
-    "has more room when its growth is over, and not before",
+    "a state is equivalent to an unused one after resetAfter, and not before",
     ({ course }) => {
-      const { refillAfter, remaining, resetAfter } = reportOf(course);
-      expect(refillAfter > 0).toBe(resetAfter > 0);
-      if (refillAfter === 0 || refillAfter === MAX_MICROS) return;
-      expect(reportOf(after(course, refillAfter)).remaining).toBeGreaterThan(remaining);
-      expect(reportOf(after(course, refillAfter - 1)).remaining).toBe(remaining);
+      const { resetAfter, remaining } = reportOf(course);
+      if (resetAfter === 0) expect(remaining).toBe(course.limit.limit);
+      if (resetAfter === 0 || resetAfter === MAX_MICROS) return;
+      expect(reportOf(after(course, resetAfter))).toEqual({
+        remaining: course.limit.limit,
+        resetAfter: 0,
+        refillAfter: 0,
+      });
+      expect(reportOf(after(course, resetAfter - 1)).resetAfter).toBe(1);
     },
   );
 
-  test.prop([lives, share], runs)("shares nothing with its copy", ({ course }, part) => {
-    const before = reportOf(course);
-    const copy = after(course, 0);
-    const cost = costOf(course, part);
-    if (waitOf(copy, cost) === 0)
-      course.limit.algorithm.spend(copy.state, course.limit.quota, cost);
-    after(copy, elapsedOf(course, 0.5));
-    expect(reportOf(course)).toEqual(before);
+  test.prop([lives], runs)("more units remain after refillAfter, and not before", ({ course }) => {
+    const { refillAfter, remaining, resetAfter } = reportOf(course);
+    expect(refillAfter > 0).toBe(resetAfter > 0);
+    if (refillAfter === 0 || refillAfter === MAX_MICROS) return;
+    expect(reportOf(after(course, refillAfter)).remaining).toBeGreaterThan(remaining);
+    expect(reportOf(after(course, refillAfter - 1)).remaining).toBe(remaining);
   });
 
-  test.prop([lives, share], runs)("gives all of a charge back at once", ({ course }, part) => {
-    const cost = costOf(course, part);
-    if (waitOf(course, cost) !== 0) return;
-    const [back, given] = refunded(charged(course, cost), cost, 0);
-    expect(given).toBe(true);
-    expect(reportOf(back)).toEqual(reportOf(course));
-  });
+  test.prop([lives, share], runs)(
+    "a change to a copy leaves the state unchanged",
+    ({ course }, part) => {
+      const before = reportOf(course);
+      const copy = after(course, 0);
+      const cost = costOf(course, part);
+      if (waitOf(copy, cost) === 0)
+        course.limit.algorithm.spend(copy.state, course.limit.quota, cost);
+      after(copy, elapsedOf(course, 0.5));
+      expect(reportOf(course)).toEqual(before);
+    },
+  );
+
+  test.prop([lives, share], runs)(
+    "an immediate refund returns the whole charge",
+    ({ course }, part) => {
+      const cost = costOf(course, part);
+      if (waitOf(course, cost) !== 0) return;
+      const [back, given] = refunded(charged(course, cost), cost, 0);
+      expect(given).toBe(true);
+      expect(reportOf(back)).toEqual(reportOf(course));
+    },
+  );
 
   test.prop([lives, share, rest], runs)(
     "leaves no more room by a refund than if it had not been asked",

@@ -19,7 +19,7 @@ const LIMITS: readonly RateLimit[] = [
 ];
 
 describe.each(LIMITS.map((limit) => [limit.algorithm, limit] as const))("%s", (_, limit) => {
-  test("blocks for a duration, or for those of a list", () => {
+  test("a block has one duration or a list of them", () => {
     const quietPeriod = 60_000_000;
     expect(compileLimit(limit).block).toBeUndefined();
     expect(compileLimit({ ...limit, block: "1h" }).block).toEqual({
@@ -32,7 +32,7 @@ describe.each(LIMITS.map((limit) => [limit.algorithm, limit] as const))("%s", (_
     });
   });
 
-  test("blocks after several denials, which it counts for as long as the level is kept", () => {
+  test("a block after several denials counts them for the quiet period", () => {
     const block = { after: 10, for: ["1m", "1h"] } as const;
     expect(compileLimit({ ...limit, block }).block).toEqual({
       durations: [60_000_000, 3_600_000_000],
@@ -41,7 +41,7 @@ describe.each(LIMITS.map((limit) => [limit.algorithm, limit] as const))("%s", (_
     });
   });
 
-  test("has a shape of its own where it counts denials, and another canonical form for each number", () => {
+  test("a limit that counts denials has a shape of its own, and a canonical form for each number", () => {
     const blocks = ["1h", { after: 10, for: "1h" }, { after: 11, for: "1h" }] as const;
     const [first, ten, eleven] = blocks.map((block) => compileLimit({ ...limit, block } as Limit));
     expect(ten?.shape.id).not.toBe(first?.shape.id);
@@ -49,7 +49,7 @@ describe.each(LIMITS.map((limit) => [limit.algorithm, limit] as const))("%s", (_
     expect(new Set([first, ten, eleven].map((each) => each?.canonical)).size).toBe(3);
   });
 
-  test("has another shape where it blocks, whatever for how long, and another canonical form for each", () => {
+  test("a limit that blocks has a shape of its own for all durations, and a canonical form for each", () => {
     const limits = [limit, { ...limit, block: "1h" }, { ...limit, block: ["1h", "2h"] }] as Limit[];
     const [plain, one, two] = limits.map((limit) => compileLimit(limit));
     expect(one?.shape.id).not.toBe(plain?.shape.id);
@@ -77,7 +77,7 @@ describe.each(LIMITS.map((limit) => [limit.algorithm, limit] as const))("%s", (_
     // biome-ignore lint/suspicious/noSparseArray: a hole is what is tried.
     [[1, , 3], "got undefined"],
     [new Array(17).fill("1h"), "a list of 1 to 16"],
-  ])("refuses %j", (block, message) => {
+  ])("a block of %j is refused", (block, message) => {
     expect(() => compileLimit({ ...limit, block: block as never })).toThrow(
       expect.objectContaining({ code: "HEADGATE_INVALID_LIMIT" }),
     );
@@ -85,21 +85,21 @@ describe.each(LIMITS.map((limit) => [limit.algorithm, limit] as const))("%s", (_
   });
 });
 
-test("what comes back in longer than a window is waited for, up to 366 days", () => {
+test("the quiet period lasts until the limit has recovered, up to 366 days", () => {
   const quietOf = (limit: RateLimit) => compileLimit({ ...limit, block: "1s" }).block?.quietPeriod;
   expect(quietOf(gcra({ limit: 1, window: "1m", burst: 10 }))).toBe(600_000_000);
   expect(quietOf(gcra({ limit: 100, window: "1m", burst: 10 }))).toBe(60_000_000);
   expect(quietOf(gcra({ limit: 1, window: "1d", burst: 1_000_000 }))).toBe(366 * DAY);
 });
 
-test("a policy that is read has a list of its own", () => {
+test("readPolicy copies a list of block durations", () => {
   const block = ["1m", "10m"];
   const policy = readPolicy({ algorithm: "slidingLog", limit: 10, window: "1d", block });
   block.push("1h");
   expect(policy).toEqual(slidingLog({ limit: 10, window: "1d", block: ["1m", "10m"] }));
 });
 
-test("a policy that is read has a block of its own", () => {
+test("readPolicy copies a block object", () => {
   const block = { after: 5, for: ["1m", "10m"] };
   const policy = readPolicy({ algorithm: "slidingLog", limit: 10, window: "1d", block });
   block.after = 1;
@@ -108,7 +108,7 @@ test("a policy that is read has a block of its own", () => {
   expect(policy).toEqual(slidingLog({ limit: 10, window: "1d", block: read }));
 });
 
-test("limits of places have no block: who is denied one did nothing wrong", () => {
+test("a concurrency limit cannot block, because a denied client did nothing wrong", () => {
   const blocking = { algorithm: "concurrency", limit: 2, ttl: "1m", block: "1h" } as Limit;
   expect(() => compileLimit(blocking)).toThrow('unknown option "block"; it takes limit, ttl');
 });

@@ -37,7 +37,7 @@ function open(options: Omit<FixedWindowLimit, "algorithm">, begin: string) {
 const monthly = { limit: 3, window: "month", timeZone: "Europe/Berlin" } as const;
 
 describe("fixedWindow by the calendar", () => {
-  test("lasts to the first instant of the next month there", () => {
+  test("a window ends at the first instant of the next month in its time zone", () => {
     const window = open(monthly, "2026-03-31T20:00:00Z");
     expect(window.ask(3)).toBe(0);
     expect(window.ask()).toBe(2 * HOUR);
@@ -49,7 +49,7 @@ describe("fixedWindow by the calendar", () => {
     expect(window.ask()).toBe(30 * 24 * HOUR);
   });
 
-  test("finds the present window again after some without requests", () => {
+  test("the window is current again after windows without requests", () => {
     const window = open(monthly, "2026-03-31T20:00:00Z");
     window.ask(3);
     window.turnTo("2026-10-31T12:00:00Z");
@@ -57,7 +57,7 @@ describe("fixedWindow by the calendar", () => {
     expect(window.ask()).toBe(11 * HOUR);
   });
 
-  test("a cost above the limit never passes; what is denied is not charged", () => {
+  test("a cost above the limit never passes, and a denial charges nothing", () => {
     const window = open(monthly, "2026-03-31T20:00:00Z");
     expect(window.ask(4)).toBe(NEVER);
     expect(window.ask(2)).toBe(0);
@@ -65,7 +65,7 @@ describe("fixedWindow by the calendar", () => {
     expect(window.report().remaining).toBe(1);
   });
 
-  test("what is used beyond the limit is forgotten with the window", () => {
+  test("units beyond the limit are forgotten with the window", () => {
     const window = open(monthly, "2026-03-31T20:00:00Z");
     window.charge(10);
     expect(window.report().remaining).toBe(-7);
@@ -73,7 +73,7 @@ describe("fixedWindow by the calendar", () => {
     expect(window.report()).toEqual({ remaining: 3, resetAfter: 0, refillAfter: 0 });
   });
 
-  test("a refund lands only in the window that was charged", () => {
+  test("a refund affects only the window that was charged", () => {
     const window = open(monthly, "2026-03-31T20:00:00Z");
     window.ask(2);
     window.turnTo("2026-03-31T21:00:00Z");
@@ -87,7 +87,7 @@ describe("fixedWindow by the calendar", () => {
     expect(window.report().remaining).toBe(2);
   });
 
-  test("is not over before its end, though the clock steps back", () => {
+  test("a window lasts until its end although the clock steps back", () => {
     const window = open(monthly, "2026-03-31T21:30:00Z");
     window.ask(3);
     window.turnTo("2026-03-31T21:00:00Z");
@@ -95,7 +95,7 @@ describe("fixedWindow by the calendar", () => {
     expect(window.refund(1, "2026-03-31T20:59:00Z")).toBe(true);
   });
 
-  test("of a clock that stepped back to before it becomes the present one, with all that is used", () => {
+  test("a clock that stepped back past the start makes an earlier window current, with the used units", () => {
     const window = open(monthly, "2027-03-31T21:30:00Z");
     window.ask(2);
     window.turnTo("2026-03-31T21:00:00Z");
@@ -103,7 +103,7 @@ describe("fixedWindow by the calendar", () => {
     expect(window.ask(1)).toBe(0);
   });
 
-  test("says what it grants, under the window's own word", () => {
+  test("the limit is named after its calendar window", () => {
     expect(compileLimit(fixedWindow({ limit: 1_000, window: "week" }))).toMatchObject({
       name: "1000-per-week",
       limit: 1_000,
@@ -112,7 +112,7 @@ describe("fixedWindow by the calendar", () => {
     });
   });
 
-  test("counts apart by window and by zone, and a zone left out is UTC", () => {
+  test("each window and time zone has counters of its own, and the default zone is UTC", () => {
     const shape = (options: Omit<FixedWindowLimit, "algorithm" | "limit">) =>
       compileLimit(fixedWindow({ limit: 1, ...options })).shape.id;
     expect(shape({ window: "day" })).toBe(shape({ window: "day", timeZone: "UTC" }));
@@ -127,7 +127,7 @@ describe("fixedWindow by the calendar", () => {
     expect(new Set(shapes).size).toBe(shapes.length);
   });
 
-  test("30d stays thirty days", () => {
+  test("a window of 30d is thirty days, not a month", () => {
     const { windowMs, calendar } = compileLimit(fixedWindow({ limit: 1, window: "30d" }));
     expect({ windowMs, calendar }).toEqual({ windowMs: 30 * 86_400_000, calendar: undefined });
   });

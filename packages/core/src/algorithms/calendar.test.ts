@@ -11,7 +11,7 @@ function around(window: CalendarWindow, timeZone: string, moment: string): strin
     .map((boundary) => new Date(boundary / 1_000).toJSON().replace(":00.000Z", ""));
 }
 
-describe("the windows around a moment", () => {
+describe("the windows around a time", () => {
   test.each([
     [
       "day",
@@ -71,7 +71,7 @@ describe("the windows around a moment", () => {
     expect(around(window, timeZone, moment)).toEqual(boundaries);
   });
 
-  test("follow each other without a gap, through years and changes of clocks", () => {
+  test("windows follow each other without a gap through years and clock changes", () => {
     for (const timeZone of ["Europe/Dublin", "Africa/Cairo", "Pacific/Apia", "America/St_Johns"]) {
       const calendar = getCalendar("day", timeZone);
       let [, opening, closing, latest] = calendar.boundariesAround(micros("2009-12-31T12:00:00Z"));
@@ -85,7 +85,7 @@ describe("the windows around a moment", () => {
   });
 });
 
-test("a moment of a window is answered without looking at a time zone again", () => {
+test("times in a cached window need no look-up of the time zone", () => {
   const calendar = getCalendar("month", "Asia/Tehran");
   const [, opening, closing] = calendar.boundariesAround(micros("2026-11-22T15:43:00Z"));
   expect(calendar.boundariesAround(opening)).toBe(calendar.boundariesAround(closing - 1));
@@ -97,7 +97,7 @@ test("a moment of a window is answered without looking at a time zone again", ()
   expect(getCalendar("month", "Asia/Tehran")).toBe(calendar);
 });
 
-test("a window's length is that of the one a moment is in", () => {
+test("the length of a window is that of the window around the time", () => {
   const limit = { windowMs: 1, calendar: getCalendar("day", "Europe/Berlin") };
   expect(windowMsAt(limit, micros("2026-03-29T12:00:00Z"))).toBe(23 * 3_600_000);
   expect(windowMsAt(limit, micros("2026-10-25T12:00:00Z"))).toBe(25 * 3_600_000);

@@ -74,14 +74,14 @@ describe("a limit is refused at construction", () => {
     if (!isUnknown) expect(error.message).toContain(formatReceived(value));
   });
 
-  test("with all of its unknown options in one message", () => {
+  test("a limit with unknown options is refused with all of them in one message", () => {
     const limit = { ...valid.gcra, max: 5, windowMs: 1_000 };
     expect(errorOf(limit).message).toBe(
       'gcra: unknown options "max", "windowMs"; it takes limit, window, burst, block, name, notifyAt, per',
     );
   });
 
-  test("that is faster than one unit per microsecond, with both numbers in the message", () => {
+  test("a limit of more than one unit per microsecond is refused with both numbers in the message", () => {
     const error = errorOf({ algorithm: "gcra", limit: 1_001, window: 1 });
     expect(error.message).toContain("1001 in 1 ms");
     expect(compileLimit({ algorithm: "gcra", limit: 1_000, window: 1 }).limit).toBe(1_000);
@@ -159,13 +159,13 @@ describe("a limit is accepted", () => {
     slidingWindow({ limit: 1, window: 1, buckets: 60 }),
     slidingLog({ limit: 1_000_000, window: "366d" }),
     slidingLog({ limit: 1_000_000, window: "1s" }),
-  ])("at the ends of every range: %j", (limit) => {
+  ])("the ends of every range are accepted: %j", (limit) => {
     const { limit: most, windowMs } = compileLimit(limit);
     expect(Number.isSafeInteger(most) && most >= 0).toBe(true);
     expect(Number.isSafeInteger(windowMs) && windowMs >= 1).toBe(true);
   });
 
-  test("as plain JSON, which is what the builders make", () => {
+  test("builders return plain JSON that is accepted", () => {
     expect(gcra({ limit: 10, window: "1s", burst: 5 })).toEqual(valid.gcra);
     expect(tokenBucket({ capacity: 10, refill: 5, every: "1s" })).toEqual(valid.tokenBucket);
     expect(fixedWindow({ limit: 10, window: "1s", align: "clock" })).toEqual(valid.fixedWindow);
@@ -178,7 +178,7 @@ describe("a limit is accepted", () => {
     }
   });
 
-  test("with a name and a dimension of its own", () => {
+  test("a limit may have a name and a dimension", () => {
     for (const limit of Object.values(valid)) {
       expect(compileLimit({ ...limit, name: 'a "quoted" name', per: "tenant.id-1" })).toMatchObject(
         {
@@ -189,7 +189,7 @@ describe("a limit is accepted", () => {
     }
   });
 
-  test("with an option that is undefined as if it were left out", () => {
+  test("an undefined option counts as left out", () => {
     const plain = compileLimit({ algorithm: "gcra", limit: 10, window: "1s" });
     const spelt = {
       algorithm: "gcra",
@@ -202,13 +202,13 @@ describe("a limit is accepted", () => {
     expect(compileLimit(spelt)).toEqual(plain);
   });
 
-  test("below a second: half a second is half a second", () => {
+  test("a window of half a second is accepted", () => {
     expect(compileLimit(fixedWindow({ limit: 5, window: 500 })).windowMs).toBe(500);
     expect(compileLimit(gcra({ limit: 5, window: "250ms" })).name).toBe("5-per-250ms");
   });
 });
 
-test("what counts otherwise is another policy", () => {
+test("limits that count differently have different canonical forms", () => {
   const canonical = (limit: Limit) => compileLimit(limit).canonical;
   const all = [
     gcra({ limit: 10, window: "1s" }),

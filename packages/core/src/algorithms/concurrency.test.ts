@@ -24,8 +24,8 @@ function twoPlaces() {
   };
 }
 
-describe("a limit of places", () => {
-  test("is plain data, described without a window", () => {
+describe("a concurrency limit", () => {
+  test("a concurrency limit is plain data, and has no window", () => {
     const limit = concurrency({ limit: 2, ttl: "30s" });
     expect(limit).toEqual({ algorithm: "concurrency", limit: 2, ttl: "30s" });
     expect(readPolicy(JSON.parse(JSON.stringify(limit)))).toEqual(limit);
@@ -41,12 +41,12 @@ describe("a limit of places", () => {
     [{ ttl: 0 }, "ttl must be a duration"],
     [{ ttl: "1y" }, "ttl must be a duration"],
     [{ window: "1m" }, 'unknown option "window"; it takes limit, ttl, name, per'],
-  ])("refuses %o", (wrong, message) => {
+  ])("a concurrency limit of %o is refused", (wrong, message) => {
     const options = { limit: 2, ttl: "30s", ...wrong } as never;
     expect(() => compileLimit(concurrency(options))).toThrow(`concurrency: ${message}`);
   });
 
-  test("is full when all are held, by whoever holds them", () => {
+  test("a request is denied while all slots are held", () => {
     const places = twoPlaces();
     places.hold("one");
     expect([places.remaining(), places.wait()]).toEqual([1, 0]);
@@ -58,7 +58,7 @@ describe("a limit of places", () => {
     expect([places.remaining(), places.wait()]).toEqual([1, 0]);
   });
 
-  test("frees those that lapse, in the order in which they were held last", () => {
+  test("slots that are not renewed become free in the order of their last renewal", () => {
     const places = twoPlaces();
     places.hold("one");
     places.pass(10);

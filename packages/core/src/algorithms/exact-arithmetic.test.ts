@@ -35,7 +35,7 @@ describe("mulDiv", () => {
     },
   );
 
-  test("is exact at the ends of its range and where products pass 2^53", () => {
+  test("mulDiv is exact at the ends of its range and for products above 2^53", () => {
     const ends = [
       0,
       1,
@@ -57,7 +57,7 @@ describe("mulDiv", () => {
     }
   });
 
-  test("is exact for the longest window with the largest quota", () => {
+  test("mulDiv is exact for the longest window with the largest quota", () => {
     const longest = 366 * 86_400_000_000;
     expectExact(999_999_999, longest, 1_000_000_000);
     expectExact(longest - 1, 999_999_999, longest);

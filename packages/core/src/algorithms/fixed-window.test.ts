@@ -29,7 +29,7 @@ function open(options: Omit<FixedWindowLimit, "algorithm">, now = 1_800_000_000 
 }
 
 describe("fixedWindow", () => {
-  test("begins with the first request, not before", () => {
+  test("a window begins with the first request", () => {
     const window = open({ limit: 2, window: "4s" });
     window.pass(3 * SECOND);
     expect(window.ask()).toBe(0);
@@ -47,7 +47,7 @@ describe("fixedWindow", () => {
     });
   });
 
-  test("by the clock begins at multiples since the epoch, whenever the first request comes", () => {
+  test("an aligned window begins at a multiple since the epoch, whenever the first request comes", () => {
     const window = open({ limit: 2, window: "1m", align: "clock" }, 1_800_000_042 * SECOND);
     window.ask(2);
     expect(window.ask()).toBe(18 * SECOND);
@@ -56,7 +56,7 @@ describe("fixedWindow", () => {
     expect(window.ask()).toBe(60 * SECOND);
   });
 
-  test("by the clock finds its multiple again after windows without requests", () => {
+  test("an aligned window stays aligned after windows without requests", () => {
     const window = open({ limit: 1, window: "1m", align: "clock" }, 1_800_000_042 * SECOND);
     window.ask();
     window.pass(7 * 60 * SECOND + 5 * SECOND);
@@ -64,7 +64,7 @@ describe("fixedWindow", () => {
     expect(window.ask()).toBe(13 * SECOND);
   });
 
-  test("admits at most twice its limit across a boundary, as its documentation says", () => {
+  test("at most twice the limit is admitted across a boundary, as documented", () => {
     const window = open({ limit: 100, window: "1s" });
     window.ask(1);
     window.pass(SECOND - 1);
@@ -74,7 +74,7 @@ describe("fixedWindow", () => {
     expect(window.ask()).toBe(SECOND);
   });
 
-  test("a cost above the limit never passes; what is denied is not charged", () => {
+  test("a cost above the limit never passes, and a denial charges nothing", () => {
     const window = open({ limit: 3, window: "1s" });
     expect(window.ask(4)).toBe(NEVER);
     expect(window.report().remaining).toBe(3);
@@ -83,7 +83,7 @@ describe("fixedWindow", () => {
     expect(window.report().remaining).toBe(1);
   });
 
-  test("a refund lands only in the window that was charged", () => {
+  test("a refund affects only the window that was charged", () => {
     const window = open({ limit: 3, window: "1s" });
     window.ask(2);
     window.pass(SECOND / 2);
@@ -97,7 +97,7 @@ describe("fixedWindow", () => {
     expect(window.report().remaining).toBe(0);
   });
 
-  test("a refund of more than is used leaves no more than the limit", () => {
+  test("a refund of more than the used units leaves the whole limit", () => {
     const window = open({ limit: 3, window: "1s" });
     window.ask(1);
     expect(window.refund(3, 0)).toBe(true);
@@ -105,14 +105,14 @@ describe("fixedWindow", () => {
     expect(window.refund(3, 0)).toBe(false);
   });
 
-  test("counts apart when it is aligned otherwise", () => {
+  test("each alignment has counters of its own", () => {
     const canonical = (align: "first" | "clock" | undefined) =>
       compileFixedWindow(fixedWindow({ limit: 5, window: "1s", align })).canonical;
     expect(canonical(undefined)).toBe(canonical("first"));
     expect(canonical("clock")).not.toBe(canonical("first"));
   });
 
-  test("says what it grants and in how long", () => {
+  test("the limit is named by its units and window", () => {
     expect(compileLimit(fixedWindow({ limit: 5, window: "90s" }))).toMatchObject({
       name: "5-per-90s",
       per: "default",

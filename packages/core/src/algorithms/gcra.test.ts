@@ -29,13 +29,13 @@ describe("gcra", () => {
     expect(limit.report().remaining).toBe(9);
   });
 
-  test("a burst within one microsecond does not pass the burst", () => {
+  test("requests of one microsecond do not exceed the burst", () => {
     const limit = open({ limit: 10, window: "1s" });
     const waits = Array.from({ length: 11 }, () => limit.ask());
     expect(waits).toEqual([...new Array(10).fill(0), SECOND / 10]);
   });
 
-  test("with a burst of 1 spaces requests evenly", () => {
+  test("a burst of 1 spaces requests evenly", () => {
     const limit = open({ limit: 4, window: "1s", burst: 1 });
     const admitted: number[] = [];
     for (let micro = 0; micro <= SECOND; micro += SECOND / 20) {
@@ -45,7 +45,7 @@ describe("gcra", () => {
     expect(admitted).toEqual([0, 0.25, 0.5, 0.75, 1]);
   });
 
-  test("admits a burst and what comes back within the window: up to twice the limit", () => {
+  test("a window admits the burst and its refill: up to twice the limit", () => {
     const limit = open({ limit: 100, window: "1m" });
     let admitted = 0;
     for (let ms = 0; ms < 60_000; ms += 100) {
@@ -55,7 +55,7 @@ describe("gcra", () => {
     expect(admitted).toBe(199);
   });
 
-  test("a third of a second is told rounded up, and is then true", () => {
+  test("a wait of a third of a second is rounded up, and sufficient", () => {
     const limit = open({ limit: 3, window: "1s" });
     limit.ask(3);
     expect(limit.ask()).toBe(333_334);
@@ -69,13 +69,13 @@ describe("gcra", () => {
     expect(limit.report().remaining).toBe(0);
   });
 
-  test("its burst may be larger than its limit", () => {
+  test("the burst may be larger than the limit", () => {
     const limit = open({ limit: 1, window: "1s", burst: 5 });
     expect(limit.ask(5)).toBe(0);
     expect(limit.ask(5)).toBe(5 * SECOND);
   });
 
-  test("says what it grants at once, and in how long that comes back", () => {
+  test("the description has the burst and its recovery time", () => {
     const compiled = compileLimit(gcra({ limit: 100, window: "1m", burst: 20 }));
     expect(compiled).toMatchObject({
       name: "100-per-1m",
@@ -85,7 +85,7 @@ describe("gcra", () => {
     });
   });
 
-  test("decides as the token bucket of the same numbers does, and counts apart from it", () => {
+  test("gcra decides like a token bucket of the same numbers, with counters of its own", () => {
     const one = compileGcra(gcra({ limit: 100, window: "1m", burst: 20 }));
     const other = compileTokenBucket({
       algorithm: "tokenBucket",
@@ -97,7 +97,7 @@ describe("gcra", () => {
     expect(one.shape.id).not.toBe(other.shape.id);
   });
 
-  test("is the same policy however its window is written, and another with another burst", () => {
+  test("the canonical form depends on the burst, but not on how the window is written", () => {
     const canonical = (options: Omit<GcraLimit, "algorithm">) =>
       compileGcra(gcra(options)).canonical;
     expect(canonical({ limit: 100, window: "1m" })).toBe(canonical({ limit: 100, window: 60_000 }));

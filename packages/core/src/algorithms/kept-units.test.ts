@@ -41,7 +41,7 @@ describe.each([
   ["a window by the clock", fixedWindow({ limit: 5, window: "1m", align: "clock", block }), 60e6],
   ["a day", fixedWindow({ limit: 5, window: "day", block }), 86_400 * SECOND],
 ] as const)("of %s", (_, limit, length) => {
-  test("what is kept is counted beside what is used, and is over with the window", () => {
+  test("confirmed units are counted separately from used ones, until the window ends", () => {
     const window = open(limit);
     window.spend(4);
     window.keep(1, 1, 0);
@@ -54,7 +54,7 @@ describe.each([
     expect([window.kept(), window.left()]).toEqual([0, 5]);
   });
 
-  test("what was charged elsewhere counts where it is known, as far as it was charged", () => {
+  test("units charged in an earlier window count in the window that confirms them", () => {
     const window = open(limit);
     window.spend(1);
     window.pass(length);
@@ -69,14 +69,14 @@ describe.each([
     expect([window.kept(), window.left()]).toEqual([13, 0]);
   });
 
-  test("a counter holds no more than it can", () => {
+  test("confirmed units do not exceed the maximum of a counter", () => {
     const window = open(limit);
     window.spend(MOST);
     window.keep(Number.MAX_SAFE_INTEGER, 1, another);
     expect([window.kept(), window.left()]).toEqual([MOST, 5 - MOST]);
   });
 
-  test("a copy, and what is read, are of the same numbers", () => {
+  test("a copied and a read state have the same confirmed units", () => {
     const window = open(limit);
     window.spend(3);
     window.keep(2, 2, 0);
@@ -88,7 +88,7 @@ describe.each([
   });
 });
 
-test("is part of the shape, where the limit blocks", () => {
+test("blocking on settle is part of the shape of a limit that blocks", () => {
   const plain = fixedWindow({ limit: 5, window: "1m" });
   const ids = [plain, { ...plain, block }].flatMap((limit) =>
     (["denial", "settle"] as const).map((blockOn) => compileLimit(limit, blockOn)),
@@ -115,7 +115,7 @@ test.each([
   tokenBucket({ capacity: 5, refill: 1, every: "1m", block }),
   slidingWindow({ limit: 5, window: "1m", block }),
   slidingLog({ limit: 5, window: "1m", block }),
-])("is refused for a $algorithm with block", (limit) => {
+])("blocking on settle is refused for a $algorithm with a block", (limit) => {
   const named = { ...limit, name: "tries" };
   expect(() => compileLimit(named, "settle")).toThrow(
     expect.objectContaining({
@@ -127,7 +127,7 @@ test.each([
   expect(compileLimit(plain as Limit, "settle").shape.blocksOnSettle).toBeUndefined();
 });
 
-test("means nothing to places", () => {
+test("blocking on settle does not change a concurrency limit", () => {
   expect(compileLimit(concurrency({ limit: 5, ttl: "1m" }), "settle").shape.blocksOnSettle).toBe(
     undefined,
   );

@@ -49,23 +49,26 @@ function follow(entries: LogEntries, list: readonly Pair[], moves: Moves): reado
   return model;
 }
 
-test.prop([steps])("holds what a plain list would hold", (moves) => {
+test.prop([steps])("a log has the entries of a plain list", (moves) => {
   follow(createLogEntries(), [], moves);
 });
 
-test.prop([steps, steps, steps])("has copies that change alone", (moves, more, evenMore) => {
-  const entries = createLogEntries();
-  const model = follow(entries, [], moves);
-  const [copy, untouched] = [entries.copy(), entries.copy()];
-  const changed = follow(copy, model, more);
-  expect(read(entries)).toEqual(model);
-  expect(read(untouched)).toEqual(model);
-  follow(copy.copy(), changed, evenMore);
-  expect(read(copy)).toEqual(changed);
-  expect(read(entries)).toEqual(model);
-});
+test.prop([steps, steps, steps])(
+  "a copy of a log changes independently",
+  (moves, more, evenMore) => {
+    const entries = createLogEntries();
+    const model = follow(entries, [], moves);
+    const [copy, untouched] = [entries.copy(), entries.copy()];
+    const changed = follow(copy, model, more);
+    expect(read(entries)).toEqual(model);
+    expect(read(untouched)).toEqual(model);
+    follow(copy.copy(), changed, evenMore);
+    expect(read(copy)).toEqual(changed);
+    expect(read(entries)).toEqual(model);
+  },
+);
 
-test("a copy that was changed in place holds whatever happens to the original", () => {
+test("a copy that was rewritten does not follow the original", () => {
   const entries = createLogEntries();
   for (const i of [1, 2, 3]) entries.append(i, i);
   const copy = entries.copy();

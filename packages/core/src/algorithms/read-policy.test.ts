@@ -23,24 +23,24 @@ function errorOf(value: unknown): HeadgateError {
   throw new Error("nothing was thrown");
 }
 
-describe("a policy from elsewhere", () => {
+describe("readPolicy", () => {
   test.each([
     perMinute,
     perDay,
     { algorithm: "tokenBucket", capacity: 50, refill: 10, every: "1s" },
     { algorithm: "slidingWindow", limit: 10, window: "1h", buckets: 6 },
     { algorithm: "slidingLog", limit: 5, window: "15m" },
-  ])("is a limit as it was written: $algorithm", (limit) => {
+  ])("a limit is read as it was written: $algorithm", (limit) => {
     expect(readPolicy(JSON.parse(JSON.stringify(limit)))).toEqual(limit);
     expect(createLimiter({ limits: readPolicy(limit) }).limits).toHaveLength(1);
   });
 
-  test("is a list as it was written", () => {
+  test("a list is read as it was written", () => {
     expect(readPolicy([perMinute, perDay])).toEqual([perMinute, perDay]);
     expect(readPolicy([perMinute])).toEqual([perMinute]);
   });
 
-  test("does not change when what it was read from does", () => {
+  test("later changes to the source do not change the policy", () => {
     const input = [{ ...perMinute }, { ...perDay }];
     const policy = readPolicy(input);
     (input[0] as { limit: number }).limit = -1;
@@ -50,7 +50,7 @@ describe("a policy from elsewhere", () => {
     expect(Object.isFrozen(readPolicy(frozen))).toBe(false);
   });
 
-  test("may come from another realm, or have no prototype", () => {
+  test("a policy may come from another realm, or have no prototype", () => {
     const foreign = runInNewContext(`JSON.parse('[${JSON.stringify(perMinute)}]')`);
     expect(readPolicy(foreign)).toEqual([perMinute]);
     const bare = Object.assign(Object.create(null), perMinute);
@@ -58,7 +58,7 @@ describe("a policy from elsewhere", () => {
   });
 });
 
-describe("what is no policy is not taken for one", () => {
+describe("readPolicy refuses", () => {
   test.each([undefined, null, 5, "gcra", true, () => perMinute, new Map(), {}])("%s", (value) => {
     expect(errorOf(value)).toMatchObject({
       code: "HEADGATE_INVALID_LIMIT",
@@ -102,7 +102,7 @@ describe("what is no policy is not taken for one", () => {
     expect(errorOf([perDay, { ...perMinute, ...change }]).message).toMatch(/^limits\[1\]: /);
   });
 
-  test("nothing inherited", () => {
+  test("inherited properties", () => {
     class Configured {
       readonly algorithm = "gcra";
       readonly limit = 100;
@@ -126,7 +126,7 @@ describe("what is no policy is not taken for one", () => {
     expect(errorOf(value).message).toContain('unknown option "__proto__"');
   });
 
-  test("a getter is not asked, and nothing hidden is dropped", () => {
+  test("getters, which it does not call, and hidden properties, which it does not drop", () => {
     const asked = {
       ...perMinute,
       get burst(): number {

@@ -51,7 +51,7 @@ function openCounted(count: number, window: number) {
 }
 
 describe("slidingLog", () => {
-  test("takes a part of a charge back, from whatever came at that time", () => {
+  test("a partial refund removes units charged at the same time", () => {
     const log = open({ limit: 10, window: "4s" });
     log.ask(3);
     log.ask(5);
@@ -69,7 +69,7 @@ describe("slidingLog", () => {
     expect(log.report()).toMatchObject({ remaining: 9, resetAfter: 4 * SECOND });
   });
 
-  test("admits its limit in every window, and each again when it is exactly a window old", () => {
+  test("every window admits the limit, and an entry expires when it is exactly a window old", () => {
     const log = open({ limit: 2, window: "4s" });
     expect(log.ask()).toBe(0);
     log.pass(SECOND);
@@ -82,7 +82,7 @@ describe("slidingLog", () => {
     expect(log.ask()).toBe(SECOND);
   });
 
-  test("six are admitted in ten seconds at two per four seconds, however often one asks", () => {
+  test("two per four seconds admit six requests in ten seconds, however many arrive", () => {
     const log = open({ limit: 2, window: "4s" });
     let admitted = 0;
     for (let ms = 0; ms < 10_000; ms += 1) {
@@ -92,7 +92,7 @@ describe("slidingLog", () => {
     expect(admitted).toBe(6);
   });
 
-  test("waits for as many of the oldest as the cost needs", () => {
+  test("the wait lasts until enough of the oldest entries expire for the cost", () => {
     const log = open({ limit: 10, window: "10s" });
     for (const cost of [1, 4, 2, 3]) {
       log.ask(cost);
@@ -107,7 +107,7 @@ describe("slidingLog", () => {
     expect(log.report()).toEqual({ remaining: 0, resetAfter: 9 * SECOND, refillAfter: 6 * SECOND });
   });
 
-  test("memory does not grow with the cost, and a denial is not kept", () => {
+  test("a charge is one entry whatever its cost, and a denial is none", () => {
     const log = open({ limit: 1_000_000, window: "1d" });
     log.ask(600_000);
     log.ask(400_000);
@@ -115,12 +115,12 @@ describe("slidingLog", () => {
     expect(log.entries.count()).toBe(2);
   });
 
-  test("two requests of one microsecond are two", () => {
+  test("two requests in one microsecond are two entries", () => {
     const log = open({ limit: 3, window: "1s" });
     expect([log.ask(), log.ask(), log.ask(), log.ask()]).toEqual([0, 0, 0, SECOND]);
   });
 
-  test("a refund takes out the entry of that time and cost, from the middle too", () => {
+  test("a refund removes the entry of its time and cost, even from the middle", () => {
     const log = open({ limit: 10, window: "10s" });
     log.ask(5);
     log.pass(SECOND);
@@ -140,7 +140,7 @@ describe("slidingLog", () => {
     expect(log.report()).toEqual({ remaining: 10, resetAfter: 0, refillAfter: 0 });
   });
 
-  test("a refund of what has left the window gives nothing", () => {
+  test("a refund of an expired entry refunds nothing", () => {
     const log = open({ limit: 2, window: "1s" });
     log.ask(2);
     log.pass(SECOND);
@@ -148,7 +148,7 @@ describe("slidingLog", () => {
     expect(log.report().remaining).toBe(2);
   });
 
-  test("a refund rewrites 1,000 newer entries and no more", () => {
+  test("a refund rewrites at most 1,000 newer entries", () => {
     const log = open({ limit: 2_000, window: "1h" });
     for (let i = 0; i < 1_002; i += 1) {
       log.ask();
@@ -161,21 +161,21 @@ describe("slidingLog", () => {
     expect(log.report().remaining).toBe(999);
   });
 
-  test("reads O(log n) entries when half of 100,000 expire at once", () => {
+  test("expiring half of 100,000 entries reads O(log n) of them", () => {
     const { algorithm, quota, state, readCount } = openCounted(100_000, 100);
     algorithm.advance(state, quota, 50_000, 0);
     expect(state.entries.count()).toBe(50_000);
     expect(readCount()).toBeLessThanOrEqual(2 * 17 + 1);
   });
 
-  test("reads O(log n) entries to tell the wait of a large cost", () => {
+  test("the wait of a large cost reads O(log n) entries", () => {
     const { algorithm, quota, state, readCount } = openCounted(100_000, 100);
     // The log is full; the newest of the 75,000 that must leave is 25,000 µs old, of a window of 100,000.
     expect(algorithm.waitTime(state, quota, 75_000)).toBe(75_000);
     expect(readCount()).toBeLessThanOrEqual(2 * 17 + 1);
   });
 
-  test("says what it grants and in how long", () => {
+  test("the limit is named by its units and window", () => {
     expect(compileLimit(slidingLog({ limit: 5, window: "15m" }))).toMatchObject({
       name: "5-per-15m",
       per: "default",

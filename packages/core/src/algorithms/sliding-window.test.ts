@@ -40,7 +40,7 @@ function open(
 }
 
 describe("slidingWindow of two windows", () => {
-  test("weighs the window before by the share that is still covered", () => {
+  test("the previous window counts by the share that is still covered", () => {
     const window = open({ limit: 100, window: "1m" });
     window.ask(100);
     window.pass(75 * SECOND);
@@ -51,7 +51,7 @@ describe("slidingWindow of two windows", () => {
     expect(window.ask()).toBe(0.6 * SECOND);
   });
 
-  test("counts a fraction of a unit as a whole one", () => {
+  test("a fraction of a unit counts as a whole unit", () => {
     const window = open({ limit: 10, window: "1m" });
     window.ask(10);
     window.pass(60 * SECOND + 1);
@@ -59,7 +59,7 @@ describe("slidingWindow of two windows", () => {
     expect(window.ask()).toBe(6 * SECOND - 1);
   });
 
-  test("is aligned to the epoch, whenever its first request comes", () => {
+  test("windows are aligned to the epoch, whenever the first request comes", () => {
     const window = open({ limit: 10, window: "1m" }, EPOCH + 50 * SECOND);
     window.ask(10);
     // Nothing fades until the minute is over; then a tenth is six seconds.
@@ -67,7 +67,7 @@ describe("slidingWindow of two windows", () => {
     expect(window.report().resetAfter).toBe(70 * SECOND);
   });
 
-  test("forgets all after two windows without requests", () => {
+  test("all units are forgotten after two windows without requests", () => {
     const window = open({ limit: 10, window: "1m" }, EPOCH + 50 * SECOND);
     window.ask(10);
     window.pass(70 * SECOND);
@@ -80,7 +80,7 @@ describe("slidingWindow of two windows", () => {
 });
 
 describe("slidingWindow of sub-windows", () => {
-  test("counts the oldest sub-window whole until it is left behind", () => {
+  test("the oldest sub-window counts in full until the window has passed it", () => {
     const window = open({ limit: 10, window: "1m", buckets: 6 });
     window.ask(4);
     window.pass(10 * SECOND);
@@ -119,7 +119,7 @@ describe("slidingWindow of sub-windows", () => {
     },
   );
 
-  test("admits less than the limit by one sub-window at most", () => {
+  test("admissions fall short of the limit by at most one sub-window", () => {
     const window = open({ limit: 7, window: "4s", buckets: 4 });
     let admitted = 0;
     for (let now = 0; now < 40 * SECOND; now += SECOND / 8) {
@@ -129,12 +129,12 @@ describe("slidingWindow of sub-windows", () => {
     expect(admitted).toBe(7 * 8); // seven every five seconds
   });
 
-  test("covers the window when it cannot be divided evenly", () => {
+  test("sub-windows cover a window that cannot be divided evenly", () => {
     const { quota } = compileSlidingWindow(slidingWindow({ limit: 1, window: 1, buckets: 7 }));
     expect(quota).toEqual({ limit: 1, size: 143, count: 8 });
   });
 
-  test("a refund lands only in the sub-window that was charged", () => {
+  test("a refund affects only the sub-window that was charged", () => {
     const window = open({ limit: 10, window: "1m", buckets: 6 });
     window.ask(4);
     window.pass(25 * SECOND);
@@ -148,12 +148,12 @@ describe("slidingWindow of sub-windows", () => {
   });
 });
 
-describe.each([1, 6])("slidingWindow with a limit below what is used, buckets: %i", (buckets) => {
+describe.each([1, 6])("slidingWindow with a limit below the used units, buckets: %i", (buckets) => {
   const large = open({ limit: 500, window: "1m", buckets });
   large.ask(500);
   const last = buckets === 1 ? 120 : 70;
 
-  test("says what is used above it, and no time that is negative", () => {
+  test("the report has the excess, and no negative time", () => {
     const { remaining, resetAfter, refillAfter } = open(
       { limit: 10, window: "1m", buckets },
       EPOCH,
@@ -165,7 +165,7 @@ describe.each([1, 6])("slidingWindow with a limit below what is used, buckets: %
     expect(refillAfter).toBe(buckets === 1 ? 118.92 * SECOND : last * SECOND);
   });
 
-  test("admits when less is used than it, and not a microsecond before", () => {
+  test("a request is admitted once usage is below the limit, and not a microsecond before", () => {
     const small = open({ limit: 10, window: "1m", buckets }, EPOCH, large);
     const { refillAfter } = small.report();
     expect(small.ask()).toBe(refillAfter);
@@ -179,7 +179,7 @@ describe.each([1, 6])("slidingWindow with a limit below what is used, buckets: %
 });
 
 describe("slidingWindow", () => {
-  test("says what it grants and in how long", () => {
+  test("the limit is named by its units and window", () => {
     expect(compileLimit(slidingWindow({ limit: 5, window: "1h", buckets: 60 }))).toMatchObject({
       name: "5-per-1h",
       per: "default",
@@ -188,7 +188,7 @@ describe("slidingWindow", () => {
     });
   });
 
-  test("counts apart with other buckets, and alike when one is written or left out", () => {
+  test("each number of buckets has counters of its own, and the default is 1", () => {
     const canonical = (buckets: number | undefined) =>
       compileSlidingWindow(slidingWindow({ limit: 5, window: "1h", buckets })).canonical;
     expect(canonical(undefined)).toBe(canonical(1));

@@ -21,7 +21,7 @@ const LIMITS: readonly RateLimit[] = [
 ];
 
 describe.each(LIMITS.map((limit) => [limit.algorithm, limit] as const))("%s", (_, limit) => {
-  test("has thresholds in units, rounded up", () => {
+  test("thresholds are units, rounded up", () => {
     expect(compileLimit(limit).notify).toBeUndefined();
     expect(compileLimit({ ...limit, notifyAt: [0.05, 0.8, 0.81, 1] }).notify).toEqual({
       shares: [0.05, 0.8, 0.81, 1],
@@ -30,7 +30,7 @@ describe.each(LIMITS.map((limit) => [limit.algorithm, limit] as const))("%s", (_
     });
   });
 
-  test("counts in the same keys with thresholds and without, and is another policy for each", () => {
+  test("thresholds change the canonical form, but not the keys", () => {
     const [plain, one, two] = [undefined, [0.8], [0.8, 1]].map((notifyAt) =>
       compileLimit({ ...limit, notifyAt }),
     );
@@ -59,7 +59,7 @@ describe.each(LIMITS.map((limit) => [limit.algorithm, limit] as const))("%s", (_
     ],
     [[0.8, 0.8], "notifyAt must ascend, got 0.8 after 0.8"],
     [[1, 0.8], "notifyAt must ascend, got 0.8 after 1"],
-  ])("refuses %j, and says what it got", (notifyAt, message) => {
+  ])("notifyAt of %j is refused with the received value", (notifyAt, message) => {
     const make = () => createLimiter({ limits: { ...limit, notifyAt } as never });
     const code = "HEADGATE_INVALID_LIMIT";
     expect(make).toThrow(
@@ -78,7 +78,7 @@ test("a threshold is not published again for as long as all units take to come b
   expect(spans).toEqual([2 * HOUR, 3 * HOUR, HOUR]);
 });
 
-test("every hundredth of every limit up to 1,000 is as many units as in whole numbers", () => {
+test("every hundredth of every limit up to 1,000 is exact", () => {
   const shares = Array.from({ length: 100 }, (_, i) => (i + 1) / 100);
   for (let limit = 1; limit <= 1_000; limit += 1) {
     for (let from = 0; from < 100; from += 8) {
@@ -101,14 +101,14 @@ test("a limit of 0 has no thresholds", () => {
   expect(compileLimit(limit).notify?.units).toEqual([]);
 });
 
-test("slots have none", () => {
+test("a concurrency limit has no thresholds", () => {
   const limits = { algorithm: "concurrency", limit: 2, ttl: "1m", notifyAt: [1] };
   expect(() => createLimiter({ limits: limits as never })).toThrow(
     'concurrency: unknown option "notifyAt"; it takes limit, ttl, name, per',
   );
 });
 
-test("lease is refused beside them, because units taken ahead are not used yet", () => {
+test("lease is refused with thresholds, because leased units are not used yet", () => {
   const limits = gcra({ limit: 10, window: "1h", notifyAt: [0.8], name: "hourly" });
   const make = () => createLimiter({ limits, lease: { max: 5, ttl: "1s" } });
   expect(make).toThrow(
@@ -120,7 +120,7 @@ test("lease is refused beside them, because units taken ahead are not used yet",
   );
 });
 
-test("they may come from a file, and are a copy of it", () => {
+test("readPolicy copies thresholds", () => {
   const notifyAt = [0.8, 1];
   const policy = readPolicy({ algorithm: "gcra", limit: 10, window: "1h", notifyAt });
   notifyAt.pop();

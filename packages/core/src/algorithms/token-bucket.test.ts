@@ -27,7 +27,7 @@ function open(options: Omit<TokenBucketLimit, "algorithm">, earlier?: { readonly
 }
 
 describe("tokenBucket", () => {
-  test("gives out its capacity at once, then one token each time one has come back", () => {
+  test("a bucket grants its capacity at once, then each refilled token", () => {
     const bucket = open({ capacity: 3, refill: 2, every: "1s" });
     expect([bucket.ask(), bucket.ask(), bucket.ask()]).toEqual([0, 0, 0]);
     expect(bucket.ask()).toBe(SECOND / 2);
@@ -38,7 +38,7 @@ describe("tokenBucket", () => {
     expect(bucket.ask()).toBe(SECOND / 2);
   });
 
-  test("refills to its capacity and never above", () => {
+  test("a bucket refills up to its capacity", () => {
     const bucket = open({ capacity: 5, refill: 1, every: 10 });
     expect(bucket.ask(5)).toBe(0);
     bucket.pass(365 * 86_400 * SECOND);
@@ -46,7 +46,7 @@ describe("tokenBucket", () => {
     expect(bucket.ask(6)).toBe(NEVER);
   });
 
-  test("tells how long a larger cost takes, and when it is full again", () => {
+  test("the report has the wait for a larger cost and the time until the bucket is full", () => {
     const bucket = open({ capacity: 10, refill: 1, every: "1s" });
     bucket.ask(8);
     expect(bucket.ask(5)).toBe(3 * SECOND);
@@ -59,7 +59,7 @@ describe("tokenBucket", () => {
     });
   });
 
-  test("keeps the fractions that whole microseconds would lose: 300,000 per second are 300,000", () => {
+  test("fractions of tokens are not lost: 300,000 per second are 300,000", () => {
     const bucket = open({ capacity: 1, refill: 300_000, every: "1s" });
     let admitted = 0;
     for (let micro = 0; micro < SECOND; micro += 1) {
@@ -75,7 +75,7 @@ describe("tokenBucket", () => {
     expect(large.report().remaining).toBe(100_000);
   });
 
-  test("a daily quota of a million comes back token by token: each at the microsecond it is due", () => {
+  test("a daily quota of a million refills token by token, each at its microsecond", () => {
     const bucket = open({ capacity: 1_000_000, refill: 999_983, every: "1d" });
     bucket.ask(1_000_000);
     const due = (86_400 * SECOND) / 999_983;
@@ -85,7 +85,7 @@ describe("tokenBucket", () => {
     expect(bucket.ask(999_983)).toBe(86_400 * SECOND);
   });
 
-  test("the largest bucket with the slowest refill tells the longest wait there is, not a wrong one", () => {
+  test("the largest bucket with the slowest refill reports the longest wait, not a wrong one", () => {
     const bucket = open({ capacity: 1_000_000_000, refill: 1, every: "366d" });
     expect(bucket.ask(1_000_000_000)).toBe(0);
     expect(bucket.ask()).toBe(366 * 86_400 * SECOND);
@@ -94,7 +94,7 @@ describe("tokenBucket", () => {
     expect(bucket.ask()).toBe(0);
   });
 
-  test("a refund has no way above the capacity", () => {
+  test("a refund never exceeds the capacity", () => {
     const bucket = open({ capacity: 5, refill: 1, every: "1s" });
     bucket.ask(5);
     bucket.pass(3 * SECOND);
@@ -105,7 +105,7 @@ describe("tokenBucket", () => {
     expect(bucket.report()).toEqual({ remaining: 5, resetAfter: 0, refillAfter: 0 });
   });
 
-  test("a debt goes on by other numbers, and is forgiven by none", () => {
+  test("a debt continues under changed limits", () => {
     const large = open({ capacity: 500, refill: 10, every: "1s" });
     large.ask(500);
     const small = open({ capacity: 10, refill: 1, every: "1s" }, large);
@@ -121,7 +121,7 @@ describe("tokenBucket", () => {
     expect(small.ask()).toBe(0);
   });
 
-  test("what drained at another refill is not given back", () => {
+  test("units that drained at another refill are not refunded", () => {
     const slow = open({ capacity: 10, refill: 1, every: "1s" });
     slow.ask(10);
     const fast = open({ capacity: 10, refill: 5, every: "1s" }, slow);
@@ -131,7 +131,7 @@ describe("tokenBucket", () => {
     expect(slow.report().remaining).toBe(10);
   });
 
-  test("what was charged before a debt had drained is not given back of what was charged since", () => {
+  test("a refund of an earlier charge does not refund later ones", () => {
     const slow = open({ capacity: 10, refill: 1, every: "1s" });
     slow.ask(10);
     const fast = open({ capacity: 10, refill: 100, every: "1s" }, slow);
@@ -143,7 +143,7 @@ describe("tokenBucket", () => {
     expect(slow.report().remaining).toBe(5);
   });
 
-  test("a denial takes nothing", () => {
+  test("a denial charges nothing", () => {
     const bucket = open({ capacity: 2, refill: 1, every: "1s" });
     bucket.ask(2);
     const before = { ...bucket.debt };
@@ -151,7 +151,7 @@ describe("tokenBucket", () => {
     expect(bucket.debt).toEqual(before);
   });
 
-  test("says what it grants and in how long", () => {
+  test("the limit is named by its refill and interval", () => {
     const { limit, windowMs, name, per } = compileLimit(
       tokenBucket({ capacity: 20, refill: 100, every: "1m" }),
     );

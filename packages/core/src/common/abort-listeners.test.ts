@@ -9,8 +9,8 @@ function start() {
   return { controller, signal, listeners: () => getEventListeners(signal, "abort").length };
 }
 
-describe("those who wait for one signal", () => {
-  test("share one listener, which goes when the last of them leaves", () => {
+describe("callbacks of one abort signal", () => {
+  test("callbacks share one listener, which is removed with the last of them", () => {
     const { signal, listeners } = start();
     const leave = Array.from({ length: 50 }, () => addAbortCallback(signal, () => {}));
     expect(listeners()).toBe(1);
@@ -20,7 +20,7 @@ describe("those who wait for one signal", () => {
     expect(listeners()).toBe(0);
   });
 
-  test("are all called, in their order, once, except who left", () => {
+  test("each remaining callback is called once, in order", () => {
     const { controller, signal, listeners } = start();
     const called: string[] = [];
     const leave = ["a", "b", "c"].map((name) => addAbortCallback(signal, () => called.push(name)));
@@ -31,7 +31,7 @@ describe("those who wait for one signal", () => {
     expect(listeners()).toBe(0);
   });
 
-  test("may leave while they are called", () => {
+  test("a callback may be removed while callbacks run", () => {
     const { controller, signal } = start();
     const called: string[] = [];
     const leave = addAbortCallback(signal, () => {
@@ -43,7 +43,7 @@ describe("those who wait for one signal", () => {
     expect(called).toEqual(["a", "b"]);
   });
 
-  test("are called after others have left twice", () => {
+  test("a callback is called although another was removed twice", () => {
     const { controller, signal } = start();
     const called: string[] = [];
     const leave = addAbortCallback(signal, () => called.push("gone"));

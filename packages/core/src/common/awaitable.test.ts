@@ -17,7 +17,7 @@ test.each([
       () => {},
     ),
   ],
-])("%s answers later, as await would have it", (_, value) => {
+])("%s must be awaited", (_, value) => {
   expect(isPromiseLike<unknown>(value)).toBe(true);
 });
 
@@ -31,6 +31,6 @@ test.each([
   [{}],
   [() => {}],
   [thenable({}, true)],
-])("%j is known already", (value) => {
+])("%j need not be awaited", (value) => {
   expect(isPromiseLike<unknown>(value)).toBe(false);
 });

@@ -14,7 +14,7 @@ function startAlarm() {
   return { alarm: new BackgroundTimer(ring), ring };
 }
 
-test("an alarm rings once, at the last time that was set", () => {
+test("a timer fires once, at the last time that was set", () => {
   const { alarm: timer, ring } = startAlarm();
   timer.set(100);
   timer.set(200);
@@ -26,7 +26,7 @@ test("an alarm rings once, at the last time that was set", () => {
   expect(timer.isSet).toBe(false);
 });
 
-test("an alarm that is set to ring by a time rings earlier, and never later", () => {
+test("setNoLater moves a timer forward, and never back", () => {
   const { alarm: timer, ring } = startAlarm();
   timer.setNoLater(100);
   timer.setNoLater(200);
@@ -40,7 +40,7 @@ test("an alarm that is set to ring by a time rings earlier, and never later", ()
   expect(ring).toHaveBeenCalledTimes(2);
 });
 
-test("an alarm that was stopped does not ring", () => {
+test("a stopped timer does not fire", () => {
   const { alarm: timer, ring } = startAlarm();
   timer.set(100);
   timer.stop();
@@ -51,7 +51,7 @@ test("an alarm that was stopped does not ring", () => {
   expect(ring).toHaveBeenCalledOnce();
 });
 
-test("an alarm rings outside of the request in which it was set", () => {
+test("a timer fires outside of the request in which it was set", () => {
   vi.useRealTimers();
   const requests = new AsyncLocalStorage<string>();
   return new Promise<void>((resolve) => {

@@ -1,7 +1,7 @@
 import { expect, test, vi } from "vitest";
 import { shareByClient, shareByPrefix, shareInProcess } from "./client-state.ts";
 
-test("a part is made once for each client, also where another copy declares it again", () => {
+test("state of a client is created once, even if another copy declares it again", () => {
   const [one, other] = [{}, {}];
   const make = vi.fn((_: object) => new Set<string>());
   const here = shareByClient("ignoredOverrides", make);
@@ -12,7 +12,7 @@ test("a part is made once for each client, also where another copy declares it a
   expect(make.mock.calls).toEqual([[one], [other]]);
 });
 
-test("a part of a prefix is made again after it was dropped", () => {
+test("state of a prefix is created again after it was dropped", () => {
   const owner = {};
   const drops: (() => void)[] = [];
   const of = shareByPrefix("usage", ({ prefix }, drop) => {
@@ -26,7 +26,7 @@ test("a part of a prefix is made again after it was dropped", () => {
   expect(of({ owner, prefix: "a" })).not.toBe(first);
 });
 
-test("a part of the process is one for all", () => {
+test("state of the process is shared by all copies", () => {
   const times = shareInProcess("usageIntervals", () => ({}));
   expect(shareInProcess("usageIntervals", () => ({}))()).toBe(times());
 });

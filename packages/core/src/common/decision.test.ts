@@ -24,13 +24,13 @@ function bindingOf(allowed: boolean, ...limits: readonly LimitState[]): string {
 }
 
 describe("the binding limit", () => {
-  test("of an allowed decision has the least share left, not the least units", () => {
+  test("of an allowed decision is the one with the smallest remaining share, not the fewest units", () => {
     const tight = stateOf("tight", { limit: 1_000, remaining: 100 });
     const loose = stateOf("loose", { limit: 10, remaining: 9 });
     expect(bindingOf(true, tight, loose)).toBe("tight");
   });
 
-  test("of a denied one has the longest wait, and one that never ends is longer than any", () => {
+  test("of a denied decision is the one with the longest wait, where an endless wait is the longest", () => {
     const short = stateOf("short", { allowed: false, retryAfterMs: 5 });
     const long = stateOf("long", { allowed: false, retryAfterMs: 6 });
     const never = stateOf("never", { allowed: false, retryAfterMs: Number.POSITIVE_INFINITY });
@@ -39,7 +39,7 @@ describe("the binding limit", () => {
     expect(bindingOf(false, long, never)).toBe("never");
   });
 
-  test("of equals has the longer window, then the first name", () => {
+  test("of equal limits is the one with the longer window, then the first name", () => {
     const day = stateOf("day", { windowMs: 86_400_000 });
     const never = { allowed: false, retryAfterMs: Number.POSITIVE_INFINITY };
     expect(bindingOf(true, stateOf("a", {}), day)).toBe("day");
@@ -48,7 +48,7 @@ describe("the binding limit", () => {
     expect(bindingOf(false, stateOf("a", never), { ...day, ...never })).toBe("day");
   });
 
-  test("is told apart where products of counts pass 2^53", () => {
+  test("is exact for products above 2^53", () => {
     // (10^9 - 1) / 10^9 is the larger share by one part in 10^18.
     const more = stateOf("more", { limit: 1_000_000_000, remaining: 999_999_999, windowMs: 2 });
     const less = stateOf("less", { limit: 999_999_999, remaining: 999_999_998, windowMs: 1 });

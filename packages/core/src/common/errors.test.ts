@@ -21,7 +21,7 @@ describe("formatReceived", () => {
     expect(formatReceived(value)).toBe(text);
   });
 
-  test("a client that was given in the wrong place shows its password", () => {
+  test("the content of class instances and URLs is hidden", () => {
     const client = new (class Client {
       options = { password: "secret" };
     })();
@@ -29,7 +29,7 @@ describe("formatReceived", () => {
     expect(formatReceived(new URL("redis://:secret@host"))).toBe("an object");
   });
 
-  test("no password in options or URLs that were given in the wrong place", () => {
+  test("passwords in misplaced options and URLs are hidden", () => {
     const options = {
       port: 6379,
       password: "hunter2",
@@ -44,7 +44,7 @@ describe("formatReceived", () => {
     expect(formatReceived(["1m", "redis://:hun@ter2@host"])).toBe('["1m","redis://...@host"]');
   });
 
-  test("never throws, whatever it is given, and stays short", () => {
+  test("any value is formatted without an error, and stays short", () => {
     const circular: Record<string, unknown> = {};
     circular["self"] = circular;
     const throwing = {
@@ -86,11 +86,11 @@ describe("formatKind", () => {
     [new Error("secret"), "an object"],
     [["secret"], "an array"],
     [[], "an array"],
-  ])("says what %s is, and nothing of what is in it", (value, text) => {
+  ])("%s is formatted without its content", (value, text) => {
     expect(formatKind(value)).toBe(text);
   });
 
-  test("reads nothing of an object", () => {
+  test("no property of an object is read", () => {
     const untouchable = new Proxy(
       {},
       {
@@ -106,7 +106,7 @@ describe("formatKind", () => {
   });
 });
 
-test("every code says in one sentence what it means", () => {
+test("every code has an explanation of one sentence", () => {
   for (const [code, sentence] of Object.entries(ERROR_CODES)) {
     expect(code).toMatch(/^HEADGATE(_[A-Z]+)+$/);
     expect(sentence).toMatch(/^[A-Z].*\.$/);

@@ -27,7 +27,7 @@ function limiterOf(options: Omit<LimiterOptions<string>, "store">, plugin?: stri
   return limiter;
 }
 
-test("places are published when they are taken and when they are given back, with exactly these fields", async () => {
+test("acquired and released slots are published with exactly these fields", async () => {
   const heard = hear(CHANNELS.slots);
   const limiter = limiterOf({ name: "api GET /exports", limits: places }, "api");
   const decision = await limiter.consume("ada");
@@ -39,7 +39,7 @@ test("places are published when they are taken and when they are given back, wit
   ]);
 });
 
-test("only those that were given are counted, each once, and by name as many as were asked for", async () => {
+test("granted slots are counted once each, and by name in the requested number", async () => {
   const heard = hear(CHANNELS.slots);
   const limiter = limiterOf({ name: "exports", limits: { ...places, name: "places" } });
   await limiter.peek("ada");
@@ -51,7 +51,7 @@ test("only those that were given are counted, each once, and by name as many as 
   expect(heard.map(({ count }) => count)).toEqual([4, 5, 4, 0]);
 });
 
-test("a call of wait is waiting until it is admitted, or given up", async () => {
+test("a call of wait counts as waiting until it is admitted or aborted", async () => {
   const heard = hear(CHANNELS.waiting);
   const limiter = limiterOf({ name: "line", limits: gcra({ limit: 1, window: "1h" }) });
   await limiter.wait("ada");
@@ -63,7 +63,7 @@ test("a call of wait is waiting until it is admitted, or given up", async () => 
   expect(heard[0]).toStrictEqual({ limiter: "line", plugin: undefined, count: 1 });
 });
 
-test("nothing is counted where nobody listens, nor is what began then counted at its end", async () => {
+test("nothing is counted without a subscriber, even if one subscribes before the end", async () => {
   expect(trackInUse("slots", { limiter: "quiet", plugin: undefined })).toBeUndefined();
   const limiter = createLimiter({ name: "quiet", limits: places });
   onTestFinished(() => limiter.close());

@@ -39,7 +39,7 @@ const writers = [
 ] as const;
 
 describe.each(writers)("%s", (name, write) => {
-  test.prop([pair], { numRuns: 5_000 })("gives two texts two parts", ([a, b]) => {
+  test.prop([pair], { numRuns: 5_000 })("two texts have two parts", ([a, b]) => {
     expect(write(a) === write(b)).toBe(a === b);
   });
 
@@ -52,7 +52,7 @@ describe.each(writers)("%s", (name, write) => {
     expect(Buffer.byteLength(write(text))).toBeLessThanOrEqual(64);
   });
 
-  test.prop([hostile], { numRuns: 2_000 })("never lets a literal look like a hash", (text) => {
+  test.prop([hostile], { numRuns: 2_000 })("a literal part never looks like a hash", (text) => {
     const part = write(text);
     const isHash = part.startsWith("#");
     if (isHash) expect(part).toMatch(/^#[\w-]{43}$/);
@@ -61,7 +61,7 @@ describe.each(writers)("%s", (name, write) => {
     expect(write(part) === part).toBe(!isHash && !part.includes("%"));
   });
 
-  test("replaces what would be longer than 64 bytes, escapes included", () => {
+  test("a part of more than 64 bytes, with its escapes, is replaced by a hash", () => {
     expect(write("a".repeat(64))).toBe("a".repeat(64));
     expect(write("a".repeat(65))).toMatch(/^#[\w-]{43}$/);
     expect(write("{".repeat(21))).toHaveLength(63);
@@ -70,7 +70,7 @@ describe.each(writers)("%s", (name, write) => {
     expect(write("x".repeat(12_000))).toHaveLength(44);
   });
 
-  test("tells code units apart that share their bytes", () => {
+  test("code units that share their bytes have different parts", () => {
     // As UTF-8 every lone surrogate would be the same replacement character.
     expect(new Set(["\ud800", "\ud801", "\udfff", "\ufffd"].map(write)).size).toBe(4);
     expect(write("\u0101")).not.toBe(write("\x01" + "01"));
@@ -80,7 +80,7 @@ describe.each(writers)("%s", (name, write) => {
   });
 });
 
-test("a subject keeps its colons readable, a part does not hold any", () => {
+test("colons stay readable in a subject, and are escaped in a part", () => {
   expect(escapeSubject("2001:db8::/64")).toBe("2001:db8::/64");
   expect(escapePart("2001:db8::/64")).toBe("2001%3adb8%3a%3a/64");
   expect(escapeSubject("user@example.com")).toBe("user@example.com");
@@ -91,7 +91,7 @@ test("a subject cannot leave the hash tag", () => {
   expect(escapeSubject("{a}")).toBe("%7ba%7d");
 });
 
-test("fingerprints are eight characters that tell policies apart", () => {
+test("fingerprints are eight characters that distinguish policies", () => {
   const policies = Array.from({ length: 10_000 }, (_, i) => `default=gcra(${i},1000000,${i})`);
   const prints = policies.map(fingerprint);
   expect(new Set(prints).size).toBe(policies.length);

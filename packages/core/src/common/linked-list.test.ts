@@ -20,13 +20,13 @@ function empty(list: LinkedList<Named>): string[] {
   return names;
 }
 
-describe("a list of who waits", () => {
-  test("has nobody first when nobody waits", () => {
+describe("a linked list", () => {
+  test("an empty list has no first item", () => {
     expect(new LinkedList<Named>()).toMatchObject({ size: 0, first: undefined });
   });
 
   test.each([[[0]], [[2]], [[4]], [[1, 3]], [[0, 1, 2, 3, 4]], [[4, 3, 2, 1, 0]], [[2, 0, 4]]])(
-    "keeps the order of those who stay when %j leave",
+    "the other items stay in order when %j are removed",
     (leaving) => {
       const list = new LinkedList<Named>();
       const items = ["a", "b", "c", "d", "e"].map(named);
@@ -40,7 +40,7 @@ describe("a list of who waits", () => {
     },
   );
 
-  test("lets nobody leave twice, and whoever left come again, at the end", () => {
+  test("an item is removed only once, and can be added again at the end", () => {
     const list = new LinkedList<Named>();
     const [a, b] = [named("a"), named("b")];
     list.add(a);
@@ -50,7 +50,7 @@ describe("a list of who waits", () => {
     expect(empty(list)).toEqual(["b", "a"]);
   });
 
-  test("does not hold on to those who left, nor they to those who came after them", () => {
+  test("removed items are collected, and keep no later item alive", () => {
     const list = new LinkedList<Named>();
     const items = ["a", "b", "c"].map(named);
     for (const item of items) list.add(item);

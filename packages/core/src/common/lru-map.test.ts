@@ -6,7 +6,7 @@ import { LruMap } from "./lru-map.ts";
 const call = fc.tuple(fc.constantFrom("get", "get", "set", "set", "delete"), fc.nat(8));
 
 test.prop([fc.array(call, { maxLength: 100 }), fc.integer({ min: 1, max: 6 })])(
-  "a map of the least recently used has what lru-cache has",
+  "an LRU map has the entries of lru-cache",
   (calls, max) => {
     const map = new LruMap<number, object>(max);
     const cache = new LRUCache<number, object>({ max });

@@ -10,16 +10,19 @@ function refusal(received: string) {
 }
 
 describe("rejectUnknownOptions", () => {
-  test("takes what is known, undefined or not", () => {
+  test("known options are accepted, undefined or not", () => {
     expect(() => rejectUnknownOptions("x", {}, ["a"])).not.toThrow();
     expect(() => rejectUnknownOptions("x", { a: undefined, b: 1 }, ["a", "b"])).not.toThrow();
   });
 
-  test.each([undefined, null, 5, "options", [], () => 1, 1n])("refuses %s", (options) => {
-    expect(() => rejectUnknownOptions("gate", options, ["a"])).toThrow(
-      refusal(`gate: options must be an object, got ${formatReceived(options)}`),
-    );
-  });
+  test.each([undefined, null, 5, "options", [], () => 1, 1n])(
+    "%s as options is refused",
+    (options) => {
+      expect(() => rejectUnknownOptions("gate", options, ["a"])).toThrow(
+        refusal(`gate: options must be an object, got ${formatReceived(options)}`),
+      );
+    },
+  );
 
   test.each([new AbortController().signal, new Date(), new Map([["a", 1]]), new Error("x")])(
     "does not take %s for an object without options",
@@ -30,39 +33,39 @@ describe("rejectUnknownOptions", () => {
     },
   );
 
-  test("takes an instance of a class that has some", () => {
+  test("an instance of a class with options is accepted", () => {
     class Configured {
       readonly a = 1;
     }
     expect(() => rejectUnknownOptions("gate", new Configured(), ["a"])).not.toThrow();
   });
 
-  test("names an unknown option, and what there is", () => {
+  test("the error names the unknown option and the known ones", () => {
     expect(() => rejectUnknownOptions("gate", { A: 1 }, ["a", "b"])).toThrow(
       refusal('gate: unknown option "A"; it takes a, b'),
     );
   });
 
-  test("tells those who come from another library what the option is called here", () => {
+  test("the error names Headgate's equivalent of another library's option", () => {
     const hints = { max: "limits: gcra({ limit: 100 })" };
     expect(() => rejectUnknownOptions("gate", { max: 1 }, ["limits"], () => hints)).toThrow(
       refusal('unknown option "max"; Headgate\'s way is limits: gcra({ limit: 100 })'),
     );
   });
 
-  test("asks for no hints when all options are known", () => {
+  test("hints are not loaded if all options are known", () => {
     rejectUnknownOptions("gate", { limits: 1 }, ["limits"], () => {
       throw new Error("hints are made for an error only");
     });
   });
 
-  test.each(["constructor", "toString", "hasOwnProperty"])("has no hint for %s", (option) => {
+  test.each(["constructor", "toString", "hasOwnProperty"])("there is no hint for %s", (option) => {
     expect(() => rejectUnknownOptions("gate", { [option]: 1 }, ["a"], () => ({}))).toThrow(
       refusal(`unknown option "${option}"; it takes a`),
     );
   });
 
-  test("sees a __proto__ that JSON wrote", () => {
+  test("a __proto__ from JSON is an unknown option", () => {
     const options = JSON.parse('{"__proto__": {"a": 1}}');
     expect(() => rejectUnknownOptions("gate", options, ["a"])).toThrow(refusal('"__proto__"'));
   });

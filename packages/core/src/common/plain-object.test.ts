@@ -2,14 +2,14 @@ import { runInNewContext } from "node:vm";
 import { describe, expect, test } from "vitest";
 import { isPlainObject } from "./plain-object.ts";
 
-describe("a plain object", () => {
+describe("isPlainObject", () => {
   test.each([
     {},
     { a: 1 },
     Object.create(null),
     JSON.parse('{"__proto__":1}'),
     runInNewContext("({})"),
-  ])("is %j", (value) => {
+  ])("accepts %j", (value) => {
     expect(isPlainObject(value)).toBe(true);
   });
 
@@ -17,7 +17,7 @@ describe("a plain object", () => {
     ...[null, undefined, 5, "text", [], () => 1, new Date(), new (class {})()],
     Object.create({ a: 1 }),
     runInNewContext("[]"),
-  ])("is not %s", (value) => {
+  ])("refuses %s", (value) => {
     expect(isPlainObject(value)).toBe(false);
   });
 });

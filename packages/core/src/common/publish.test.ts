@@ -48,11 +48,11 @@ test("every subscriber gets the message and the channel's name, as Node publishe
   expect(got).toEqual(Array(4).fill([{ a: 1 }, "test:publish"]));
 });
 
-test("without subscribers nothing happens", () => {
+test("a message without subscribers is ignored", () => {
   expect(() => publish(channel("test:publish:nobody"), {})).not.toThrow();
 });
 
-test("one that unsubscribes while it is called keeps nobody from the message", () => {
+test("a subscriber that unsubscribes during a message keeps no other from it", () => {
   const got: string[] = [];
   const once = () => {
     got.push("once");
@@ -110,7 +110,7 @@ describe("a subscriber that fails", () => {
     },
   );
 
-  test("by something that cannot be shown is logged as well", async () => {
+  test("with a value that cannot be shown is logged, too", async () => {
     const seen = watchProcess();
     const ours = channelWith("test:publish:unprintable", () => {
       throw unprintable;
@@ -120,7 +120,7 @@ describe("a subscriber that fails", () => {
   });
 });
 
-test("what Node does by itself is what this spares: a subscriber that throws ends the process", async () => {
+test("Node's own publish ends the process if a subscriber throws", async () => {
   const code = `
     const { channel } = require("node:diagnostics_channel");
     channel("c").subscribe(() => { throw new Error("a bug") });
@@ -134,7 +134,7 @@ test.each([
   [{}],
   [{ _subscribers: new Set() }],
   [{ _subscribers: [], _bypassSubscribers: [() => {}] }],
-])("a Node that keeps its subscribers elsewhere publishes in its own way: %o", (kept) => {
+])("a Node that stores subscribers elsewhere uses its own publish: %o", (kept) => {
   const published = vi.fn();
   const other = { name: "other", publish: published, ...kept } as unknown as Channel;
   publish(other, { a: 1 });

@@ -84,7 +84,7 @@ describe("parseDuration", () => {
     { ms: 1 },
     Symbol("1s"),
     () => 1,
-  ])("refuses %s and says what it got", (value) => {
+  ])("%s is refused with the received value", (value) => {
     let error: HeadgateError | undefined;
     try {
       parseDuration(value, "gcra: window", "HEADGATE_INVALID_OPTION");
@@ -115,11 +115,11 @@ test.each([
   expect(formatDuration(microseconds)).toBe(text);
 });
 
-test("toMilliseconds rounds up, so that what is waited for has happened", () => {
+test("toMilliseconds rounds up, so that a wait is never too short", () => {
   expect([0, 1, 999, 1_000, 1_001].map(toMilliseconds)).toEqual([0, 1, 1, 1, 2]);
 });
 
-test("toMicroseconds takes a clock's fractions and never runs ahead of it", () => {
+test("toMicroseconds accepts fractions and rounds down", () => {
   expect(toMicroseconds(1_800_000_000_000.5)).toBe(1_800_000_000_000_500);
   expect(toMicroseconds(0.001_9)).toBe(1);
 });

@@ -9,12 +9,15 @@ function dotted(groups: readonly number[]): string {
 }
 
 describe("the groups of an address", () => {
-  test.prop([fc.tuple(group, group)])("are those it was written from, in IPv4", (groups) => {
-    expect(ipv4Groups(dotted(groups))).toEqual(groups);
-  });
+  test.prop([fc.tuple(group, group)])(
+    "of an IPv4 address are those that it was formatted from",
+    (groups) => {
+      expect(ipv4Groups(dotted(groups))).toEqual(groups);
+    },
+  );
 
   test.prop([fc.array(group, { minLength: 8, maxLength: 8 }), fc.boolean(), fc.boolean()])(
-    "are those it was written from, in IPv6",
+    "of an IPv6 address are those that it was formatted from",
     (groups, isDotted, isUpper) => {
       const hex = groups.map((one) => one.toString(16));
       const end = isDotted ? dotted(groups.slice(6)) : hex.slice(6).join(":");

@@ -73,7 +73,7 @@ const once = { numRuns: 1, endOnFailure: true };
 const WITHIN_MS = 600_000;
 
 test.prop([fc.integer()], once)(
-  "addresses are written as ipaddr.js writes them",
+  "addresses are formatted as by ipaddr.js",
   (seed) => {
     const random = randomOf(seed);
     for (let i = 0; i < ADDRESSES; i += 1) {
@@ -86,7 +86,7 @@ test.prop([fc.integer()], once)(
 );
 
 test.prop([fc.integer()], once)(
-  "texts are read as ipaddr.js reads them",
+  "texts are parsed as by ipaddr.js",
   (seed) => {
     const random = randomOf(seed);
     let addresses = 0;

@@ -99,7 +99,7 @@ describe("an IPv4 address", () => {
   });
 
   test.prop([ipv4, fc.integer({ min: 1, max: 65_535 })])(
-    "is the same client on every port that a proxy left behind it",
+    "with any port that a proxy appended is the same client",
     (address, port) => {
       expect(addressSubject(`${dotted(address)}:${port}`)).toBe(dotted(address));
     },
@@ -132,7 +132,7 @@ describe("an IPv4 address", () => {
     "64:ff9b::1.2.3.4%eth0",
     "[64:ff9b::1.2.3.4]",
     "[64:ff9b::102:304]:5678",
-  ])("is not one bucket for all because it comes as %s", (held) => {
+  ])("in the form %s has a subject of its own", (held) => {
     for (const prefix of [1, 32, 64, 96, 128]) expect(addressSubject(held, prefix)).toBe("1.2.3.4");
   });
 
@@ -142,7 +142,7 @@ describe("an IPv4 address", () => {
     notation,
     fc.integer({ min: 1, max: 128 }),
   ])(
-    "is itself in every notation of IPv6 that holds it, whatever the prefix",
+    "embedded in any IPv6 notation is itself, whatever the prefix",
     (network, address, how, prefix) => {
       expect(addressSubject(write((network << 32n) | address, how), prefix)).toBe(dotted(address));
     },
@@ -167,14 +167,14 @@ describe("an IPv6 address", () => {
     expect(DEFAULT_IPV6_PREFIX).toBe(64);
   });
 
-  test("is not keyed on the 32 bits that a client can choose at its end", () => {
+  test("is not keyed by its last 32 bits, which a client can choose", () => {
     const subject = addressSubject("2001:db8::1");
     expect(addressSubject("2001:db8::1.2.3.4")).toBe(subject);
     expect(addressSubject("2001:db8::4.3.2.1")).toBe(subject);
     expect(addressSubject("2001:db8:0:1::1.2.3.4")).not.toBe(subject);
   });
 
-  test("that ends like an IPv4 address, in a network that holds none, is no IPv4 address", () => {
+  test("that ends like an IPv4 address outside of the embedding networks is no IPv4 address", () => {
     expect(addressSubject("::1.2.3.4")).toBe("::/64");
     expect(addressSubject("::1.2.3.4", 128)).toBe("::102:304");
     expect(addressSubject("::fffe:1.2.3.4")).toBe("::/64");
@@ -186,7 +186,7 @@ describe("an IPv6 address", () => {
   });
 
   test.prop([fc.constantFrom(...Object.values(IPV4_NETWORKS)), fc.nat(95), ipv4, notation])(
-    "is not taken for an IPv4 client where one bit of the network differs",
+    "with one different bit in an embedding network is no IPv4 client",
     (network, bit, end, how) => {
       const other = network ^ (1n << BigInt(bit));
       fc.pre(!isIpv4InIpv6(other << 32n));
@@ -216,7 +216,7 @@ describe("an IPv6 address", () => {
       numRuns: 1_500,
     },
   )(
-    "shares a subject exactly with those whose leading bits are the same",
+    "shares a subject exactly with addresses of the same prefix",
     (one, stranger, bit, isNear, how, howOther, prefix) => {
       const other = isNear ? one ^ (1n << BigInt(bit)) : stranger;
       fc.pre(!isIpv4InIpv6(other));
@@ -230,7 +230,7 @@ describe("an IPv6 address", () => {
   );
 
   test.prop([ipv6, ipv4, notation, fc.integer({ min: 1, max: 128 })])(
-    "is never an IPv4 client",
+    "outside of the embedding networks is never an IPv4 client",
     (address, other, how, prefix) => {
       expect(addressSubject(write(address, how), prefix)).not.toBe(dotted(other));
       expect(addressSubject(write(address, how), prefix)).toContain(":");
@@ -304,7 +304,7 @@ const NO_ADDRESSES = [
   `${"1".repeat(50_000)}.2.3.4:80`,
 ];
 
-describe("what is no address", () => {
+describe("a text that is no address", () => {
   /** Every address that one of the texts resembles, and some. */
   const clients = ["1.2.3.4", "127.0.0.1", "1.2.0.3", "0.0.0.1", "2001:db8::1", "::1", "fe80::1"];
 
@@ -321,12 +321,12 @@ describe("what is no address", () => {
     },
   );
 
-  test("is a client each", () => {
+  test("is a client of its own", () => {
     const subjects = NO_ADDRESSES.map((text) => addressSubject(text));
     expect(new Set(subjects).size).toBe(NO_ADDRESSES.length);
   });
 
-  test("is a host like any other when it is a host", () => {
+  test("is a client if it is a host name", () => {
     expect(addressSubject("client.example.com")).toBe("client.example.com");
     expect(addressSubject("_hidden")).toBe("_hidden");
   });
@@ -346,11 +346,11 @@ describe("what is no address", () => {
 
   test.prop([fc.string({ unit: fragments, maxLength: 14 }), fc.integer({ min: 1, max: 128 })], {
     numRuns: 5_000,
-  })("never throws, and is only empty when it was", (text, prefix) => {
+  })("never throws, and has an empty subject only if it is empty", (text, prefix) => {
     expect(addressSubject(text, prefix) === "").toBe(text === "");
   });
 
-  test("takes no longer for a text made to be slow", () => {
+  test("is handled in linear time", () => {
     const started = performance.now();
     for (const text of NO_ADDRESSES) for (let i = 0; i < 10; i += 1) addressSubject(text);
     expect(performance.now() - started).toBeLessThan(1_000);

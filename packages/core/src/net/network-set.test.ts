@@ -27,7 +27,7 @@ const network = fc.oneof(
 
 describe("networks", () => {
   test.prop([fc.array(network, { maxLength: 12 }), fc.array(fc.oneof(ipv4, ipv6))])(
-    "have the addresses that Node's own list has",
+    "include the addresses of Node's BlockList",
     (networks, addresses) => {
       const node = new BlockList();
       const family = (address: string) => (isIPv4(address) ? "ipv4" : "ipv6");
@@ -51,12 +51,12 @@ describe("networks", () => {
     ["::ffff:10.0.0.0/104", ["10.255.0.1", "64:ff9b::10.0.0.1"], ["11.0.0.0"]],
     ["64:ff9b::a00:0/120", ["10.0.0.255", "::ffff:10.0.0.1"], ["10.0.1.0"]],
     ["::ffff:0:10.0.0.1", ["10.0.0.1"], ["10.0.0.2"]],
-  ])("such as %s have %j and not %j", (text, inside, outside) => {
+  ])("such as %s include %j and not %j", (text, inside, outside) => {
     const has = setOf(text);
     expect([...inside, ...outside].filter(has)).toEqual(inside);
   });
 
-  test("are found also where wider ones begin before them, and where none is", () => {
+  test("are found inside wider ones, and in an empty set", () => {
     const has = setOf("10.0.0.0/8", "10.1.0.0/16", "10.0.0.0/24", "12.0.0.1", "12.0.0.1");
     expect(has("10.200.0.1")).toBe(true);
     expect(has("12.0.0.1")).toBe(true);
@@ -85,20 +85,20 @@ describe("networks", () => {
     null,
     undefined,
     ["10.0.0.1"],
-  ])("are not read of %j", (text) => {
+  ])("are not parsed from %j", (text) => {
     expect(parseNetwork(text)).toBeUndefined();
   });
 });
 
-describe("the last index", () => {
+describe("lastIndexWhere", () => {
   test.prop([fc.integer({ min: 0, max: 40 }), fc.integer({ min: 0, max: 40 })])(
-    "for which something holds is found",
+    "returns the last index for which the condition holds",
     (count, held) => {
       expect(lastIndexWhere(count, (i) => i < held)).toBe(Math.min(count, held) - 1);
     },
   );
 
-  test("is found by 14 comparisons among 10,000", () => {
+  test("needs 14 comparisons among 10,000", () => {
     for (const held of [0, 1, 5_000, 9_999, 10_000]) {
       let comparisons = 0;
       lastIndexWhere(10_000, (i) => {

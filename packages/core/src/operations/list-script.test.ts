@@ -15,8 +15,8 @@ const { encode, decode } = defineListOperation<Call>("step", {
 
 const call = (parameters: (string | number)[], size = 2): Call => ({ parameters, size });
 
-describe("a script that takes calls in a list", () => {
-  test("is brought equal arguments once, with how many calls in a row have them", () => {
+describe("a script that takes a list of calls", () => {
+  test("receives equal consecutive arguments once, with the number of calls", () => {
     const calls = [
       [1, 1, "x"],
       [1, 1, "x"],
@@ -32,7 +32,7 @@ describe("a script that takes calls in a list", () => {
     expect(args.slice(2).join(" ")).toBe("2 1 1 x 1 2 1 x 1 1 1 x 1 1 1");
   });
 
-  test("is brought one clock, and a whole number below 2^48 for what it creates", () => {
+  test("receives one clock, and a whole number below 2^48 as generation", () => {
     const generations = Array.from({ length: 200 }, () => {
       const [clock, generation] = encode(
         [call([]), call([])],
@@ -48,26 +48,26 @@ describe("a script that takes calls in a list", () => {
   });
 });
 
-describe("its reply", () => {
-  test("is handed out, to each call its own part behind the clock", () => {
+describe("the reply of a script that takes a list of calls", () => {
+  test("is split into the clock and the integers of each call", () => {
     const calls = [call([], 2), call([], 0), call([], 3)];
     expect(decode(calls, [7, 1, 2, 3, 4, 5])).toEqual([[7, 1, 2], [7], [7, 3, 4, 5]]);
   });
 
-  test("may come as strings, or as bytes", () => {
+  test("may consist of strings or bytes", () => {
     expect(decode([call([])], ["7", "1", "-1"])).toEqual([[7, 1, -1]]);
     expect(decode([call([])], ["7", "1", "-1"].map(Buffer.from))).toEqual([[7, 1, -1]]);
   });
 
   test.each([[undefined], ["OK"], [[]], [[7, 1, 2, 3]], [[7, 1, 2, 3, 4, 5]]])(
-    "is nobody's when it has not as many integers as it should: %j",
+    "is invalid for every call if its length is wrong: %j",
     (reply) => {
       expect(decode([call([]), call([])], reply)).toEqual([undefined, undefined]);
     },
   );
 
   test.each(["x", 1.5, 2 ** 53, null, {}])(
-    "that holds %j where an integer should be is bad for that call alone",
+    "with %j in place of an integer is invalid for that call alone",
     (strange) => {
       const calls = [call([]), call([]), call([])];
       expect(decode(calls, [7, 1, 2, 3, strange, 5, 6])).toEqual([[7, 1, 2], undefined, [7, 5, 6]]);

@@ -5,7 +5,7 @@ import { getShape } from "./counter-shape.ts";
 const shapeOfWindow = (ms: number) =>
   getShape([compileFixedWindow(fixedWindow({ limit: 1, window: ms })).shape]);
 
-test("a shape is one object while it is remembered, and at most 1,000 are", () => {
+test("equal shapes are one object while cached, and at most 1,000 are cached", () => {
   const first = shapeOfWindow(1_000_000);
   expect(shapeOfWindow(1_000_000)).toBe(first);
   for (let i = 1; i <= 999; i += 1) shapeOfWindow(1_000_000 + i);

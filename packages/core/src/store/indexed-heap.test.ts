@@ -33,7 +33,7 @@ function drain(heap: IndexedHeap): number[] {
 }
 
 test.prop([steps], { numRuns: 300 })(
-  "the first is the least, whatever was added, changed and removed",
+  "the first item has the least rank after any additions, updates and removals",
   (moves) => {
     const heap = new IndexedHeap();
     const model = new Map<number, Rank>();
@@ -91,12 +91,12 @@ function heapOf(majors: readonly number[]): IndexedHeap {
   return heap;
 }
 
-test("takes a heap of 100,000 apart in order", () => {
+test("100,000 items are removed in order", () => {
   const majors = numbers(100_000);
   expectInOrder(heapOf(majors), majors);
 });
 
-test.each([100, 10, 1])("and when one in %i has grown", (every) => {
+test.each([100, 10, 1])("items are removed in order when one in %i has grown", (every) => {
   const majors = numbers(100_000);
   const heap = heapOf(majors);
   const grown = majors.map((major, i) =>
@@ -108,7 +108,7 @@ test.each([100, 10, 1])("and when one in %i has grown", (every) => {
   expectInOrder(heap, grown);
 });
 
-test("whoever asks for the first when all have grown does not wait until each has been moved", () => {
+test("the first item is found without moving each item when all have grown", () => {
   const majors = numbers(1_000_000);
   const heap = heapOf(majors);
   majors.forEach((major, item) => {

@@ -71,7 +71,7 @@ describe("memoryStore refuses", () => {
   );
 });
 
-test("maxKeys may be anything from 1 to 2^24", async () => {
+test("maxKeys from 1 to 2^24 is accepted", async () => {
   for (const maxKeys of [1, 2 ** 24]) {
     const limiter = limiterWith(gcra({ limit: 1, window: "1m" }), { maxKeys });
     expect((await limiter.consume("a")).allowed).toBe(true);
@@ -79,7 +79,7 @@ test("maxKeys may be anything from 1 to 2^24", async () => {
   }
 });
 
-test("a clock that steps back blocks nobody longer, and gives nobody more", async () => {
+test("a clock that steps back neither lengthens a wait nor grants more units", async () => {
   let now = 1_000_000_000;
   const limiter = limiterWith(gcra({ limit: 1, window: "1m" }), { clock: () => now });
   await limiter.consume("a");
@@ -93,7 +93,7 @@ test("a clock that steps back blocks nobody longer, and gives nobody more", asyn
   expect((await limiter.consume("a")).retryAfterMs).toBe(MINUTE);
 });
 
-test("without a clock of one's own, time is this process's, and does not need to be asked for", async () => {
+test("the default clock is the process's", async () => {
   const limiter = limiterWith(gcra({ limit: 1, window: 30 }));
   const before = performance.now();
   let denied = 0;
@@ -103,21 +103,21 @@ test("without a clock of one's own, time is this process's, and does not need to
   expect(performance.now() - before).toBeGreaterThanOrEqual(29);
 });
 
-describe("when more clients come than it may hold", () => {
+describe("a full memory store", () => {
   const login = fixedWindow({ limit: 5, window: "15m" });
 
   async function spend(limiter: ReturnType<typeof limiterWith>, subject: string, times: number) {
     for (let i = 0; i < times; i += 1) await limiter.consume(subject);
   }
 
-  test("a flood of one-shot keys does not evict a spent one", async () => {
+  test("a flood of one-time keys does not evict an exhausted subject", async () => {
     const limiter = limiterWith(login, { maxKeys: 100, clock: () => MINUTE });
     await spend(limiter, "attacker", 5);
     for (let i = 0; i < 10_000; i += 1) await limiter.consume(`one-shot-${i}`);
     expect((await limiter.consume("attacker")).allowed).toBe(false);
   });
 
-  test("evicting a spent one costs the spending of (maxKeys - 1) others, and one request more", async () => {
+  test("an exhausted subject is evicted only after (maxKeys - 1) others are exhausted, and one more request", async () => {
     let now = MINUTE;
     const limiter = limiterWith(login, { maxKeys: 100, clock: () => now });
     await spend(limiter, "attacker", 5);
@@ -131,7 +131,7 @@ describe("when more clients come than it may hold", () => {
     expect((await limiter.peek("attacker")).allowed).toBe(true);
   });
 
-  test("it tells how many were evicted that still counted", async () => {
+  test("evictions counts evicted subjects that had not recovered", async () => {
     let now = MINUTE;
     const store = requireStore(memoryStore({ maxKeys: 2, clock: () => now }));
     const limiter = createLimiter({ name: "evicted", limits: login, store });
@@ -144,7 +144,7 @@ describe("when more clients come than it may hold", () => {
     expect(store.evictions).toBe(1);
   });
 
-  test("what has expired makes room before anything that still counts", async () => {
+  test("expired subjects are evicted before others", async () => {
     let now = MINUTE;
     const limiter = limiterWith(login, { maxKeys: 100, clock: () => now });
     for (let i = 0; i < 50; i += 1) await spend(limiter, `old-${i}`, 5);
@@ -158,7 +158,7 @@ describe("when more clients come than it may hold", () => {
     expect(fresh.map(({ remaining }) => remaining)).toEqual(new Array(50).fill(3));
   });
 
-  test("more clients than it holds take bounded memory, and none of them waits for a sweep", async () => {
+  test("more clients than fit take bounded memory, and none waits for a sweep", async () => {
     const limiter = limiterWith(gcra({ limit: 100, window: "1h" }), { maxKeys: 10_000 });
     collectGarbage();
     const before = process.memoryUsage().heapUsed;
@@ -179,7 +179,7 @@ describe("when more clients come than it may hold", () => {
     expect((await limiter.peek("198.51.0.0")).remaining).toBe(99);
   }, 60_000);
 
-  test("the entries of its logs are counted, whatever they cost, and no longer when they have gone", async () => {
+  test("log entries are counted until they expire, whatever their cost", async () => {
     let now = MINUTE;
     const store = requireStore(memoryStore({ clock: () => now }));
     const limits = [
@@ -207,7 +207,7 @@ describe.each([
   slidingWindow({ limit: 2, window: "30d" }),
   slidingLog({ limit: 2, window: "30d" }),
 ])("$algorithm over 30 days", (limits) => {
-  test("applies, and sets no timer", async () => {
+  test("a limit over 30 days applies, and sets no timer", async () => {
     const limiter = limiterWith(limits);
     const timers = () =>
       process.getActiveResourcesInfo().filter((resource) => resource === "Timeout").length;
@@ -228,7 +228,7 @@ describe("clear", () => {
     ["slidingLog", slidingLog({ limit: 2, window: "1h" })],
   ];
 
-  test.each(kinds)("forgets everybody in a limiter of %s", async (_, limits) => {
+  test.each(kinds)("clear forgets all subjects of a limiter of %s", async (_, limits) => {
     const store = requireStore(memoryStore({ clock: () => MINUTE }));
     const limiter = createLimiter({ name: "test", limits, store });
     for (const subject of ["a", "b"]) await limiter.consume(subject, { cost: 2 });
@@ -241,7 +241,7 @@ describe("clear", () => {
     expect(await limiter.reset("a")).toBe(true);
   });
 
-  test.each(kinds)("gives nothing of before back into new counters of %s", async (_, limits) => {
+  test.each(kinds)("a refund after clear does not affect new counters of %s", async (_, limits) => {
     let now = MINUTE;
     const store = requireStore(memoryStore({ clock: () => now }));
     const limiter = createLimiter({ name: "test", limits, store });
@@ -257,7 +257,7 @@ describe("clear", () => {
     expect((await limiter.peek("a")).allowed).toBe(false);
   });
 
-  test("is of all limiters on the store, which keep their names, and of no others", async () => {
+  test("clear applies to all limiters on the store, which keep their names, and to no others", async () => {
     const store = requireStore(memoryStore());
     const limits = fixedWindow({ limit: 1, window: "1h" });
     const [one, same, second, other] = [
@@ -276,7 +276,7 @@ describe("clear", () => {
     expect(() => createLimiter({ name: "one", limits: another, store })).toThrow(/another policy/);
   });
 
-  test("is in force at once for a limiter with a deny cache and leases", async () => {
+  test("clear takes effect at once for a limiter with a deny cache and leases", async () => {
     const store = requireStore(memoryStore({ clock: () => MINUTE }));
     const limits = gcra({ limit: 20, window: "1h" });
     const lease = { max: 10, ttl: "1m" } as const;
@@ -287,7 +287,7 @@ describe("clear", () => {
     expect((await limiter.consume("a")).remaining).toBe(19);
   });
 
-  test("lets those who wait in line come when they were told, to what is there then", async () => {
+  test("waiting calls are admitted at their time, with the units left after clear", async () => {
     const store = requireStore(memoryStore({ clock: () => MINUTE }));
     const limiter = createLimiter({ name: "test", limits: gcra({ limit: 1, window: 20 }), store });
     await limiter.consume("a");
@@ -297,7 +297,7 @@ describe("clear", () => {
     expect((await limiter.consume("a")).allowed).toBe(false);
   });
 
-  test("may be handed to a hook of a test runner, which calls it with something", async () => {
+  test("clear ignores the argument of a test runner's hook", async () => {
     const store = requireStore(memoryStore());
     const limiter = createLimiter({
       name: "test",
@@ -311,7 +311,7 @@ describe("clear", () => {
   });
 });
 
-test("gives up last who is blocked, or was, until the level is forgotten", async () => {
+test("a blocked subject is evicted last until its level is forgotten", async () => {
   let now = 0;
   const store = requireStore(memoryStore({ maxKeys: 3, clock: () => now }));
   const limits = fixedWindow({ limit: 2, window: "1h", block: ["1s", "1m"] });

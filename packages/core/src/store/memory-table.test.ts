@@ -61,7 +61,7 @@ const steps = fc.array(
 );
 
 test.prop([steps, fc.integer({ min: 1, max: 8 })], { numRuns: 500 })(
-  "gives up what has expired, then the lowest share, then the earliest reset",
+  "a full table evicts expired rows, then the lowest share, then the earliest expiry",
   (moves, maxKeys) => {
     const table = new MemoryTable(maxKeys);
     const model = new Model(maxKeys);
@@ -101,7 +101,7 @@ describe("log entries", () => {
     { maxLength: 40 },
   );
 
-  test.prop([logs])("are bounded in total, and what was just written stays", (moves) => {
+  test.prop([logs])("log entries are bounded in total, and the row just written stays", (moves) => {
     const table = new MemoryTable(1_000);
     const held = new Map<string, number>();
     moves.forEach(({ key, share: usedShare, entries: logEntries, isDeleted }, i) => {
@@ -117,7 +117,7 @@ describe("log entries", () => {
     });
   });
 
-  test("of the lowest share go first", () => {
+  test("log entries of the lowest share are evicted first", () => {
     const table = new MemoryTable(1_000);
     const log = (share: number) => ({ usedShare: share, expiresAt: 1_000, logEntries: 400_000 });
     table.set("half", {}, log(0.5), 0);
@@ -133,7 +133,7 @@ describe("log entries", () => {
     expect(table.evictions).toBe(1);
   });
 
-  test("do not cost counters that hold none", () => {
+  test("log entries do not evict counters without any", () => {
     const table = new MemoryTable(1_000);
     for (let i = 0; i < 500; i += 1) {
       table.set(`counter${i}`, {}, { usedShare: 0.5, expiresAt: 1_000, logEntries: 0 }, 0);
@@ -145,7 +145,7 @@ describe("log entries", () => {
   });
 });
 
-test("keys that every object has are keys like any other", () => {
+test("names of object properties are ordinary keys", () => {
   const table = new MemoryTable(10);
   for (const key of ["__proto__", "constructor", "hasOwnProperty", ""]) {
     expect(table.get(key)).toBeUndefined();
@@ -157,7 +157,7 @@ test("keys that every object has are keys like any other", () => {
   }
 });
 
-test("a row added sweeps two that expired a second ago, so that no addition is ever slow", () => {
+test("each added row removes two that expired a second ago, so that no addition is slow", () => {
   const table = new MemoryTable(1_000);
   for (let i = 0; i < 100; i += 1) {
     table.set(`old${i}`, {}, { usedShare: 1, expiresAt: 10, logEntries: 0 }, 0);
@@ -180,7 +180,7 @@ test("a row added sweeps two that expired a second ago, so that no addition is e
   expect(table.size).toBe(99);
 });
 
-test("what has just expired stays while there is room: who spends little of a fast limit is back soon", () => {
+test("a row that has just expired stays while there is room, because its subject may return soon", () => {
   const table = new MemoryTable(3);
   table.set("back soon", {}, { usedShare: 0.9, expiresAt: 10, logEntries: 0 }, 0);
   table.set("b", {}, { usedShare: 0.1, expiresAt: 5_000_000, logEntries: 0 }, 9 + KEPT_AFTER);
@@ -191,7 +191,7 @@ test("what has just expired stays while there is room: who spends little of a fa
   expect(table.size).toBe(3);
 });
 
-test("a table that was cleared holds nothing, and bounds what comes as before", () => {
+test("a cleared table is empty, and bounds new rows as before", () => {
   const table = new MemoryTable(3);
   const rank = (share: number, entries = 0) => ({
     usedShare: share,
