@@ -47,7 +47,12 @@ describe.runIf(hasChromium())("the report view of the dashboard's page", () => {
       await open(page, documents[i] ?? "");
       const report = page.locator(".report");
       await expect.poll(() => report.locator("h1").textContent()).toMatch(heading);
-      for (const part of ["What would change", "When", "How busy clients are", "The log"]) {
+      for (const part of [
+        "What would change",
+        "Requests over time",
+        "Peak rates of clients",
+        "The log",
+      ]) {
         expect(await report.getByRole("heading", { name: part, exact: true }).count()).toBe(1);
       }
       expect(await report.locator("svg").count()).toBeGreaterThan(3);
