@@ -62,7 +62,7 @@ export class AdminCounters {
   /** By dimension, as given. */
   readonly subject: Readonly<Record<string, string>>;
   readonly #adminStore: AdminStore;
-  readonly #counted: CompiledPolicy;
+  readonly #policy: CompiledPolicy;
   readonly #counters: readonly SubjectCounter[];
   /** The counters under the limiter's own policy, then those under each other one. */
   readonly #parts: readonly PolicyCounters[];
@@ -89,9 +89,9 @@ export class AdminCounters {
     const how = { blockOn: readBlockOn(blockOn), shadow: readBoolean("shadow", shadow) };
     const compile = (policy: Policy) =>
       compileLimiterPolicy(name, readPolicy(policy), adminStore.store, how);
-    this.#counted = compile(limits);
-    this.#counters = countersOfGivenSubjects(this.#counted, subject, ignoreUnknownDimensions);
-    const own = { policy: this.#counted, counters: this.#counters };
+    this.#policy = compile(limits);
+    this.#counters = countersOfGivenSubjects(this.#policy, subject, ignoreUnknownDimensions);
+    const own = { policy: this.#policy, counters: this.#counters };
     this.#parts = [
       own,
       ...countersOfOtherPolicies(own, readPerCallPolicies(perCallPolicies).map(compile)),
@@ -165,7 +165,7 @@ export class AdminCounters {
       return { limits, blocked, blocks: await this.#inspectBlocks(run) };
     };
     const before = await inspectCopies();
-    await this.#applyTo(createMemoryStage({ ...this.#counted, store: copied }), change);
+    await this.#applyTo(createMemoryStage({ ...this.#policy, store: copied }), change);
     return { before, after: await inspectCopies() };
   }
 
@@ -174,7 +174,7 @@ export class AdminCounters {
    * `HEADGATE_INVALID_COST`, and with the store's errors.
    */
   async peek(cost: unknown, { record, now }: ControlSnapshot): Promise<Decision> {
-    const given = requireCost("cost", cost, this.#counted.limits);
+    const given = requireCost("cost", cost, this.#policy.limits);
     const cache = { record, refreshDueAt: Number.POSITIVE_INFINITY, now: () => now };
     const control = {
       cache,
@@ -185,15 +185,15 @@ export class AdminCounters {
     };
     return this.#withStage(async ({ endLeases }) => {
       const { monitor } = this.#adminStore;
-      const overrides = createOverrides(control, this.#counted, {
+      const overrides = createOverrides(control, this.#policy, {
         monitor,
         endLeases,
-        otherPolicies: () => [],
+        perCallPolicies: () => [],
       });
       const overridden = overrides.apply(this.#counters);
       const { counters, cost: maxUnits } = assignCosts(overridden, given);
       const { allowed, blocked, limits } = await this.#peek(
-        { policy: this.#counted },
+        { policy: this.#policy },
         counters,
         maxUnits,
       );
@@ -208,7 +208,7 @@ export class AdminCounters {
       } as const;
       const isNamed = typeof given !== "number" && maxUnits > 0;
       return new LimiterDecision(
-        this.#counted,
+        this.#policy,
         isNamed ? withCostByName(counters, outcome) : outcome,
       );
     });
@@ -242,7 +242,7 @@ export class AdminCounters {
   }
 
   async #withStage<T>(work: (stage: Stage) => Promise<T>): Promise<T> {
-    const policy = this.#counted;
+    const policy = this.#policy;
     const fallback = createFallbackStage(policy, this.#failure);
     const server = createRedisStage({ ...this.#adminStore, policy }, fallback, new InFlight());
     return work(createDenyCacheStage(server, policy, false));

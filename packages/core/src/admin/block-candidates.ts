@@ -27,14 +27,14 @@ export function collectBlockCandidates(
   { entries }: ActionLog,
   names: readonly string[],
 ): BlockCandidates {
-  const suspects = new Map<string, BlockCandidate>();
-  function add(suspect: BlockCandidate): void {
-    const { limiter, dimension, part, isHashed, log } = suspect;
+  const candidates = new Map<string, BlockCandidate>();
+  function add(candidate: BlockCandidate): void {
+    const { limiter, dimension, part, isHashed, log } = candidate;
     const id = JSON.stringify([limiter, dimension, part]);
-    const known = suspects.get(id);
+    const known = candidates.get(id);
     const isHidden = isHashed && (known?.isHashed ?? true);
     // The log is ordered newest first.
-    suspects.set(id, { ...suspect, isHashed: isHidden, log: known?.log ?? log });
+    candidates.set(id, { ...candidate, isHashed: isHidden, log: known?.log ?? log });
   }
   const byPart = new Map(names.map((name) => [escapePart(name), name]));
   let unknown = 0;
@@ -54,5 +54,5 @@ export function collectBlockCandidates(
       add({ limiter, dimension, part: escapeSubject(text), isHashed: false, log });
     }
   }
-  return { candidates: [...suspects.values()], unknown };
+  return { candidates: [...candidates.values()], unknown };
 }

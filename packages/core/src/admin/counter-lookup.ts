@@ -37,8 +37,8 @@ export function createCounterLookup(
           .filter((policy) => policy.shapes.some(({ per }) => per === dimension))
           .flatMap((policy) => {
             const how = { blockOn: readBlockOn(blockOn), shadow };
-            const counted = compileLimiterPolicy(name, readPolicy(policy.limits), store, how);
-            return countersOfGivenSubjects(counted, { [dimension]: subject });
+            const compiled = compileLimiterPolicy(name, readPolicy(policy.limits), store, how);
+            return countersOfGivenSubjects(compiled, { [dimension]: subject });
           });
         return [...own, ...extended];
       },

@@ -15,10 +15,10 @@ export interface FormatLimitOptions {
 type Block = NonNullable<Exclude<Limit, { algorithm: "concurrency" }>["block"]>;
 
 /** Formats a limit, as in `login: 5 per 15 minutes for each account, blocks for 1 hour (slidingLog)`. */
-export function formatLimit(limit: Limit, wording: FormatLimitOptions): string {
+export function formatLimit(limit: Limit, format: FormatLimitOptions): string {
   const name = limit.name === undefined ? "" : `${limit.name}: `;
-  const numbers = `${formatNumbers(limit, wording)}${formatDimension(limit, wording)}`;
-  return `${name}${[numbers, ...formatDetails(limit, wording)].join(", ")} (${limit.algorithm})`;
+  const numbers = `${formatNumbers(limit, format)}${formatDimension(limit, format)}`;
+  return `${name}${[numbers, ...formatDetails(limit, format)].join(", ")} (${limit.algorithm})`;
 }
 
 function formatNumbers(limit: Limit, { formatWindow }: FormatLimitOptions): string {
@@ -44,7 +44,7 @@ function formatDimension(
   return per === "global" ? " for all together" : ` for each ${per}`;
 }
 
-function formatDetails(limit: Limit, wording: FormatLimitOptions): readonly string[] {
+function formatDetails(limit: Limit, format: FormatLimitOptions): readonly string[] {
   const details: string[] = [];
   if (limit.algorithm === "gcra" && limit.burst !== undefined) details.push(`burst ${limit.burst}`);
   if (limit.algorithm === "fixedWindow") {
@@ -52,17 +52,17 @@ function formatDetails(limit: Limit, wording: FormatLimitOptions): readonly stri
     if (limit.timeZone !== undefined) details.push(limit.timeZone);
   }
   if (limit.algorithm === "concurrency") return details;
-  if (limit.block !== undefined) details.push(formatBlock(limit.block, wording));
+  if (limit.block !== undefined) details.push(formatBlock(limit.block, format));
   if (limit.notifyAt !== undefined) {
     details.push(`notifies at ${limit.notifyAt.map(formatShare).join(", ")}`);
   }
   return details;
 }
 
-function formatBlock(block: Block, wording: FormatLimitOptions): string {
+function formatBlock(block: Block, format: FormatLimitOptions): string {
   return typeof block === "object" && "after" in block
-    ? `${formatBlock(block.for, wording)} after ${block.after} denials`
-    : `blocks for ${formatDurations(block, wording)}`;
+    ? `${formatBlock(block.for, format)} after ${block.after} denials`
+    : `blocks for ${formatDurations(block, format)}`;
 }
 
 /** The defaults of a breaker's options. */
@@ -80,10 +80,10 @@ const DEFAULTS = {
  */
 export function formatBreakerOptions(
   options: Readonly<Record<string, unknown>>,
-  wording: FormatLimitOptions,
+  format: FormatLimitOptions,
 ): string {
   try {
-    return formatOpening(options, wording);
+    return formatOpening(options, format);
   } catch {
     return "its options cannot be read";
   }
@@ -92,7 +92,7 @@ export function formatBreakerOptions(
 /** Throws for options that no breaker has. */
 function formatOpening(
   options: Readonly<Record<string, unknown>>,
-  wording: FormatLimitOptions,
+  format: FormatLimitOptions,
 ): string {
   const { window, minimumSuccessRate, minimumCalls, slowCall, slowCallRate, openFor, probes } = {
     ...DEFAULTS,
@@ -101,12 +101,12 @@ function formatOpening(
   const calls = windowCallsOf(window);
   const least = minimumCalls ?? Math.min(20, calls ?? 20);
   const among =
-    calls === undefined ? `in ${formatDurations(window, wording)}` : `among the last ${calls}`;
+    calls === undefined ? `in ${formatDurations(window, format)}` : `among the last ${calls}`;
   const slow =
     slowCall === undefined
       ? ""
-      : `, or if ${formatShare(slowCallRate)} are slower than ${formatDurations(slowCall, wording)}`;
-  return `opens below ${formatShare(minimumSuccessRate)} success of at least ${least} calls ${among}${slow}, for ${formatDurations(openFor, wording)}; ${probes} trial calls`;
+      : `, or if ${formatShare(slowCallRate)} are slower than ${formatDurations(slowCall, format)}`;
+  return `opens below ${formatShare(minimumSuccessRate)} success of at least ${least} calls ${among}${slow}, for ${formatDurations(openFor, format)}; ${probes} trial calls`;
 }
 
 function windowCallsOf(window: unknown): number | undefined {

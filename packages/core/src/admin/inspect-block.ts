@@ -6,9 +6,9 @@ import { rejectWrongType } from "../policy/wrong-type.ts";
 import type { Operation } from "../store/store.ts";
 import type { SubjectBlock } from "./admin.ts";
 
-/** Runs a step where the counters are, on the key's server. */
+/** Runs an operation on the server of the key. */
 export type RunOperation = (
-  step: Operation<DecideCall>,
+  operation: Operation<DecideCall>,
   call: DecideCall,
   key: string,
 ) => Promise<readonly number[]>;

@@ -66,16 +66,16 @@ async function readAll(store: CountingStore, given: Registry | undefined): Promi
   ]);
   const found = await inspectAll(store, candidates, policies, unreadable);
   const at = Math.floor(now / 1_000);
-  const blocks = found.map(({ suspect, limiter, block }): ActiveBlock => {
+  const blocks = found.map(({ candidate, limiter, block }): ActiveBlock => {
     const isByHand = block.limit === undefined;
     return {
       limiter,
-      dimension: suspect.dimension,
-      ...subjectOf(suspect),
+      dimension: candidate.dimension,
+      ...subjectOf(candidate),
       ...(isByHand ? {} : { limit: block.limit }),
       until: at + block.endsInMs,
       shadow: isInShadow(limiter, policies.get(limiter) ?? [], overrides),
-      ...(isByHand ? suspect.log : {}),
+      ...(isByHand ? candidate.log : {}),
     };
   });
   blocks.sort((one, other) => other.until - one.until);
@@ -83,29 +83,29 @@ async function readAll(store: CountingStore, given: Registry | undefined): Promi
 }
 
 interface FoundBlock {
-  readonly suspect: BlockCandidate;
+  readonly candidate: BlockCandidate;
   /** The owner of the blocked counter: the limiter, or one that it extends. */
   readonly limiter: string;
   readonly block: SubjectBlock;
 }
 
-/** Checks the counters of all suspects concurrently. */
+/** Checks the counters of all candidates concurrently. */
 async function inspectAll(
   store: CountingStore,
-  suspects: readonly BlockCandidate[],
+  candidates: readonly BlockCandidate[],
   policies: Policies,
   unreadable: UnreadableRecord[],
 ): Promise<readonly FoundBlock[]> {
   const { monitor } = adminStoreOf(store, "5s");
   const release = monitor.use();
   const countersOf = createCounterLookup(store, policies);
-  const inspections = suspects.flatMap((suspect) => {
-    const { limiter, dimension, part } = suspect;
+  const inspections = candidates.flatMap((candidate) => {
+    const { limiter, dimension, part } = candidate;
     return countersOf(limiter, dimension, part).map(
       async (counter): Promise<FoundBlock | undefined> => {
         try {
           const block = await inspectBlock(counter, (...call) => monitor.run(store, ...call));
-          return block && { suspect, limiter: counter.group.limiter, block };
+          return block && { candidate, limiter: counter.group.limiter, block };
         } catch (error) {
           if (codeOf(error) !== "HEADGATE_WRONG_TYPE") throw error;
           unreadable.push({ key: counter.key, reason: "wrong-type" });
@@ -126,12 +126,12 @@ function mergeDuplicates(all: readonly (FoundBlock | undefined)[]): readonly Fou
   const found = new Map<string, FoundBlock>();
   for (const one of all) {
     if (one === undefined) continue;
-    const { suspect, limiter, block } = one;
-    const id = JSON.stringify([limiter, suspect.dimension, suspect.part, block.limit]);
+    const { candidate, limiter, block } = one;
+    const id = JSON.stringify([limiter, candidate.dimension, candidate.part, block.limit]);
     const known = found.get(id);
     const lasts = known === undefined || known.block.endsInMs < block.endsInMs;
     // The log entry may be for either limiter.
-    if (lasts || known.suspect.log === undefined) found.set(id, one);
+    if (lasts || known.candidate.log === undefined) found.set(id, one);
   }
   return [...found.values()];
 }

@@ -9,15 +9,15 @@ import type { ControlRecord, Invalidation } from "./record.ts";
 
 /**
  * Follows the control record for a limiter. Drops all cached state that an invalidation affects, so that the next decision goes to
- * the store: denials are forgotten, and leases are returned. `otherPolicies` returns the policies of other shapes that calls have passed.
+ * the store: denials are forgotten, and leases are returned. `perCallPolicies` returns the policies that calls have passed.
  * Undefined if the store has no control record.
  */
 export function followControl(
-  counted: CompiledPolicy,
+  ownPolicy: CompiledPolicy,
   monitor: StoreMonitor | undefined,
-  otherPolicies: () => Iterable<CompiledPolicy>,
+  perCallPolicies: () => Iterable<CompiledPolicy>,
 ): LimiterControl | undefined {
-  const { store } = counted;
+  const { store } = ownPolicy;
   if (monitor === undefined || store.transport?.followsControl !== true) return undefined;
   const { owner } = store;
   const deps = { store, monitor };
@@ -27,7 +27,7 @@ export function followControl(
   let recordCallback = (_: ControlRecord): void => {};
 
   function applyInvalidation({ limiter, subject }: Invalidation): void {
-    const counters = [counted, ...otherPolicies()].flatMap((policy) =>
+    const counters = [ownPolicy, ...perCallPolicies()].flatMap((policy) =>
       countersOfLimiter(policy, limiter, subject),
     );
     if (counters.length === 0) return;
@@ -36,7 +36,7 @@ export function followControl(
     for (const { key } of counters) invalidationCallback(key);
   }
 
-  // The known control does not keep this alive: a limiter that is dropped without `close` can be collected.
+  // The cache does not keep the follower alive, so that a limiter that is dropped without `close` can be collected.
   const follower: LimiterControl & Follower = {
     cache: control,
     refresh: () => control.refresh(deps),

@@ -30,7 +30,7 @@ interface OverriddenLimiter {
   readonly monitor: StoreMonitor | undefined;
   readonly endLeases: Stage["endLeases"];
   /** Policies of other shapes that calls have passed. */
-  readonly otherPolicies: () => Iterable<CompiledPolicy>;
+  readonly perCallPolicies: () => Iterable<CompiledPolicy>;
 }
 
 interface Watcher {
@@ -43,11 +43,11 @@ interface Watcher {
 /** The overrides of a policy. The leased units of an overridden subject are returned. */
 export function createOverrides(
   control: LimiterControl,
-  counted: CompiledPolicy,
-  holder: OverriddenLimiter,
+  ownPolicy: CompiledPolicy,
+  overridden: OverriddenLimiter,
 ): Overrides {
-  const limiters = [...new Set(counted.groups.map(({ limiter }) => limiter))];
-  const isCompatible = createCompatibilityCheck(counted, holder);
+  const limiters = [...new Set(ownPolicy.groups.map(({ limiter }) => limiter))];
+  const isCompatible = createCompatibilityCheck(ownPolicy, overridden);
   const watchers = new Set<Watcher>();
   const { refresh, cache } = control;
   const timer = new BackgroundTimer(() => {
@@ -64,17 +64,17 @@ export function createOverrides(
     }));
     all.indexes = own.some(({ index }) => index !== undefined) ? own : undefined;
     if (all.indexes === undefined) return;
-    holder.endLeases?.((counter) => apply([counter])[0]?.overrideEffect !== undefined);
+    overridden.endLeases?.((counter) => apply([counter])[0]?.overrideEffect !== undefined);
   }
 
   /** The overrides in force for a limiter's counters. */
   function findActive(
     { index }: LimiterOverrideIndex,
     subjectIn: SubjectLookup,
-    policy = counted,
+    policy = ownPolicy,
   ): readonly Override[] {
     if (index === undefined) return [];
-    const checked = policy.perCallKeyspace === undefined ? counted : policy;
+    const checked = policy.perCallKeyspace === undefined ? ownPolicy : policy;
     return index.find(subjectIn, cache.now()).filter((override) => isCompatible(override, checked));
   }
 
@@ -83,7 +83,7 @@ export function createOverrides(
    * lifts no limit of the other.
    */
   function isShadowUnder(overrides: readonly Override[]): boolean {
-    return overrides.findLast(({ shadow }) => shadow !== undefined)?.shadow ?? counted.shadow;
+    return overrides.findLast(({ shadow }) => shadow !== undefined)?.shadow ?? ownPolicy.shadow;
   }
 
   function apply(
@@ -205,18 +205,18 @@ function overriddenGroup(group: LimitGroup, override: Override): LimitGroup {
  * passed with a call is reported once.
  */
 function createCompatibilityCheck(
-  counted: CompiledPolicy,
-  { monitor, otherPolicies }: OverriddenLimiter,
+  ownPolicy: CompiledPolicy,
+  { monitor, perCallPolicies }: OverriddenLimiter,
 ): (override: Override, policy: CompiledPolicy) => boolean {
   const checked = new WeakMap<CompiledPolicy, WeakMap<Override, boolean>>();
 
   function check(override: Override, policy: CompiledPolicy): boolean {
     const why = incompatibilityReason(override, policy);
     if (why === undefined) return true;
-    const isOwn = policy === counted;
+    const isOwn = policy === ownPolicy;
     if (
       isOwn &&
-      [...otherPolicies()].every((other) => incompatibilityReason(override, other) !== undefined)
+      [...perCallPolicies()].every((other) => incompatibilityReason(override, other) !== undefined)
     ) {
       reportOnce(override, why);
     }
@@ -224,7 +224,7 @@ function createCompatibilityCheck(
   }
 
   function reportOnce({ limiter }: Override, why: string): void {
-    const reported = reportedOn(counted.store.owner);
+    const reported = reportedOn(ownPolicy.store.owner);
     const message = `an override of the limiter ${formatReceived(limiter)} does not fit it, and is ignored: ${why}`;
     if (reported.has(message) || reported.size >= MAX_REPORTED) return;
     reported.add(message);

@@ -45,7 +45,7 @@ export const redisBackend: StoreBackend = {
       createOverrides(control, policy, {
         monitor,
         endLeases: pipeline.endLeases,
-        otherPolicies: () => perCallPolicies.policies(),
+        perCallPolicies: () => perCallPolicies.policies(),
       });
     return { pipeline, fallback, monitor, control, overrides, usage };
   },
