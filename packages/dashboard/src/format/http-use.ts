@@ -1,7 +1,7 @@
 import type { HttpUse, SubjectSource } from "@headgate/core/admin";
 
 /** How an adapter counts requests: `express, by address (IPv6 by /64); without a key: by address`. */
-export function formatHttpUse({ adapter, keys, missing, addressHeader }: HttpUse): string {
+export function formatHttpUse({ adapter, keys, missingKey, addressHeader }: HttpUse): string {
   const entries = Object.entries(keys).map(([dimension, source]) =>
     dimension === "default"
       ? formatSubjectSource(source)
@@ -9,7 +9,7 @@ export function formatHttpUse({ adapter, keys, missing, addressHeader }: HttpUse
   );
   const by = entries.length === 0 ? "all clients together" : entries.join(", ");
   const header = addressHeader === undefined ? "" : `; the address is in ${addressHeader}`;
-  return `${adapter}: ${by}; without a key: ${MISSING_KEY[missing] ?? missing}${header}`;
+  return `${adapter}: ${by}; without a key: ${MISSING_KEY[missingKey] ?? missingKey}${header}`;
 }
 
 const MISSING_KEY: Readonly<Record<string, string>> = {
