@@ -67,7 +67,7 @@ function elapsedOf({ limit }: Course, rest: number): number {
   return Math.min(Math.round(rest * limit.windowMs * 1_000), 2 ** 50);
 }
 
-/** Lives through a history: every move that is admitted is charged. */
+/** Applies a history of moves. Each admitted request is charged. */
 function live(course: Course, history: readonly Move[]): Course {
   return history.reduce(
     (current, { rest, share }) => {

@@ -12,18 +12,18 @@ export const ERROR_CODES = {
   HEADGATE_COST_ABOVE_LIMIT: "The cost is more than a limit can ever grant at once.",
   HEADGATE_EMPTY_KEY: "A subject is missing or empty.",
   HEADGATE_INVALID_KEY: "A subject is neither a string nor, from a key function, a whole number.",
-  HEADGATE_INVALID_DECISION: "The decision was not made by this limiter.",
+  HEADGATE_INVALID_DECISION: "The decision is from another limiter.",
   HEADGATE_DUPLICATE_NAME:
     "Another limiter or breaker has this name on this store, with another policy.",
-  HEADGATE_OVERRIDE_IGNORED: "An override does not fit the limiter that it names.",
+  HEADGATE_OVERRIDE_IGNORED: "An override is incompatible with the limiter that it names.",
   HEADGATE_CLOSED: "The limiter or breaker has been closed.",
   HEADGATE_UNKNOWN_REDIS_CLIENT: "The value is not a Redis client that Headgate knows.",
   HEADGATE_REDIS_CLIENT_ERROR:
     "The Redis client reported an error, and the application has no listener for its errors.",
   HEADGATE_STORE_UNAVAILABLE: "The store could not answer in time, or at all.",
-  HEADGATE_STORE_MISCONFIGURED: "The store, as it is configured, refuses to take decisions.",
+  HEADGATE_STORE_MISCONFIGURED: "The store cannot take decisions with its configuration.",
   HEADGATE_HASH_SLOT_UNAVAILABLE:
-    "The cluster slot of a subject is being moved, or no server serves it.",
+    "The hash slot of a subject is being moved, or no server serves it.",
   HEADGATE_STORE_DOWN: "The store stopped answering.",
   HEADGATE_STORE_UP: "The store answers again.",
   HEADGATE_WRONG_TYPE: "A Redis key that Headgate uses holds a value of the wrong type.",
@@ -34,23 +34,24 @@ export const ERROR_CODES = {
   HEADGATE_WAIT_TIMEOUT: "The wait for admission took longer than its timeout.",
   HEADGATE_QUEUE_FULL: "Too many calls are waiting for admission already.",
   HEADGATE_SLOT_LOST: "Work may have lost the slot that it held under a concurrency limit.",
-  HEADGATE_CLIENT_DISCONNECTED: "A client left before its request was answered.",
+  HEADGATE_CLIENT_DISCONNECTED: "A client disconnected before its request was answered.",
   HEADGATE_NO_ADDRESS: "The request has no client address.",
   HEADGATE_UNKNOWN_TIER: "The tier of a request is not one of the configured tiers.",
   HEADGATE_NOT_AN_ERROR: "A function of the application threw something that is not an Error.",
-  HEADGATE_BREAKER_OPEN: "The breaker let no call through to this target.",
+  HEADGATE_BREAKER_OPEN: "The breaker lets no call through to this target.",
   HEADGATE_BREAKER_TIMEOUT: "A call through the breaker took longer than its timeout.",
   HEADGATE_DENIED: "The request was denied by a rate limit.",
   HEADGATE_PROXY_NOT_TRUSTED: "Forwarding headers arrive, but no proxy is trusted.",
-  HEADGATE_ALL_PROXIES_TRUSTED: "Every client is trusted to name its own address.",
+  HEADGATE_ALL_PROXIES_TRUSTED:
+    "Every client can choose its own address, because all proxies are trusted.",
   HEADGATE_ADDRESS_HEADER_IGNORED:
     "The header with the client's address is missing, or came from an untrusted peer.",
   HEADGATE_RESPONSE_ALREADY_SENT:
     "The application answered a denied request that had already been answered.",
-  HEADGATE_COUNT_FAILED: "The function given as count threw, or returned something it must not.",
+  HEADGATE_COUNT_FAILED: "The count function threw, or returned an invalid value.",
   HEADGATE_DURATION_WITHOUT_UNIT:
     "A duration was given as a bare number below 1,000, which is milliseconds.",
-  HEADGATE_TOO_MANY_SHAPES: "Calls of one limiter brought limits of more than 64 shapes.",
+  HEADGATE_TOO_MANY_SHAPES: "Calls of one limiter passed limits of more than 64 shapes.",
   HEADGATE_SUBSCRIBER_FAILED: "A subscriber to one of Headgate's diagnostics channels failed.",
   HEADGATE_NO_LIMITS:
     "Neither a Fastify plugin nor any of its routes has limits, so no request is limited.",

@@ -10,7 +10,7 @@ function named(name: string): Named {
   return { name, previous: undefined, next: undefined };
 }
 
-/** Takes the first until nobody is left. */
+/** Removes the first item until the list is empty. */
 function empty(list: LinkedList<Named>): string[] {
   const names: string[] = [];
   for (let { first } = list; first !== undefined; first = list.first) {

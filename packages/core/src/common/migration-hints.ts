@@ -75,7 +75,7 @@ export const REQUEST_OPTION_HINTS: Readonly<Record<string, string>> = {
   skipSuccessfulRequests: 'count: "failed"',
   skipFailedRequests: 'count: "succeeded"',
   requestWasSuccessful:
-    "count, a function that returns whether a request counts: !requestWasSuccessful(request, response) beside skipSuccessfulRequests, and requestWasSuccessful(request, response) beside skipFailedRequests",
+    "count, a function that returns whether a request counts: !requestWasSuccessful(request, response) for skipSuccessfulRequests, and requestWasSuccessful(request, response) for skipFailedRequests",
   skipIf: "skip: (request) => ...",
   ignoreUserAgents: "skip: (request) => ...",
   whitelist: "allowList",

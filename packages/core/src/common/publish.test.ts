@@ -18,7 +18,7 @@ function channelWith(name: string, ...subscribers: ((message: unknown) => unknow
   return made;
 }
 
-/** What is warned of, and what would have ended the process, until the test ends. */
+/** Collects warnings, and errors that would have ended the process, until the test ends. */
 function watchProcess() {
   const warn = vi.spyOn(process, "emitWarning").mockImplementation(() => {});
   const fatal: unknown[] = [];

@@ -238,7 +238,7 @@ describe("an IPv6 address", () => {
   );
 });
 
-/** What a proxy, or whoever it trusts, may name in place of an address. */
+/** Texts that a proxy may send instead of an address. */
 const NO_ADDRESSES = [
   "1.2.3",
   "1.2",

@@ -12,7 +12,7 @@ const steps = fc.array(
     item: fc.nat(ITEMS - 1),
     major: fc.nat(20),
     minor: fc.nat(3),
-    /** Whoever never asks who is first leaves all that has grown where it stood. */
+    /** Without a query for the first item, items that have grown stay where they are. */
     asks: fc.boolean(),
   }),
   { minLength: 30, maxLength: 120 },

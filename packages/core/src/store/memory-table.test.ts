@@ -6,7 +6,7 @@ import { MemoryTable } from "./memory-table.ts";
 /** The most log entries a table holds. */
 const MAX_ENTRIES = 1_048_576;
 
-/** What has expired is kept for so many microseconds while there is room. */
+/** Microseconds for which expired rows stay while there is room. */
 const KEPT_AFTER = 1_000_000;
 
 /** What a table of `maxKeys` should hold, by looking at every row each time. */
