@@ -478,7 +478,7 @@ describe("a forgotten subject", () => {
       before: { blocked: true, limits: [{ remaining: 2 }] },
       after: { blocked: false, limits: [{ remaining: 3 }] },
       overrides: [{ limiter: "api" }, { limiter: "gone" }],
-      logged: 3,
+      redactedLogEntries: 3,
     });
     for (const key of await own.client.keys("*")) {
       expect(key).not.toContain("ann");
@@ -509,8 +509,8 @@ describe("a forgotten subject", () => {
     expect(await admin.inspect(api, "bob")).toMatchObject({ blocked: true });
     expect(await admin.forget(api, "ann")).toMatchObject({
       overrides: [],
-      logged: 0,
-      listed: 0,
+      redactedLogEntries: 0,
+      clearedLists: 0,
     });
   });
 
