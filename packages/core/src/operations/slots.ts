@@ -24,15 +24,15 @@ export const slotsOperation: Operation<SlotsCall> = defineMutation("slots", {
   logWeight: ({ holders }) => 4 + holders.length,
 
   twin({ counters: [counter], holders, renews }, memory, context) {
-    const open = loadCounter(counter, memory, context);
+    const loaded = loadCounter(counter, memory, context);
     const { algorithm, quota } = counter.limits[0] as CompiledLimit;
-    const [state] = open.limitStates;
+    const [state] = loaded.limitStates;
     const wereHeld = holders.map((holder) => {
       const number = algorithm.releaseSlots?.(state, holder) ?? 0;
       if (number > 0 && renews) algorithm.acquireSlots?.(state, quota, holder, number);
       return number > 0 ? 1 : 0;
     });
-    if (wereHeld.includes(1)) saveCounter(counter, open, memory);
+    if (wereHeld.includes(1)) saveCounter(counter, loaded, memory);
     return [context.now, ...wereHeld];
   },
 });
