@@ -3,7 +3,7 @@ import type { CountingStore } from "@headgate/core/internal";
 import { requireStore } from "@headgate/core/internal";
 import { runningBy } from "../support/send-by.ts";
 
-/** Knows when no call is under way. */
+/** Wraps a store, and waits until none of its calls is in flight. */
 export function countCalls(given: Store): { readonly store: Store; settled(): Promise<void> } {
   const inner = requireStore(given);
   const calls = new Set<Promise<unknown>>();

@@ -1,110 +1,112 @@
 import { unspentUnits } from "../../packages/core/src/pipeline/leases/lease-account.ts";
-import type { Move, Setting, World } from "./small-world.ts";
+import type { LeaseModel, ModelSetup, Transition } from "./lease-model.ts";
 import {
-  abandon,
-  beginWorld,
-  copyWorld,
+  copyModel,
   crash,
-  deliver,
-  drop,
+  createModel,
+  decideLease,
+  deliverRefund,
+  deliverReply,
   evict,
-  findMiscount,
-  keyOf,
-  look,
-  loseReturn,
+  findAccountingError,
+  loseRefund,
+  loseReply,
+  outstandingUnits,
+  refundExpired,
   refundLast,
-  request,
-  serve,
+  sendRequest,
+  stateKey,
   TICK,
-  takeBack,
   tick,
-  unitsOutstanding,
-} from "./small-world.ts";
+  timeOut,
+} from "./lease-model.ts";
 
-/** How much is tried. */
+/** The bounds of an exploration. */
 export interface Bounds {
   readonly processes: number;
   readonly ticks: number;
   readonly crashes: number;
-  /** The costs that clients ask for. */
+  /** The costs of the clients' requests. */
   readonly costs: readonly number[];
 }
 
-/** How a world came about, the last move first. */
+/** The transitions that led to a model, the last one first. */
 interface Trail {
   readonly name: string;
   readonly before: Trail | undefined;
 }
 
-/** Goes through all that can happen, in every order; returns how many different worlds there were. Throws at the first that is wrong. */
-export function explore(setting: Setting, bounds: Bounds): number {
+/** Explores every order of all possible transitions, and returns the number of different models. Throws at the first error. */
+export function explore(setup: ModelSetup, bounds: Bounds): number {
   const start = 7 * TICK;
   const end = start + bounds.ticks * TICK;
-  const first = beginWorld(setting, bounds.processes, start);
-  const seen = new Set([keyOf(first)]);
-  const open: { readonly world: World; readonly trail: Trail | undefined }[] = [
-    { world: first, trail: undefined },
+  const first = createModel(setup, bounds.processes, start);
+  const seen = new Set([stateKey(first)]);
+  const open: { readonly model: LeaseModel; readonly trail: Trail | undefined }[] = [
+    { model: first, trail: undefined },
   ];
   for (let next = open.pop(); next !== undefined; next = open.pop()) {
-    for (const [name, move] of movesOf(next.world, setting, bounds, end)) {
-      const world = copyWorld(next.world, setting);
+    for (const [name, transition] of transitionsOf(next.model, setup, bounds, end)) {
+      const model = copyModel(next.model, setup);
       const trail = { name, before: next.trail };
-      setting.monitor.see(world.watched, unitsOutstanding(world));
+      setup.monitor.see(model.monitorState, outstandingUnits(model));
       try {
-        move(world);
+        transition(model);
       } catch (error) {
         throw new Error(`${(error as Error).message}: ${show(trail)}`, { cause: error });
       }
-      const wrong = tooMuchHeld(world) ?? findMiscount(setting, world);
+      const wrong = findExcessUnits(model) ?? findAccountingError(setup, model);
       if (wrong !== undefined) throw new Error(`${wrong}: ${show(trail)}`);
-      const key = keyOf(world);
+      const key = stateKey(model);
       if (seen.has(key)) continue;
       seen.add(key);
-      open.push({ world, trail });
+      open.push({ model, trail });
     }
   }
   return seen.size;
 }
 
-/** All that can happen next, until `end`. */
-export function movesOf(
-  world: World,
-  setting: Setting,
+/** All transitions that are possible next; the clock advances until `end`. */
+export function transitionsOf(
+  model: LeaseModel,
+  setup: ModelSetup,
   bounds: Bounds,
   end: number,
-): [name: string, move: Move][] {
-  const moves: [string, Move][] = [];
-  world.processes.forEach(({ account, asks, paid }, p) => {
-    if (paid.length > 0) moves.push([`${p}'s last is refunded`, refundLast(p)]);
+): [name: string, transition: Transition][] {
+  const transitions: [string, Transition][] = [];
+  model.processes.forEach(({ account, leaseRequests, payments }, p) => {
+    if (payments.length > 0) transitions.push([`${p} refunds its last payment`, refundLast(p)]);
     for (const cost of bounds.costs) {
-      moves.push([`${p} is asked for ${cost}`, request(setting, p, cost)]);
+      transitions.push([`${p} receives a request of ${cost}`, sendRequest(setup, p, cost)]);
     }
-    asks.forEach(({ answer, listener }, a) => {
-      if (answer === undefined) moves.push([`${p}'s lease is decided`, serve(setting, p, a)]);
-      else moves.push([`${p} hears of its lease`, deliver(p, a)]);
-      // One after another: those that nobody waits for are all alike.
-      const isOneLate = asks.some((other) => other.listener !== "account");
-      if (listener === "account" && !isOneLate) moves.push([`${p} gives up`, abandon(p, a)]);
-      if (listener !== "account") moves.push([`${p}'s is lost`, (next) => drop(next, p, a)]);
+    leaseRequests.forEach(({ result, receiver }, a) => {
+      if (result === undefined)
+        transitions.push([`${p}'s lease is decided`, decideLease(setup, p, a)]);
+      else transitions.push([`${p} receives the reply`, deliverReply(p, a)]);
+      // At most one request has timed out or crashed: more of them would behave in the same way.
+      const isOneLate = leaseRequests.some((other) => other.receiver !== "account");
+      if (receiver === "account" && !isOneLate) transitions.push([`${p} times out`, timeOut(p, a)]);
+      if (receiver !== "account")
+        transitions.push([`${p}'s reply is lost`, (next) => loseReply(next, p, a)]);
     });
-    if (account.leases.some(({ expiresAt }) => world.now >= expiresAt)) {
-      moves.push([`${p} gives back`, look(p)]);
+    if (account.leases.some(({ expiresAt }) => model.now >= expiresAt)) {
+      transitions.push([`${p} refunds expired leases`, refundExpired(p)]);
     }
     if (account.leases.length > 0) {
-      if (asks.length < 2) moves.push([`${p} forgets`, evict(setting, p)]);
-      if (world.crashes < bounds.crashes) moves.push([`${p} ends`, crash(setting, p)]);
+      if (leaseRequests.length < 2) transitions.push([`${p} evicts the subject`, evict(setup, p)]);
+      if (model.crashes < bounds.crashes) transitions.push([`${p} crashes`, crash(setup, p)]);
     }
   });
-  world.returns.forEach((_, r) => {
-    moves.push(["units come back", takeBack(setting, r)]);
-    moves.push(["units are lost", loseReturn(r)]);
+  model.refundsInFlight.forEach((_, r) => {
+    transitions.push(["a refund arrives", deliverRefund(setup, r)]);
+    transitions.push(["a refund is lost", loseRefund(r)]);
   });
-  if (world.now < end) moves.push(["time passes", tick(setting)]);
-  return moves;
+  if (model.now < end) transitions.push(["time passes", tick(setup)]);
+  return transitions;
 }
 
-/** More than may be held. */
-export function tooMuchHeld({ processes }: World): string | undefined {
+/** Describes an account that holds more units than it may; undefined if there is none. */
+export function findExcessUnits({ processes }: LeaseModel): string | undefined {
   for (const { account } of processes) {
     const held = unspentUnits(account) + account.pendingUnits;
     if (held > account.settings.max) return `${held} units held of ${account.settings.max}`;

@@ -7,7 +7,7 @@ import { uniquePrefix, useRedis } from "../http/support/redis-client.ts";
 const redis = useRedis();
 
 describeAdapters(({ serve }) => {
-  test("a client that asks on and on is answered from leases, with headers as usual", async () => {
+  test("frequent requests of a client are paid from leases, with the usual headers", async () => {
     const limits = gcra({ limit: 10_000, window: "365d" });
     const store = redisStore(redis, { prefix: uniquePrefix() });
     const lease = { max: 50, ttl: "10s" } as const;
@@ -23,7 +23,7 @@ describeAdapters(({ serve }) => {
         "x-ratelimit-limit": "10000",
         "x-ratelimit-remaining": `${remaining}`,
       });
-      // What this process holds counts as left. A lease that was under way while the store decided a request knows nothing of it.
+      // Leased units count as remaining. A lease in flight while the store decided a request does not include that request.
       if (source === "lease") expect([9_999 - i, 10_000 - i]).toContain(remaining);
     }
     expect(sources.filter((source) => source === "lease").length).toBeGreaterThan(70);

@@ -15,67 +15,68 @@ import { countersOf } from "../../packages/core/src/policy/counters.ts";
 import { SCALE } from "../conformance/random/histories.ts";
 import type { Bounds } from "./explore.ts";
 import { explore } from "./explore.ts";
-import type { Monitor } from "./monitor.ts";
-import { watchEachWindow, watchRate, watchWindow } from "./monitor.ts";
-import type { Setting } from "./small-world.ts";
-import { TICK } from "./small-world.ts";
+import type { GuaranteeMonitor } from "./guarantee-monitor.ts";
+import { monitorEachWindow, monitorRate, monitorWindow } from "./guarantee-monitor.ts";
+import type { ModelSetup } from "./lease-model.ts";
+import { TICK } from "./lease-model.ts";
 
 /** Milliseconds. */
 const ticks = (n: number): number => (n * TICK) / 1_000;
 
-/** A limit, and who watches that it keeps what `docs/understand/guarantees.md` says. */
-const LIMITS: readonly (readonly [name: string, limit: Limit, monitor: Monitor])[] = [
-  ["gcra", gcra({ limit: 3, window: ticks(3) }), watchRate(3, 1, 1)],
-  ["tokenBucket", tokenBucket({ capacity: 3, refill: 1, every: ticks(2) }), watchRate(3, 1, 2)],
-  ["fixedWindow", fixedWindow({ limit: 3, window: ticks(2) }), watchEachWindow(3)],
+/** Each limit with the monitor of its guarantee in `docs/understand/guarantees.md`. */
+const LIMITS: readonly (readonly [name: string, limit: Limit, monitor: GuaranteeMonitor])[] = [
+  ["gcra", gcra({ limit: 3, window: ticks(3) }), monitorRate(3, 1, 1)],
+  ["tokenBucket", tokenBucket({ capacity: 3, refill: 1, every: ticks(2) }), monitorRate(3, 1, 2)],
+  ["fixedWindow", fixedWindow({ limit: 3, window: ticks(2) }), monitorEachWindow(3)],
   [
     "fixedWindow by the clock",
     fixedWindow({ limit: 3, window: ticks(2), align: "clock" }),
-    watchEachWindow(3),
+    monitorEachWindow(3),
   ],
-  ["slidingWindow", slidingWindow({ limit: 3, window: ticks(2) }), watchWindow(6, 2)],
+  ["slidingWindow", slidingWindow({ limit: 3, window: ticks(2) }), monitorWindow(6, 2)],
   [
     "slidingWindow in buckets",
     slidingWindow({ limit: 3, window: ticks(4), buckets: 2 }),
-    watchWindow(3, 4),
+    monitorWindow(3, 4),
   ],
-  ["slidingLog", slidingLog({ limit: 3, window: ticks(2) }), watchWindow(3, 2)],
+  ["slidingLog", slidingLog({ limit: 3, window: ticks(2) }), monitorWindow(3, 2)],
 ];
 
-/** The largest take half a minute when nobody else works. */
+/** The largest explorations take half a minute on an idle machine. */
 const TIMEOUT_MS = 240_000 * SCALE;
 
 interface Size extends Bounds {
   readonly max: number;
   /** In ticks. */
   readonly ttl: number;
-  /** So many worlds at least: fewer mean that something does not happen any more. */
-  readonly worlds: number;
+  /** The minimum number of models: fewer mean that some transition no longer happens. */
+  readonly models: number;
 }
 
-/** For each limit. */
+/** The sizes explored for each limit. */
 const SIZES: readonly Size[] = [
-  { max: 2, ttl: 2, processes: 2, ticks: 2, crashes: 0, costs: [1], worlds: 10_000 },
-  { max: 2, ttl: 1, processes: 2, ticks: 1, crashes: 1, costs: [1, 2], worlds: 2_000 },
+  { max: 2, ttl: 2, processes: 2, ticks: 2, crashes: 0, costs: [1], models: 10_000 },
+  { max: 2, ttl: 1, processes: 2, ticks: 1, crashes: 1, costs: [1, 2], models: 2_000 },
 ];
 
-/** A third process is the same to each limit: in the normal run for one that drips, in the long run for all. */
+/** With a third process: in the normal run for the token bucket only, in the long run for all limits. */
 const MORE: readonly Size[] = [
-  { max: 2, ttl: 1, processes: 3, ticks: 1, crashes: 0, costs: [1], worlds: 10_000 },
+  { max: 2, ttl: 1, processes: 3, ticks: 1, crashes: 0, costs: [1], models: 10_000 },
 ];
 
 const LONG: readonly Size[] = [
   ...SIZES,
   ...MORE,
-  { max: 3, ttl: 1, processes: 2, ticks: 1, crashes: 1, costs: [1, 2], worlds: 10_000 },
-  { max: 2, ttl: 2, processes: 2, ticks: 3, crashes: 1, costs: [1], worlds: 50_000 },
-  { max: 3, ttl: 2, processes: 2, ticks: 2, crashes: 1, costs: [1, 2], worlds: 10_000 },
-  { max: 2, ttl: 1, processes: 3, ticks: 1, crashes: 1, costs: [1], worlds: 10_000 },
+  { max: 3, ttl: 1, processes: 2, ticks: 1, crashes: 1, costs: [1, 2], models: 10_000 },
+  { max: 2, ttl: 2, processes: 2, ticks: 3, crashes: 1, costs: [1], models: 50_000 },
+  { max: 3, ttl: 2, processes: 2, ticks: 2, crashes: 1, costs: [1, 2], models: 10_000 },
+  { max: 2, ttl: 1, processes: 3, ticks: 1, crashes: 1, costs: [1], models: 10_000 },
 ];
 
 /**
- * Windows by the clock have ten times the worlds, as it matters when each thing happens. Of those that are alike, the normal run takes
- * the larger size for one: tokenBucket stands for gcra, windows by the clock for fixedWindow, slidingWindow for slidingLog.
+ * Windows by the clock have ten times as many models, because the time of each transition matters. Of similar algorithms, the normal
+ * run explores the larger size for one only: tokenBucket stands for gcra, fixedWindow by the clock for fixedWindow, and
+ * slidingWindow for slidingLog.
  */
 function sizesFor(name: string): readonly Size[] {
   const isByClock = name === "fixedWindow by the clock";
@@ -85,17 +86,17 @@ function sizesFor(name: string): readonly Size[] {
   return name.startsWith("slidingWindow") ? SIZES : SIZES.slice(1);
 }
 
-describe.each(LIMITS)("all that can happen with leases of %s", (name, limit, monitor) => {
+describe.each(LIMITS)("every interleaving of leases with %s", (name, limit, monitor) => {
   const hasWindows = limit.algorithm === "fixedWindow";
-  const counted = compileLimiterPolicy("api", limit, requireStore(memoryStore()));
-  const [counter] = countersOf(counted, "ann") as [SubjectCounter];
+  const policy = compileLimiterPolicy("api", limit, requireStore(memoryStore()));
+  const [counter] = countersOf(policy, "ann") as [SubjectCounter];
 
   test.each(sizesFor(name))(
-    "$processes processes, leases of $max for $ttl ticks, $ticks ticks",
-    ({ max, ttl, worlds, ...bounds }) => {
-      const rule = { max, ttl: ttl * TICK, divisor: 1 };
-      const setting: Setting = { counted, counter, rule, monitor, hasWindows };
-      expect(explore(setting, bounds)).toBeGreaterThan(worlds);
+    "$processes processes with leases of $max units for $ttl ticks keep the guarantee in every interleaving of $ticks ticks",
+    ({ max, ttl, models, ...bounds }) => {
+      const settings = { max, ttl: ttl * TICK, divisor: 1 };
+      const setup: ModelSetup = { policy, counter, settings, monitor, hasWindows };
+      expect(explore(setup, bounds)).toBeGreaterThan(models);
     },
     TIMEOUT_MS,
   );

@@ -28,24 +28,25 @@ const PROCESSES = 8;
 const AT_ONCE = 4;
 const MAX = 50;
 
-/** Milliseconds of those tests that find more the longer they last; eight processes leave nothing to other suites. */
+/** The length in milliseconds of tests that find more if they run longer; eight processes leave no CPU for other suites. */
 const LENGTH_MS = SCALE > 1 ? 3_000 : 1_000;
 
-const script = fileURLToPath(new URL("hammer.mjs", import.meta.url));
+const script = fileURLToPath(new URL("lease-process.mjs", import.meta.url));
 
 let server: RedisProcess;
 let client: Redis;
 let directory: string;
 let ledger: string;
-interface Hammer {
+/** A process that sends requests. */
+interface LeaseProcess {
   readonly child: ChildProcess;
   /** Resolves when the process was killed, and rejects when it ended by itself. */
   readonly killed: Promise<[Record<string, number>]>;
 }
 
-let hammers: Hammer[] = [];
+let processes: LeaseProcess[] = [];
 
-function startHammer(): Hammer {
+function startProcess(): LeaseProcess {
   const child = fork(script, [server.socket], { execArgv: [] });
   const killed = once(child, "exit").then(([code]): [Record<string, number>] => {
     if (code !== null) throw new Error(`a process ended with code ${code}`);
@@ -60,13 +61,13 @@ beforeAll(async () => {
   client = new Redis(server.socket);
   directory = mkdtempSync(join(tmpdir(), "headgate-leases-"));
   ledger = join(directory, "ledger");
-  hammers = Array.from({ length: PROCESSES }, startHammer);
+  processes = Array.from({ length: PROCESSES }, startProcess);
   await Promise.all(
-    hammers.map(({ child, killed }) => Promise.race([once(child, "message"), killed])),
+    processes.map(({ child, killed }) => Promise.race([once(child, "message"), killed])),
   );
 });
 afterAll(async () => {
-  for (const { child } of hammers) child.kill("SIGKILL");
+  for (const { child } of processes) child.kill("SIGKILL");
   await client.quit();
   await server.stop();
   rmSync(directory, { recursive: true });
@@ -83,7 +84,7 @@ interface Admission {
   readonly source: string;
 }
 
-/** What every process wrote down, also those that are gone. */
+/** The admissions recorded by all processes, also by those that have ended. */
 function admissions(): Admission[] {
   return readFileSync(ledger, "utf8")
     .split("\n")
@@ -99,16 +100,16 @@ function countAdmitted(): number {
   return readFileSync(ledger, "utf8").split("\n").length - 1;
 }
 
-/** Resolves when they are in the midst of it. */
-function begun(): Promise<true> {
+/** Resolves when many requests have been admitted. */
+function hasBegun(): Promise<true> {
   const many = PROCESSES * MAX * 10;
   return waitUntil("many were admitted", 20_000, () => countAdmitted() > many || undefined);
 }
 
 type Options = Partial<LimiterOptions> & { readonly limits: Limit };
 
-/** Lets every process ask for the same subject; resolves with the sources of all who are still there. */
-async function strike(options: Options, milliseconds: number): Promise<Record<string, number>> {
+/** Makes every process send requests for the same subject; resolves with the count of each decision source, without killed processes. */
+async function runAll(options: Options, milliseconds: number): Promise<Record<string, number>> {
   const task = {
     options: { storeTimeout: "1m", lease: { max: MAX, ttl: 200 }, ...options, name: "leased" },
     subject: "one",
@@ -116,10 +117,10 @@ async function strike(options: Options, milliseconds: number): Promise<Record<st
     atOnce: AT_ONCE,
     ledger,
   };
-  const answers = hammers.map(({ child, killed }) =>
+  const answers = processes.map(({ child, killed }) =>
     Promise.race([once(child, "message"), killed]),
   );
-  for (const { child } of hammers) child.send(task);
+  for (const { child } of processes) child.send(task);
   const sources: Record<string, number> = {};
   for (const [answer] of (await Promise.all(answers)) as [Record<string, number>][]) {
     for (const [source, count] of Object.entries(answer)) {
@@ -129,7 +130,7 @@ async function strike(options: Options, milliseconds: number): Promise<Record<st
   return sources;
 }
 
-/** What the store has charged, as it says itself. */
+/** The units that are charged in the store. */
 async function charged(limits: Limit): Promise<number> {
   const limiter = createLimiter({ name: "leased", limits, store: redisStore(client) });
   const { allowed, limit, remaining } = await limiter.peek("one");
@@ -139,7 +140,7 @@ async function charged(limits: Limit): Promise<number> {
 }
 
 describe("eight processes that lease units of one subject", () => {
-  // More than eight processes ask for in the time of a test.
+  // More units than eight processes can use within a test.
   const limit = 1_000_000;
   test.each([
     ["fixedWindow", fixedWindow({ limit, window: "366d" })],
@@ -148,26 +149,26 @@ describe("eight processes that lease units of one subject", () => {
     ["slidingWindow in buckets", slidingWindow({ limit, window: "366d", buckets: 60 })],
     ["tokenBucket", tokenBucket({ capacity: limit, refill: 1, every: "1d" })],
     ["slidingLog", slidingLog({ limit, window: "366d" })],
-  ])("spend what was charged, and give back the rest: %s", async (_, limits) => {
-    const sources = await strike({ limits }, 600);
+  ])("eight processes spend leased units and refund the rest: %s", async (_, limits) => {
+    const sources = await runAll({ limits }, 600);
     expect(sources["lease"]).toBeGreaterThan(sources["store"] as number);
     expect(countAdmitted()).toBeLessThan(limit);
     const lost = (await charged(limits)) - countAdmitted();
-    // A bucket takes back a lease less what drained while it was held, and counts a part of a unit as one.
+    // A bucket is refunded a lease less the units that drained while it was held, and counts a fraction of a unit as one.
     expect(lost === 0 || (lost === 1 && limits.algorithm === "tokenBucket"), `${lost}`).toBe(true);
   });
 
-  test("are admitted the limit, and not one more", async () => {
+  test("eight processes with leases admit exactly the limit", async () => {
     const limits = fixedWindow({ limit: 2_000, window: "366d" });
-    const sources = await strike({ limits }, 1_000);
+    const sources = await runAll({ limits }, 1_000);
     expect(sources["lease"]).toBeGreaterThan(0);
     expect(countAdmitted()).toBe(2_000);
     expect(await charged(limits)).toBe(2_000);
   });
 
-  test("are never admitted more than the limit in a window of the clock", async () => {
+  test("eight processes with leases never admit more than the limit in a clock-aligned window", async () => {
     const [window, most] = [250, 1_500];
-    await strike({ limits: fixedWindow({ limit: most, window, align: "clock" }) }, LENGTH_MS);
+    await runAll({ limits: fixedWindow({ limit: most, window, align: "clock" }) }, LENGTH_MS);
     const byWindow = new Map<bigint, number>();
     for (const { at } of admissions()) {
       const start = at / BigInt(window * 1_000);
@@ -181,37 +182,40 @@ describe("eight processes that lease units of one subject", () => {
     ["gcra", gcra({ limit: 500, window: 250, burst: 500 })],
     ["slidingLog", slidingLog({ limit: 800, window: 250 })],
     ["slidingWindow in buckets", slidingWindow({ limit: 800, window: 250, buckets: 10 })],
-  ])("are admitted what %s guarantees, and what was held at most", async (_, limits) => {
-    const sources = await strike({ limits }, LENGTH_MS);
-    expect(sources["lease"]).toBeGreaterThan(100);
-    expect(findExcess(limits, admissions(), BigInt(PROCESSES * MAX))).toBeUndefined();
-  });
+  ])(
+    "eight processes admit at most what %s guarantees plus the units held in leases",
+    async (_, limits) => {
+      const sources = await runAll({ limits }, LENGTH_MS);
+      expect(sources["lease"]).toBeGreaterThan(100);
+      expect(findExcess(limits, admissions(), BigInt(PROCESSES * MAX))).toBeUndefined();
+    },
+  );
 
-  test("go on with what they hold while the store is frozen, and are exact after it", async () => {
+  test("eight processes spend their leases while Redis is frozen, and lose at most the units in flight or held then", async () => {
     const limits = fixedWindow({ limit, window: "366d" });
-    const striking = strike({ limits, storeTimeout: 100, onUnavailable: "deny" }, 2_500);
-    await begun();
+    const running = runAll({ limits, storeTimeout: 100, onUnavailable: "deny" }, 2_500);
+    await hasBegun();
     server.freeze();
     await delay(600);
     server.thaw();
-    const sources = await striking;
+    const sources = await running;
     expect(sources["deny"]).toBeGreaterThan(0);
     const lost = (await charged(limits)) - countAdmitted();
     expect(lost).toBeGreaterThanOrEqual(0);
-    // What was on its way, or held, when the store fell silent.
+    // The units in flight or held when Redis froze.
     expect(lost).toBeLessThanOrEqual(PROCESSES * (2 * MAX + AT_ONCE));
   });
 
-  // The last one: they are gone after it.
-  test("lose with a process that is killed what it held, and no more", async () => {
+  // The last test, because it kills processes.
+  test("a killed process loses at most the units that it held", async () => {
     const limits = fixedWindow({ limit, window: "366d" });
-    const striking = strike({ limits }, 1_500);
-    await begun();
-    const killed = hammers.splice(0, 4);
+    const running = runAll({ limits }, 1_500);
+    await hasBegun();
+    const killed = processes.splice(0, 4);
     for (const { child } of killed) child.kill("SIGKILL");
-    await striking;
+    await running;
     const lost = (await charged(limits)) - countAdmitted();
-    // What it held, and the requests that it did not hear of.
+    // The units that it held, and its requests in flight.
     expect(lost).toBeLessThanOrEqual(killed.length * (MAX + AT_ONCE));
     expect(lost).toBeGreaterThanOrEqual(0);
   });
