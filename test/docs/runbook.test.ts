@@ -13,7 +13,7 @@ import { runCli } from "../cli/run-cli.ts";
 import { express5Framework } from "../http/support/express-framework.ts";
 import { fastifyFramework } from "../http/support/fastify-framework.ts";
 import type { Framework, SharedOptions, Site } from "../http/support/framework.ts";
-import { hearDecisions } from "../http/support/hear-decisions.ts";
+import { recordDecisions } from "../http/support/record-decisions.ts";
 import { useOwnRedis } from "../support/own-redis.ts";
 import { waitUntil } from "../support/wait-until.ts";
 import { writeRegistry } from "../support/write-registry.ts";
@@ -37,8 +37,8 @@ async function start(
   onTestFinished(() => client.disconnect());
   const store = redisStore(client);
   const limits: SharedOptions = { ...orders, store, storeTimeout: "10s", ...options };
-  const { ask, warnings } = await serve({ limits, trustProxy });
-  const askAs = (address: string) => ask("/", { headers: { "x-forwarded-for": address } });
+  const { sendRequest, warnings } = await serve({ limits, trustProxy });
+  const askAs = (address: string) => sendRequest("/", { headers: { "x-forwarded-for": address } });
   return { store, warnings, askAs };
 }
 
@@ -133,7 +133,7 @@ const customers = Array.from({ length: 4 }, (_, i) => `198.51.100.${i}`);
 test("incident: one client floods, is found and is blocked everywhere", async () => {
   const flooder = "203.0.113.7";
   const client = subjectOfAddress(flooder);
-  const heard = hearDecisions();
+  const heard = recordDecisions();
   const flooded = watch("One client floods");
   const instances = await startTwo();
   await Promise.all([1, 2, 3, 4, 5, 6].map(() => statusesOf(instances, flooder)));
@@ -186,7 +186,7 @@ test("incident: one client floods; the commands find, block and unblock it", asy
 });
 
 test("incident: all clients are limited; shadow mode helps until the proxy is trusted", async () => {
-  const heard = hearDecisions();
+  const heard = recordDecisions();
   const before = watch("All clients are limited");
   const instances = await startTwo({}, false);
   expect(await statusesOf(instances, ...customers)).toEqual([...Array(5).fill(200), 429, 429, 429]);
@@ -359,8 +359,8 @@ test("incident: a limit is wrong after a deploy; an override corrects it until t
 
   const mended = await start(express5Framework);
   await operator().unsetOverride({ limiter: "orders" });
-  const answer = await mended.askAs(client);
-  expect([answer.status, answer.headers["x-ratelimit-remaining"]]).toEqual([200, "0"]);
+  const response = await mended.askAs(client);
+  expect([response.status, response.headers["x-ratelimit-remaining"]]).toEqual([200, "0"]);
 });
 
 test("incident: a customer complains; the log says why, and the block is ended", async () => {

@@ -110,7 +110,7 @@ describeAdapters(({ serve }) => {
           return way === "resolves" ? Promise.resolve(value) : Promise.reject(value);
         };
         const before = site.handled.length;
-        const { status, headers } = await site.ask();
+        const { status, headers } = await site.sendRequest();
         const units = unitsOf(value) as number;
         const isAsked = (way === "returns" || way === "resolves") && isCost(units);
         const fits = isAsked && used + units <= LIMIT;

@@ -15,7 +15,7 @@ describeFrameworks(({ serve }) => {
     const site = await serve({ limits: { limits, address: { header, trust }, ...options } });
     const from = async (value?: string, more: Record<string, string> = {}) => {
       const headers = value === undefined ? more : { [header]: value, ...more };
-      return (await site.ask("/", { headers })).status;
+      return (await site.sendRequest("/", { headers })).status;
     };
     return { ...site, from };
   }
@@ -75,10 +75,10 @@ describeFrameworks(({ serve }) => {
   );
 
   test("an address header that was sent twice is ignored", async () => {
-    const { ask } = await serving(["127.0.0.1"]);
+    const { sendRequest } = await serving(["127.0.0.1"]);
     const twice = { headers: [header, "203.0.113.1", header, "203.0.113.2"] as never };
-    expect((await ask("/", twice)).status).toBe(200);
-    expect((await ask()).status).toBe(429);
+    expect((await sendRequest("/", twice)).status).toBe(200);
+    expect((await sendRequest()).status).toBe(429);
   });
 
   test.each<[string, Partial<SharedOptions>]>([
@@ -107,7 +107,7 @@ describeFrameworks(({ serve }) => {
       limits: { limits, address: { header, trust: ["127.0.0.1"] } },
       trustProxy: true,
     });
-    await site.ask("/", { headers: { [header]: "203.0.113.1" } });
+    await site.sendRequest("/", { headers: { [header]: "203.0.113.1" } });
     expect(site.warnings).toEqual([]);
   });
 

@@ -4,8 +4,8 @@ import { redisStore } from "@headgate/core/redis";
 import { byIp, byTier, combineKeys, perRequest } from "@headgate/express";
 import { describe, expect, test, vi } from "vitest";
 import { describeAdapters } from "./support/describe-frameworks.ts";
-import { hearDecisions } from "./support/hear-decisions.ts";
 import { manualClock } from "./support/manual-clock.ts";
+import { recordDecisions } from "./support/record-decisions.ts";
 import { uniquePrefix, useRedis } from "./support/redis-client.ts";
 
 const redis = useRedis();
@@ -46,8 +46,8 @@ describeAdapters(({ serve }) => {
 
     test("a denial blocks the client, reports for how long, and blocks longer the next time", async () => {
       const clock = manualClock();
-      const heard = hearDecisions();
-      const { ask } = await serve({
+      const heard = recordDecisions();
+      const { sendRequest } = await serve({
         limits: { ...options, limits: guarded, store: storeOn(clock.now) },
       });
       for (const [span, header] of [
@@ -56,11 +56,11 @@ describeAdapters(({ serve }) => {
         [3_600_000, "3600"],
       ] as const) {
         for (let i = 0; i < 2; i += 1) {
-          const { status, json } = await ask();
+          const { status, json } = await sendRequest();
           expect(status).toBe(200);
           expect(json()).toMatchObject({ blocked: false });
         }
-        const denied = await ask();
+        const denied = await sendRequest();
         expect(denied.status).toBe(429);
         expect(denied.headers).toMatchObject({
           "retry-after": header,
@@ -74,7 +74,7 @@ describeAdapters(({ serve }) => {
         expect(denied.json()).toMatchObject({ status: 429, "violated-policies": ["tries"] });
         expect(heard.at(-1)).toMatchObject({ decision: { allowed: false, blocked: true } });
         clock.advance(span - 1);
-        expect((await ask()).headers).toMatchObject({ "retry-after": "1" });
+        expect((await sendRequest()).headers).toMatchObject({ "retry-after": "1" });
         clock.advance(1);
       }
     });
@@ -84,11 +84,11 @@ describeAdapters(({ serve }) => {
       const key = combineKeys(byIp(), (request: { readonly headers: unknown }) => {
         return (request.headers as Record<string, string>)["x-account"];
       });
-      const { ask } = await serve({
+      const { sendRequest } = await serve({
         limits: { ...options, limits: guarded, store: storeOn(clock.now), key: key as never },
       });
       const statusOf = async (account: string) =>
-        (await ask("/", { headers: { "x-account": account } })).status;
+        (await sendRequest("/", { headers: { "x-account": account } })).status;
       const statuses = [];
       for (const account of ["ada", "ada", "ada", "grace"]) statuses.push(await statusOf(account));
       expect(statuses).toEqual([200, 200, 429, 200]);
@@ -98,7 +98,7 @@ describeAdapters(({ serve }) => {
       const clock = manualClock();
       let plan: "free" | "paid" = "free";
       const free = { ...guarded, limit: 1 };
-      const { ask } = await serve({
+      const { sendRequest } = await serve({
         routes: {
           "/tier": {
             limits: {
@@ -121,7 +121,7 @@ describeAdapters(({ serve }) => {
         const seen: number[] = [];
         for (const next of ["free", "free", "paid"] as const) {
           plan = next;
-          seen.push((await ask(path)).status);
+          seen.push((await sendRequest(path)).status);
         }
         return seen;
       };
@@ -137,26 +137,26 @@ describeAdapters(({ serve }) => {
         store: storeOn(clock.now),
       });
       const onDenied = vi.fn();
-      const { ask } = await serve({ limits: { limiter, onDenied } });
-      expect((await ask()).status).toBe(200);
+      const { sendRequest } = await serve({ limits: { limiter, onDenied } });
+      expect((await sendRequest()).status).toBe(200);
       await limiter.block(subjectOfAddress("127.0.0.1"), "2h");
-      const denied = await ask();
+      const denied = await sendRequest();
       expect([denied.status, denied.headers["retry-after"]]).toEqual([429, "7200"]);
       expect(denied.json()).toMatchObject({ "violated-policies": ["calm", "tries"] });
       expect(onDenied).toHaveBeenCalledOnce();
       expect(onDenied.mock.calls[0]?.[2]).toMatchObject({ blocked: true });
       expect(await limiter.unblock(subjectOfAddress("127.0.0.1"))).toBe(true);
-      expect((await ask()).status).toBe(200);
+      expect((await sendRequest()).status).toBe(200);
       await limiter.close();
     });
 
     test("shadow mode blocks no client", async () => {
       const clock = manualClock();
-      const heard = hearDecisions();
-      const { ask } = await serve({
+      const heard = recordDecisions();
+      const { sendRequest } = await serve({
         limits: { ...options, limits: guarded, store: storeOn(clock.now), shadow: true },
       });
-      for (let i = 0; i < 4; i += 1) expect((await ask()).status).toBe(200);
+      for (let i = 0; i < 4; i += 1) expect((await sendRequest()).status).toBe(200);
       expect(heard.map(({ decision }) => [decision.wouldAllow, decision.blocked])).toEqual([
         [true, false],
         [true, false],

@@ -18,7 +18,7 @@ describeFrameworks(({ serve }) => {
   async function keysAfter(options?: ByHeaderOptions, value = SECRET): Promise<string[]> {
     const prefix = uniquePrefix();
     const store = redisStore(redis, { prefix });
-    const { ask } = await serve({
+    const { sendRequest } = await serve({
       limits: {
         name: "api",
         limits,
@@ -27,7 +27,7 @@ describeFrameworks(({ serve }) => {
         key: byHeader("X-Api-Key", options),
       },
     });
-    expect((await ask("/", { headers: { "x-api-key": value } })).status).toBe(200);
+    expect((await sendRequest("/", { headers: { "x-api-key": value } })).status).toBe(200);
     const all = await redis.keys(`${prefix}:*`);
     // Fastify tries the server before the first request, under a subject of its own.
     const keys = all.filter((key) => !key.endsWith("{ready-0}:probe"));
@@ -58,9 +58,9 @@ describeFrameworks(({ serve }) => {
   });
 
   test("each value of a header is counted separately, and a missing header counts by address", async () => {
-    const { ask } = await serve({ limits: { limits, key: byHeader("x-api-key") } });
+    const { sendRequest } = await serve({ limits: { limits, key: byHeader("x-api-key") } });
     const remaining = async (headers: Record<string, string>) =>
-      (await ask("/", { headers })).headers["x-ratelimit-remaining"];
+      (await sendRequest("/", { headers })).headers["x-ratelimit-remaining"];
     expect(await remaining({ "x-api-key": "one" })).toBe("1");
     expect(await remaining({ "X-API-KEY": "two" })).toBe("1");
     expect(await remaining({ "X-Api-Key": "one" })).toBe("0");
@@ -69,17 +69,17 @@ describeFrameworks(({ serve }) => {
   });
 
   test("a client that sends the text of a hash is not counted as the hashed value", async () => {
-    const { ask } = await serve({
+    const { sendRequest } = await serve({
       limits: {
         limits: gcra({ limit: 1, window: "1h" }),
         key: async (request, address) =>
           byHeader("x-api-key")(request, address) ?? (request.headers["x-user"] as string),
       },
     });
-    await ask("/", { headers: { "x-api-key": "one" } });
+    await sendRequest("/", { headers: { "x-api-key": "one" } });
     const hash = "~sha256~dpLDrTVAu4A8Agl-Ke-8rmKATHuLVY5mRvPiQOKXl6c";
     for (const user of [hash, hash.slice(1), hash.slice(8)]) {
-      expect((await ask("/", { headers: { "x-user": user } })).status).toBe(200);
+      expect((await sendRequest("/", { headers: { "x-user": user } })).status).toBe(200);
     }
   });
 

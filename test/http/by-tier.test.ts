@@ -23,42 +23,42 @@ describeFrameworks(({ serve }) => {
     { kind: "a function", select: planOf },
     { kind: "an async function", select: async (request: AnyRequest) => planOf(request) },
   ])("each tier has its own limits, selected by $kind", async ({ select }) => {
-    const { ask } = await serving(select);
+    const { sendRequest } = await serving(select);
     const statuses = { free: [] as number[], premium: [] as number[] };
     for (let i = 0; i < 5; i++) {
-      statuses.free.push((await ask("/", as("ann", "free"))).status);
-      statuses.premium.push((await ask("/", as("bob", "premium"))).status);
+      statuses.free.push((await sendRequest("/", as("ann", "free"))).status);
+      statuses.premium.push((await sendRequest("/", as("bob", "premium"))).status);
     }
     expect(statuses.free).toEqual([200, 200, 429, 429, 429]);
     expect(statuses.premium).toEqual([200, 200, 200, 200, 429]);
   });
 
   test("tiers are counted separately, so a client that upgrades starts with the full limit", async () => {
-    const { ask } = await serving(planOf);
-    await ask("/", as("ann", "free"));
-    await ask("/", as("ann", "free"));
-    const upgraded = await ask("/", as("ann", "premium"));
+    const { sendRequest } = await serving(planOf);
+    await sendRequest("/", as("ann", "free"));
+    await sendRequest("/", as("ann", "free"));
+    const upgraded = await sendRequest("/", as("ann", "premium"));
     expect(upgraded.headers["x-ratelimit-limit"]).toBe("4");
     expect(upgraded.headers["x-ratelimit-remaining"]).toBe("3");
-    expect((await ask("/", as("ann", "free"))).status).toBe(429);
+    expect((await sendRequest("/", as("ann", "free"))).status).toBe(429);
   });
 
   test("tiers with equal limits are counted separately, too", async () => {
     const equal = { a: gcra({ limit: 1, window: "1h" }), b: gcra({ limit: 1, window: "1h" }) };
     const store = memoryStore();
-    const { ask } = await serve({
+    const { sendRequest } = await serve({
       limits: { name: "api", store, limits: byTier(equal, planOf), key: byHeader("x-user") },
     });
-    expect((await ask("/", as("ann", "a"))).status).toBe(200);
-    expect((await ask("/", as("ann", "b"))).status).toBe(200);
-    expect((await ask("/", as("ann", "a"))).status).toBe(429);
+    expect((await sendRequest("/", as("ann", "a"))).status).toBe(200);
+    expect((await sendRequest("/", as("ann", "b"))).status).toBe(200);
+    expect((await sendRequest("/", as("ann", "a"))).status).toBe(429);
   });
 
   test.each(["gold", "", "toString", "__proto__", "constructor", undefined, null, 0, ["free"]])(
     "the tier %j is an error, so that the request is not unlimited",
     async (tier) => {
       const site = await serving(() => tier);
-      expect((await site.ask("/", as("ann", ""))).status).toBe(500);
+      expect((await site.sendRequest("/", as("ann", ""))).status).toBe(500);
       expect(site.errors).toMatchObject([
         { code: "HEADGATE_UNKNOWN_TIER", cause: { tier, tiers: ["free", "premium"] } },
       ]);
@@ -76,13 +76,17 @@ describeFrameworks(({ serve }) => {
       },
     });
     for (let i = 0; i < 5; i += 1) {
-      const answer = await site.ask("/", { headers: { "x-plan": "internal" } });
-      expect(answer.status).toBe(200);
-      expect(Object.keys(answer.headers).filter((name) => name.includes("ratelimit"))).toEqual([]);
-      expect(answer.json()).toBeNull();
+      const response = await site.sendRequest("/", { headers: { "x-plan": "internal" } });
+      expect(response.status).toBe(200);
+      expect(Object.keys(response.headers).filter((name) => name.includes("ratelimit"))).toEqual(
+        [],
+      );
+      expect(response.json()).toBeNull();
     }
-    expect((await site.ask("/", as("ann", "free"))).headers["x-ratelimit-remaining"]).toBe("1");
-    expect((await site.ask("/", as("ann", "inner"))).status).toBe(500);
+    expect((await site.sendRequest("/", as("ann", "free"))).headers["x-ratelimit-remaining"]).toBe(
+      "1",
+    );
+    expect((await site.sendRequest("/", as("ann", "inner"))).status).toBe(500);
     expect(site.errors).toMatchObject([
       { code: "HEADGATE_UNKNOWN_TIER", cause: { tiers: ["free", "premium", "internal"] } },
     ]);
@@ -102,7 +106,7 @@ describeFrameworks(({ serve }) => {
     const site = await serving(async () => {
       throw new Error("no billing");
     });
-    expect((await site.ask()).status).toBe(500);
+    expect((await site.sendRequest()).status).toBe(500);
     expect(site.errors).toMatchObject([{ message: "no billing" }]);
     expect(site.handled).toEqual([]);
   });

@@ -31,7 +31,7 @@ describeAdapters(({ serve }) => {
     "headers report the current month in %s",
     async (_, storeOn) => {
       const clock = manualClock();
-      const { ask } = await serve({
+      const { sendRequest } = await serve({
         limits: {
           name: "api",
           store: storeOn(clock.now),
@@ -42,7 +42,7 @@ describeAdapters(({ serve }) => {
           ],
         },
       });
-      const first = await ask();
+      const first = await sendRequest();
       expect(first.headers).toMatchObject({
         "x-ratelimit-limit": "2",
         "x-ratelimit-remaining": "1",
@@ -50,10 +50,10 @@ describeAdapters(({ serve }) => {
         "ratelimit-policy": `"2-per-month";q=2;w=${31 * DAY}, "pace";q=10;w=3600`,
         ratelimit: `"2-per-month";r=1;t=${LEFT}, "pace";r=9;t=360`,
       });
-      await ask();
+      await sendRequest();
       clock.advance(1_000);
       for (let i = 0; i < 2; i += 1) {
-        const denied = await ask();
+        const denied = await sendRequest();
         expect(denied.status).toBe(429);
         expect(denied.headers).toMatchObject({
           "retry-after": String(LEFT - 1),
@@ -63,9 +63,9 @@ describeAdapters(({ serve }) => {
         expect(denied.json()).toMatchObject({ "violated-policies": ["2-per-month"] });
       }
       clock.advance((LEFT - 1) * 1_000 - 1);
-      expect((await ask()).status).toBe(429);
+      expect((await sendRequest()).status).toBe(429);
       clock.advance(1);
-      const february = await ask();
+      const february = await sendRequest();
       expect(february.status).toBe(200);
       expect(february.headers).toMatchObject({
         "x-ratelimit-remaining": "1",
@@ -78,9 +78,11 @@ describeAdapters(({ serve }) => {
   test("by the server's clock, a month ends on time", async () => {
     const store = redisStore(redis, { prefix: uniquePrefix() });
     const limits = fixedWindow({ limit: 1, window: "month" });
-    const { ask } = await serve({ limits: { name: "api", store, storeTimeout: "10s", limits } });
-    expect((await ask()).status).toBe(200);
-    const denied = await ask();
+    const { sendRequest } = await serve({
+      limits: { name: "api", store, storeTimeout: "10s", limits },
+    });
+    expect((await sendRequest()).status).toBe(200);
+    const denied = await sendRequest();
     expect(denied.status).toBe(429);
     const now = new Date();
     const next = Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1);
@@ -90,7 +92,7 @@ describeAdapters(({ serve }) => {
 
   test("a request's own limits continue the count of the month", async () => {
     const limits = perRequest(monthly(3), (request: AnyRequest) => monthly(planOf(request)));
-    const { ask } = await serve({
+    const { sendRequest } = await serve({
       limits: {
         name: "api",
         store: memoryStore({ clock: clock.now }),
@@ -99,10 +101,12 @@ describeAdapters(({ serve }) => {
       },
     });
     for (const remaining of ["2", "1", "0"]) {
-      expect((await ask("/", as("ann", "3"))).headers["x-ratelimit-remaining"]).toBe(remaining);
+      expect((await sendRequest("/", as("ann", "3"))).headers["x-ratelimit-remaining"]).toBe(
+        remaining,
+      );
     }
-    expect((await ask("/", as("ann", "3"))).status).toBe(429);
-    const { headers } = await ask("/", as("ann", "10"));
+    expect((await sendRequest("/", as("ann", "3"))).status).toBe(429);
+    const { headers } = await sendRequest("/", as("ann", "10"));
     expect(headers).toMatchObject({
       "x-ratelimit-remaining": "6",
       "ratelimit-policy": `"quota";q=10;w=${31 * DAY}`,
@@ -115,14 +119,19 @@ describeAdapters(({ serve }) => {
     const limits = perRequest(monthly(1), ({ headers }: AnyRequest) =>
       headers["x-zone"] === undefined ? monthly(1) : elsewhere,
     );
-    const { ask } = await serve({ limits: { limits } });
+    const { sendRequest } = await serve({ limits: { limits } });
     const tokyo = { headers: { "x-zone": "Asia/Tokyo" } };
-    const statuses = [await ask(), await ask(), await ask("/", tokyo), await ask("/", tokyo)];
+    const statuses = [
+      await sendRequest(),
+      await sendRequest(),
+      await sendRequest("/", tokyo),
+      await sendRequest("/", tokyo),
+    ];
     expect(statuses.map(({ status }) => status)).toEqual([200, 429, 200, 429]);
   });
 
   test("tiers can have calendar windows of their own", async () => {
-    const { ask } = await serve({
+    const { sendRequest } = await serve({
       limits: {
         name: "api",
         store: memoryStore({ clock: clock.now }),
@@ -138,7 +147,7 @@ describeAdapters(({ serve }) => {
       },
     });
     const reset = async (plan: string) => {
-      const { headers } = await ask("/", as("ann", plan));
+      const { headers } = await sendRequest("/", as("ann", plan));
       return [headers["x-ratelimit-reset"], headers["x-ratelimit-remaining"]];
     };
     expect(await reset("berlin")).toEqual([String(LEFT), "1"]);
@@ -149,10 +158,10 @@ describeAdapters(({ serve }) => {
   test("calendar windows are counted locally while Redis is unavailable", async () => {
     const store = await losable.openStore();
     const limits = fixedWindow({ limit: 2, window: "month" });
-    const { ask } = await serve({ limits: { name: "api", store, limits } });
+    const { sendRequest } = await serve({ limits: { name: "api", store, limits } });
     losable.lose();
     const statuses: number[] = [];
-    for (let i = 0; i < 3; i += 1) statuses.push((await ask()).status);
+    for (let i = 0; i < 3; i += 1) statuses.push((await sendRequest()).status);
     expect(statuses).toEqual([200, 200, 429]);
   });
 });

@@ -38,11 +38,12 @@ describeFrameworks(({ serve }) => {
   test.each(Object.entries(COMPOSITES))(
     "the IPv6 addresses of one customer do not count as many clients in %s",
     async (_, key) => {
-      const { ask } = await serve({ limits: { limits, key }, trustProxy: "loopback" });
+      const { sendRequest } = await serve({ limits: { limits, key }, trustProxy: "loopback" });
       const statuses: number[] = [];
-      for (const address of ONE_CUSTOMER) statuses.push((await ask("/", from(address))).status);
+      for (const address of ONE_CUSTOMER)
+        statuses.push((await sendRequest("/", from(address))).status);
       expect(statuses.filter((status) => status === 200)).toHaveLength(3);
-      expect((await ask("/", from("2001:db8:1:2::1"))).status).toBe(200);
+      expect((await sendRequest("/", from("2001:db8:1:2::1"))).status).toBe(200);
     },
   );
 
@@ -58,7 +59,7 @@ describeFrameworks(({ serve }) => {
     "%s of the result of byIp is an error, so that clients do not share one bucket",
     async (_, key) => {
       const site = await serve({ limits: { limits, key } });
-      expect((await site.ask("/", from("1.2.3.4"))).status).toBe(500);
+      expect((await site.sendRequest("/", from("1.2.3.4"))).status).toBe(500);
       expect(site.errors).toMatchObject([{ code: "HEADGATE_INVALID_KEY" }]);
       expect(site.errors[0]?.message).toContain("combineKeys(byIp(), ");
       expect(site.handled).toEqual([]);
@@ -66,11 +67,11 @@ describeFrameworks(({ serve }) => {
   );
 
   test("byIp counts an address that the application passes to it", async () => {
-    const { ask } = await serve({
+    const { sendRequest } = await serve({
       limits: { limits, key: (request) => byIp()(request, request.headers["x-user"] as string) },
     });
     const statuses = async (name: string) => {
-      const answers = [1, 2, 3, 4].map(() => ask("/", { headers: { "x-user": name } }));
+      const answers = [1, 2, 3, 4].map(() => sendRequest("/", { headers: { "x-user": name } }));
       return (await Promise.all(answers)).map(({ status }) => status);
     };
     expect(await statuses("203.0.113.1")).toEqual([200, 200, 200, 429]);
@@ -78,24 +79,25 @@ describeFrameworks(({ serve }) => {
   });
 
   test("byIp called in a key function counts the full address by its own prefix", async () => {
-    const { ask } = await serve({
+    const { sendRequest } = await serve({
       limits: {
         limits,
         key: (request, address) => byIp({ ipv6Prefix: 128 })(request, address),
       },
       trustProxy: "loopback",
     });
-    for (const address of ONE_CUSTOMER) expect((await ask("/", from(address))).status).toBe(200);
+    for (const address of ONE_CUSTOMER)
+      expect((await sendRequest("/", from(address))).status).toBe(200);
   });
 
   test("each combination of keys has its own counter, and a request that lacks one of them has no key", async () => {
     const key = combineKeys<AnyRequest>(byIp(), user);
-    const { ask } = await serve({
+    const { sendRequest } = await serve({
       limits: { limits, key, missingKey: "reject" },
       trustProxy: "loopback",
     });
     const statuses = async (address: string, name: string) => {
-      const answers = [1, 2, 3, 4].map(() => ask("/", from(address, name)));
+      const answers = [1, 2, 3, 4].map(() => sendRequest("/", from(address, name)));
       return (await Promise.all(answers)).map(({ status }) => status);
     };
     expect(await statuses("203.0.113.1", "ann")).toEqual([200, 200, 200, 429]);
@@ -107,7 +109,7 @@ describeFrameworks(({ serve }) => {
   test("a key in a combination that returns no text is an error that names the dimension", async () => {
     const key = { pair: combineKeys<AnyRequest>(byIp(), (() => 4.2) as never) };
     const site = await serve({ limits: { limits: gcra({ ...limits, per: "pair" }), key } });
-    expect((await site.ask()).status).toBe(500);
+    expect((await site.sendRequest()).status).toBe(500);
     expect(site.errors).toMatchObject([{ code: "HEADGATE_INVALID_KEY", cause: 4.2 }]);
     expect(site.errors[0]?.message).toContain(
       'the key of "pair" must be a string or a whole number, got a number',
@@ -134,10 +136,11 @@ describeFrameworks(({ serve }) => {
     ],
   ])("a client counted by %s can be reset without a request", async (_, key, subject) => {
     const limiter = createLimiter({ limits });
-    const { ask } = await serve({ limits: { limiter, key }, trustProxy: "loopback" });
+    const { sendRequest } = await serve({ limits: { limiter, key }, trustProxy: "loopback" });
     const one = from("2001:db8:1:1::1");
-    for (const status of [200, 200, 200, 429]) expect((await ask("/", one)).status).toBe(status);
+    for (const status of [200, 200, 200, 429])
+      expect((await sendRequest("/", one)).status).toBe(status);
     expect(await limiter.reset(subject)).toBe(true);
-    expect((await ask("/", one)).status).toBe(200);
+    expect((await sendRequest("/", one)).status).toBe(200);
   });
 });

@@ -5,8 +5,11 @@ import type { AnyRequest, RunningSite, SharedOptions } from "./support/framework
 
 const limits = gcra({ limit: 10, window: "1h" });
 
-const left = async ({ ask }: RunningSite, path?: string, headers?: Record<string, string>) =>
-  (await ask(path, { headers: headers ?? {} })).headers["x-ratelimit-remaining"];
+const left = async (
+  { sendRequest }: RunningSite,
+  path?: string,
+  headers?: Record<string, string>,
+) => (await sendRequest(path, { headers: headers ?? {} })).headers["x-ratelimit-remaining"];
 
 const costHeader = ({ headers }: AnyRequest) => Number(headers["x-cost"] ?? 1);
 
@@ -25,7 +28,7 @@ describeFrameworks(({ serve }) => {
     const site = await serving({ cost });
     expect(await left(site, "/", { "x-cost": "3" })).toBe("7");
     expect(await left(site)).toBe("6");
-    const denied = await site.ask("/", { headers: { "x-cost": "7" } });
+    const denied = await site.sendRequest("/", { headers: { "x-cost": "7" } });
     expect(denied.status).toBe(429);
     expect(denied.headers["x-ratelimit-remaining"]).toBe("6");
     expect(await left(site, "/", { "x-cost": "6" })).toBe("0");
@@ -35,7 +38,7 @@ describeFrameworks(({ serve }) => {
     "the cost %s is an error, so that the request is not unlimited",
     async (cost) => {
       const site = await serving({ cost: () => cost as never });
-      expect((await site.ask()).status).toBe(500);
+      expect((await site.sendRequest()).status).toBe(500);
       expect(site.errors).toMatchObject([{ code: "HEADGATE_INVALID_COST" }]);
       expect(site.handled).toEqual([]);
     },
@@ -49,7 +52,7 @@ describeFrameworks(({ serve }) => {
   test("a cost function that throws or rejects passes its error to the error handler", async () => {
     for (const cost of [failing, async () => failing()]) {
       const site = await serving({ cost });
-      expect((await site.ask()).status).toBe(500);
+      expect((await site.sendRequest()).status).toBe(500);
       expect(site.errors).toMatchObject([{ message: "no idea" }]);
       expect(site.handled).toEqual([]);
     }
@@ -71,7 +74,7 @@ describeFrameworks(({ serve }) => {
     "skip, $kind, lets a request pass without counting it and without headers",
     async ({ skip }) => {
       const site = await serving({ skip });
-      const health = await site.ask("/?health");
+      const health = await site.sendRequest("/?health");
       expect(health.status).toBe(200);
       expect(Object.keys(health.headers).filter((name) => name.includes("ratelimit"))).toEqual([]);
       expect(health.json()).toBeNull();
@@ -81,14 +84,14 @@ describeFrameworks(({ serve }) => {
 
   test("a skipped request reads neither key nor cost", async () => {
     const site = await serving({ skip: () => true, key: failing, cost: failing });
-    expect((await site.ask()).status).toBe(200);
+    expect((await site.sendRequest()).status).toBe(200);
   });
 
   test.each(["yes", 1, 0, "", null, {}, { admin: "yes" }])(
     "skip returning %s is an error, so that the request is not unlimited",
     async (returned) => {
       const site = await serving({ skip: () => returned as never });
-      expect((await site.ask()).status).toBe(500);
+      expect((await site.sendRequest()).status).toBe(500);
       expect(site.errors).toMatchObject([{ code: "HEADGATE_INVALID_OPTION" }]);
       expect(site.errors[0]?.message).not.toContain("yes");
       expect(site.handled).toEqual([]);
@@ -98,7 +101,7 @@ describeFrameworks(({ serve }) => {
   test("a skip function that throws or rejects passes its error to the error handler", async () => {
     for (const skip of [failing, async () => failing()]) {
       const site = await serving({ skip });
-      expect((await site.ask()).status).toBe(500);
+      expect((await site.sendRequest()).status).toBe(500);
       expect(site.handled).toEqual([]);
     }
   });

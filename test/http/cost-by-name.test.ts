@@ -4,7 +4,7 @@ import { byTier, perRequest } from "@headgate/core/http";
 import headgate, { perRequest as perFastifyRequest } from "@headgate/fastify";
 import Fastify from "fastify";
 import { describe, expect, test } from "vitest";
-import { start } from "./fastify/start.ts";
+import { start } from "./fastify/start-fastify.ts";
 import { describeFrameworks } from "./support/describe-frameworks.ts";
 import type { AnyRequest, SharedOptions } from "./support/framework.ts";
 
@@ -24,21 +24,21 @@ describeFrameworks(({ serve }) => {
   const costing = (cost: unknown) => ({ headers: { "x-cost": JSON.stringify(cost) } });
 
   test("a cost by name charges each limit its own units, in one decision", async () => {
-    const { ask } = await serving();
-    const first = await ask("/", costing({ tokens: 600 }));
+    const { sendRequest } = await serving();
+    const first = await sendRequest("/", costing({ tokens: 600 }));
     expect(first.json()).toMatchObject({ cost: { requests: 1, tokens: 600 } });
     expect(first.headers["ratelimit"]).toMatch(/^"requests";r=2;t=\d+, "tokens";r=400;t=\d+$/);
-    const denied = await ask("/", costing({ tokens: 401 }));
+    const denied = await sendRequest("/", costing({ tokens: 401 }));
     expect(denied.status).toBe(429);
     expect(denied.json()).toMatchObject({ "violated-policies": ["tokens"] });
     expect(denied.headers["ratelimit"]).toMatch(/^"requests";r=2;t=\d+, "tokens";r=400;t=\d+$/);
-    const later = await ask("/", costing(1));
+    const later = await sendRequest("/", costing(1));
     expect(later.headers["ratelimit"]).toMatch(/^"requests";r=1;t=\d+, "tokens";r=399;t=\d+$/);
   });
 
   test("a limit with cost 0 stays in RateLimit-Policy, and is not reported elsewhere", async () => {
-    const { ask } = await serving();
-    const { headers, json } = await ask("/", costing({ tokens: 0 }));
+    const { sendRequest } = await serving();
+    const { headers, json } = await sendRequest("/", costing({ tokens: 0 }));
     expect(headers["ratelimit-policy"]).toBe('"requests";q=3;w=3600, "tokens";q=1000;w=3600');
     expect(headers["ratelimit"]).toMatch(/^"requests";r=2;t=\d+$/);
     expect(headers["x-ratelimit-limit"]).toBe("3");
@@ -46,11 +46,11 @@ describeFrameworks(({ serve }) => {
   });
 
   test("RateLimit-Policy shows the request's own numbers for a limit with cost 0", async () => {
-    const { ask } = await serving({
+    const { sendRequest } = await serving({
       limits: perRequest(limits, async () => [hourly("requests", 30), hourly("tokens", 50)]),
       cost: { tokens: 0 },
     });
-    const { headers } = await ask();
+    const { headers } = await sendRequest();
     expect(headers["ratelimit-policy"]).toBe('"requests";q=30;w=3600, "tokens";q=50;w=3600');
     expect(headers["ratelimit"]).toMatch(/^"requests";r=29;t=\d+$/);
   });
@@ -58,16 +58,16 @@ describeFrameworks(({ serve }) => {
   test("a cost by name may come from an async function or be a fixed object", async () => {
     const later = await serving({ cost: async (request) => costOf(request) });
     const cost = { requests: 1, tokens: 7 };
-    expect((await later.ask("/", costing({ tokens: 7 }))).json()).toMatchObject({ cost });
+    expect((await later.sendRequest("/", costing({ tokens: 7 }))).json()).toMatchObject({ cost });
     const fixed = await serving({ cost: { tokens: 7 } });
-    expect((await fixed.ask()).json()).toMatchObject({ cost });
+    expect((await fixed.sendRequest()).json()).toMatchObject({ cost });
   });
 
   test.each([{ token: 5 }, { tokens: -1 }, { tokens: "5" }, { tokens: null }, [5]])(
     "a cost function returning %j is an error, so that the request is not unlimited",
     async (cost) => {
       const site = await serving();
-      expect((await site.ask("/", costing(cost))).status).toBe(500);
+      expect((await site.sendRequest("/", costing(cost))).status).toBe(500);
       expect(site.errors).toMatchObject([{ code: "HEADGATE_INVALID_COST" }]);
       expect(site.handled).toEqual([]);
     },
@@ -85,7 +85,7 @@ describeFrameworks(({ serve }) => {
   test("a cost of 0 for every limit is allowed and charges nothing, with the headers of the remaining units", async () => {
     const site = await serving();
     for (let i = 0; i < 4; i += 1) {
-      const { status, headers } = await site.ask("/", costing({ requests: 0, tokens: 0 }));
+      const { status, headers } = await site.sendRequest("/", costing({ requests: 0, tokens: 0 }));
       expect(status).toBe(200);
       expect(headers["ratelimit"]).toBe('"requests";r=3;t=0, "tokens";r=1000;t=0');
     }
@@ -104,10 +104,10 @@ describeFrameworks(({ serve }) => {
 
   test("changing the cost object after construction has no effect", async () => {
     const cost: Record<string, number> = { tokens: 7 };
-    const { ask } = await serving({ cost });
+    const { sendRequest } = await serving({ cost });
     cost["tokens"] = 8;
     cost["token"] = 9;
-    expect((await ask()).json()).toMatchObject({ cost: { requests: 1, tokens: 7 } });
+    expect((await sendRequest()).json()).toMatchObject({ cost: { requests: 1, tokens: 7 } });
   });
 
   test("a fixed cost by name must fit every tier, and a cost function must fit the request's tier", async () => {
@@ -118,8 +118,8 @@ describeFrameworks(({ serve }) => {
     await expect(serving({ limits: tiers, cost: { tokens: 5 } })).rejects.toMatchObject({ code });
     const site = await serving({ limits: tiers });
     const cost = costing({ tokens: 5 });
-    expect((await site.ask("/", cost)).status).toBe(200);
-    const asked = await site.ask("/", { headers: { ...cost.headers, "x-tier": "one" } });
+    expect((await site.sendRequest("/", cost)).status).toBe(200);
+    const asked = await site.sendRequest("/", { headers: { ...cost.headers, "x-tier": "one" } });
     expect(asked.status).toBe(500);
     expect(site.errors).toMatchObject([{ code }]);
   });
@@ -134,10 +134,10 @@ describeFrameworks(({ serve }) => {
       missingKey: "skip",
       cost: { tokens: 0 },
     });
-    const keyless = await site.ask();
+    const keyless = await site.sendRequest();
     expect(keyless.status).toBe(200);
     expect(keyless.headers["ratelimit"]).toBe('"tokens";r=9;t=0');
-    const known = await site.ask("/", { headers: { "x-user": "ann" } });
+    const known = await site.sendRequest("/", { headers: { "x-user": "ann" } });
     expect(known.headers["ratelimit"]).toMatch(/^"requests";r=2;t=\d+$/);
   });
 });
@@ -152,14 +152,14 @@ describe("cost by name with Fastify", () => {
       const again = await app.headgate.limiter.peek("127.0.0.1", { cost: 0 });
       return { ...settled, left: again.remaining };
     });
-    const ask = await start(app);
-    expect((await ask("/")).json()).toEqual({
+    const sendRequest = await start(app);
+    expect((await sendRequest("/")).json()).toEqual({
       charged: { requests: 1, tokens: 731 },
       overflow: { requests: 0, tokens: 0 },
       degraded: false,
       left: 2,
     });
-    const { headers } = await ask("/");
+    const { headers } = await sendRequest("/");
     expect(headers).toMatchObject({
       "ratelimit-policy": '"requests";q=3;w=3600, "tokens";q=1000;w=3600',
     });
@@ -177,9 +177,9 @@ describe("cost by name with Fastify", () => {
     app.get("/free", { config: { rateLimit: free } }, async (request) => ({
       asked: request.rateLimit !== undefined && request.rateLimit !== null,
     }));
-    const ask = await start(app);
-    expect((await ask("/")).json()).toEqual({ requests: 2 });
-    expect((await ask("/free")).json()).toEqual({ asked: true });
+    const sendRequest = await start(app);
+    expect((await sendRequest("/")).json()).toEqual({ requests: 2 });
+    expect((await sendRequest("/free")).json()).toEqual({ asked: true });
   });
 
   test.each([[[5]], [new Date(0)]])(
@@ -190,8 +190,8 @@ describe("cost by name with Fastify", () => {
       const limits = perFastifyRequest(tokens, () => null);
       const own = { limits, extend: true, cost: () => cost as never };
       app.get("/", { config: { rateLimit: own } }, async () => "");
-      const ask = await start(app);
-      expect((await ask("/")).json()).toMatchObject({ code: "HEADGATE_INVALID_COST" });
+      const sendRequest = await start(app);
+      expect((await sendRequest("/")).json()).toMatchObject({ code: "HEADGATE_INVALID_COST" });
     },
   );
 

@@ -11,9 +11,9 @@ const limits = [
 
 describeFrameworks(({ serve }) => {
   test("the body of a denial is a problem document with the names of the violated limits", async () => {
-    const { ask, handled } = await serve({ limits: { limits } });
-    await ask();
-    const denied = await ask();
+    const { sendRequest, handled } = await serve({ limits: { limits } });
+    await sendRequest();
+    const denied = await sendRequest();
     expect(denied.status).toBe(429);
     expect(denied.headers["content-type"]).toBe("application/problem+json");
     expect(denied.headers["cache-control"]).toBe("no-store");
@@ -29,21 +29,21 @@ describeFrameworks(({ serve }) => {
 
   test("the body of a denial equals toProblem(decision)", async () => {
     const limiter = createLimiter({ limits });
-    const { ask } = await serve({ limits: { limiter, key: () => "all" } });
-    await ask();
-    const denied = await ask();
+    const { sendRequest } = await serve({ limits: { limiter, key: () => "all" } });
+    await sendRequest();
+    const denied = await sendRequest();
     expect(denied.json()).toEqual(toProblem(await limiter.peek("all")));
   });
 
   test("every HTTP method is denied in the same way, and HEAD gets no body", async () => {
-    const { ask, handled } = await serve({ limits: { limits } });
-    await ask();
-    const posted = await ask("/", { method: "POST" });
+    const { sendRequest, handled } = await serve({ limits: { limits } });
+    await sendRequest();
+    const posted = await sendRequest("/", { method: "POST" });
     expect([posted.status, posted.headers["content-type"]]).toEqual([
       429,
       "application/problem+json",
     ]);
-    const head = await ask("/", { method: "HEAD" });
+    const head = await sendRequest("/", { method: "HEAD" });
     expect([head.status, head.text]).toEqual([429, ""]);
     expect(head.headers).toHaveProperty("retry-after");
     expect(handled).toHaveLength(1);

@@ -29,23 +29,23 @@ describeFrameworks(({ serve }) => {
     const clock = { ms: Date.now() };
     const { store, deny } = overridden(requireStore(memoryStore({ clock: () => clock.ms })));
     const site = await serve({ limits: { name: "api", limits, store, ...options } });
-    return { ...site, deny, clock, statusOf: async () => (await site.ask()).status };
+    return { ...site, deny, clock, statusOf: async () => (await site.sendRequest()).status };
   }
 
   test("a client on the operators' deny list gets 403 until it is removed", async () => {
     const heard = hearListed();
     const onDenied = vi.fn();
-    const { ask, deny, statusOf } = await serving({ onDenied });
+    const { sendRequest, deny, statusOf } = await serving({ onDenied });
     expect(await statusOf()).toBe(200);
     deny([HERE, null]);
-    const answer = await ask();
-    expect(answer.status).toBe(403);
-    expect(answer.headers).toMatchObject({
+    const response = await sendRequest();
+    expect(response.status).toBe(403);
+    expect(response.headers).toMatchObject({
       "content-type": "application/problem+json",
       "cache-control": "no-store",
     });
-    expect(Object.keys(answer.headers).filter((name) => /ratelimit/.test(name))).toEqual([]);
-    expect(answer.json()).toEqual({ type: "about:blank", title: "Forbidden", status: 403 });
+    expect(Object.keys(response.headers).filter((name) => /ratelimit/.test(name))).toEqual([]);
+    expect(response.json()).toEqual({ type: "about:blank", title: "Forbidden", status: 403 });
     expect(onDenied).not.toHaveBeenCalled();
     expect(heard).toMatchObject([{ limiter: "api", list: "operatorDenyList" }]);
     deny(["203.0.113.0/24", null]);
@@ -81,10 +81,10 @@ describeFrameworks(({ serve }) => {
     const { store, deny, age, answer } = overridden(
       requireStore(memoryStore({ clock: () => clock })),
     );
-    const { ask } = await serve({ limits: { name: "api", limits, store } });
+    const { sendRequest } = await serve({ limits: { name: "api", limits, store } });
     age();
     deny([HERE, null]);
-    const asked = ask();
+    const asked = sendRequest();
     setImmediate(answer);
     expect((await asked).status).toBe(403);
   });

@@ -18,7 +18,7 @@ const UNREAD: readonly (readonly [string, string | undefined, unknown])[] = [
 
 describeFrameworks(({ serve }) => {
   test("limits count by their own dimensions, together in one decision", async () => {
-    const { ask } = await serve({
+    const { sendRequest } = await serve({
       limits: {
         limits: [
           gcra({ limit: 2, window: "1h", per: "tenant", name: "tenant" }),
@@ -28,7 +28,7 @@ describeFrameworks(({ serve }) => {
       },
     });
     const as = (tenant: string, user: string) =>
-      ask("/", { headers: { "x-tenant": tenant, "x-user": user } });
+      sendRequest("/", { headers: { "x-tenant": tenant, "x-user": user } });
     const left = async (tenant: string, user: string) =>
       parseFields((await as(tenant, user)).headers["ratelimit"]).map(({ r }) => r);
     expect(await left("acme", "ann")).toEqual([1, 2]);
@@ -39,18 +39,18 @@ describeFrameworks(({ serve }) => {
   });
 
   test('per: "ip" needs no key', async () => {
-    const { ask } = await serve({
+    const { sendRequest } = await serve({
       limits: { limits: gcra({ limit: 1, window: "1h", per: "ip" }) },
       trustProxy: "loopback",
     });
-    const from = (address: string) => ask("/", { headers: { "x-forwarded-for": address } });
+    const from = (address: string) => sendRequest("/", { headers: { "x-forwarded-for": address } });
     expect((await from("203.0.113.1")).status).toBe(200);
     expect((await from("203.0.113.1")).status).toBe(429);
     expect((await from("203.0.113.2")).status).toBe(200);
   });
 
   test('per: "global" needs no key, and counts all clients together', async () => {
-    const { ask } = await serve({
+    const { sendRequest } = await serve({
       limits: {
         limits: [
           gcra({ limit: 9, window: "1h" }),
@@ -61,16 +61,16 @@ describeFrameworks(({ serve }) => {
     });
     const statuses: number[] = [];
     for (const user of ["ann", "bob", "cid"]) {
-      statuses.push((await ask("/", { headers: { "x-user": user } })).status);
+      statuses.push((await sendRequest("/", { headers: { "x-user": user } })).status);
     }
     expect(statuses).toEqual([200, 200, 429]);
   });
 
   test('per: "global" alone counts all clients together', async () => {
     const limits = gcra({ limit: 1, window: "1h", per: "global" });
-    const { ask } = await serve({ limits: { limits } });
-    expect((await ask()).status).toBe(200);
-    expect((await ask()).status).toBe(429);
+    const { sendRequest } = await serve({ limits: { limits } });
+    expect((await sendRequest()).status).toBe(200);
+    expect((await sendRequest()).status).toBe(429);
   });
 
   test.each(UNREAD)("a key that no limit counts by is rejected: %s", async (_, per, key) => {
@@ -82,14 +82,14 @@ describeFrameworks(({ serve }) => {
   });
 
   test('a record of keys may set the key of per: "ip", too', async () => {
-    const { ask } = await serve({
+    const { sendRequest } = await serve({
       limits: {
         limits: gcra({ limit: 1, window: "1h", per: "ip" }),
         key: { ip: byIp({ ipv6Prefix: 48 }) },
       },
       trustProxy: "loopback",
     });
-    const from = (address: string) => ask("/", { headers: { "x-forwarded-for": address } });
+    const from = (address: string) => sendRequest("/", { headers: { "x-forwarded-for": address } });
     expect((await from("2001:db8:1:1::1")).status).toBe(200);
     expect((await from("2001:db8:1:2::1")).status).toBe(429);
     expect((await from("2001:db8:2:1::1")).status).toBe(200);
@@ -112,7 +112,7 @@ describeFrameworks(({ serve }) => {
   });
 
   test("limits without a dimension count by address if the record of keys has no default", async () => {
-    const { ask } = await serve({
+    const { sendRequest } = await serve({
       limits: {
         limits: [
           gcra({ limit: 1, window: "1h" }),
@@ -121,7 +121,7 @@ describeFrameworks(({ serve }) => {
         key: { user: byHeader("x-user") },
       },
     });
-    expect((await ask("/", { headers: { "x-user": "ann" } })).status).toBe(200);
-    expect((await ask("/", { headers: { "x-user": "bob" } })).status).toBe(429);
+    expect((await sendRequest("/", { headers: { "x-user": "ann" } })).status).toBe(200);
+    expect((await sendRequest("/", { headers: { "x-user": "bob" } })).status).toBe(429);
   });
 });

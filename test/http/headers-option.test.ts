@@ -1,8 +1,8 @@
 import { gcra } from "@headgate/core";
 import type { HeadersOption } from "@headgate/core/http";
 import { expect, test } from "vitest";
-import type { Answer } from "./support/ask.ts";
 import { describeFrameworks } from "./support/describe-frameworks.ts";
+import type { TestResponse } from "./support/send-request.ts";
 
 const LEGACY = ["x-ratelimit-limit", "x-ratelimit-remaining", "x-ratelimit-reset"];
 const DRAFT_6 = ["ratelimit-limit", "ratelimit-policy", "ratelimit-remaining", "ratelimit-reset"];
@@ -10,7 +10,7 @@ const STANDARD = ["ratelimit", "ratelimit-policy"];
 const DENIAL = ["cache-control", "retry-after"];
 
 /** Everything a limiter could have said, and every way to misspell it. */
-function limitHeaders({ headers }: Answer): string[] {
+function limitHeaders({ headers }: TestResponse): string[] {
   return Object.keys(headers)
     .filter((name) => /rate|limit|retry|reset|remaining|cache/.test(name))
     .sort();
@@ -43,11 +43,11 @@ describeFrameworks(({ serve }) => {
   test.each(cases)("headers: $headers sends exactly these headers", async (one) => {
     const { headers, sent, denial = DENIAL } = { denial: undefined, ...one };
     const limits = gcra({ limit: 1, window: "1h" });
-    const { ask } = await serve({ limits: { limits, headers } });
-    const allowed = await ask();
+    const { sendRequest } = await serve({ limits: { limits, headers } });
+    const allowed = await sendRequest();
     expect(allowed.status).toBe(200);
     expect(limitHeaders(allowed)).toEqual([...sent].sort());
-    const denied = await ask();
+    const denied = await sendRequest();
     expect(denied.status).toBe(429);
     expect(limitHeaders(denied)).toEqual([...sent, ...denial].sort());
   });

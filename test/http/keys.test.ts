@@ -17,10 +17,10 @@ describeFrameworks(({ serve }) => {
     { kind: "an async function", key: async (request: AnyRequest) => byUser(request) },
     { kind: "a record", key: { default: byUser } },
   ])("$kind selects the client to count", async ({ key }) => {
-    const { ask } = await serving({ key });
+    const { sendRequest } = await serving({ key });
     const statuses: number[] = [];
     for (const user of ["ann", "bob", "ann", "ann", "bob", "bob"]) {
-      statuses.push((await ask("/", as(user))).status);
+      statuses.push((await sendRequest("/", as(user))).status);
     }
     expect(statuses).toEqual([200, 200, 200, 429, 200, 429]);
   });
@@ -29,7 +29,7 @@ describeFrameworks(({ serve }) => {
     "a key that is no text is an error, so that clients are neither unlimited nor share one bucket: %s",
     async (returned) => {
       const site = await serving({ key: () => returned as never });
-      expect((await site.ask()).status).toBe(500);
+      expect((await site.sendRequest()).status).toBe(500);
       expect(site.errors).toMatchObject([{ code: "HEADGATE_INVALID_KEY" }]);
       expect(site.errors[0]?.cause).toBe(returned);
       expect(site.errors[0]?.message).not.toMatch(/ann|4\.2/);
@@ -41,7 +41,7 @@ describeFrameworks(({ serve }) => {
     const keys: unknown[] = [42, "42", 42n, 43];
     const site = await serving({ key: () => keys.shift() as never });
     const statuses: number[] = [];
-    for (let i = 0; i < 4; i += 1) statuses.push((await site.ask()).status);
+    for (let i = 0; i < 4; i += 1) statuses.push((await site.sendRequest()).status);
     expect(statuses).toEqual([200, 200, 429, 200]);
   });
 
@@ -51,16 +51,16 @@ describeFrameworks(({ serve }) => {
     };
     for (const key of [fail, async () => fail()]) {
       const site = await serving({ key });
-      expect((await site.ask()).status).toBe(500);
+      expect((await site.sendRequest()).status).toBe(500);
       expect(site.errors).toMatchObject([{ message: "no session" }]);
       expect(site.handled).toEqual([]);
     }
   });
 
   test("keys that are names of object members are ordinary keys", async () => {
-    const { ask } = await serving({ key: byUser });
+    const { sendRequest } = await serving({ key: byUser });
     for (const user of ["__proto__", "constructor", "toString", "hasOwnProperty"]) {
-      const statuses = [1, 2, 3].map(() => ask("/", as(user)));
+      const statuses = [1, 2, 3].map(() => sendRequest("/", as(user)));
       expect((await Promise.all(statuses)).map(({ status }) => status)).toEqual([200, 200, 429]);
     }
   });
@@ -68,9 +68,9 @@ describeFrameworks(({ serve }) => {
   test("keys that differ in one character are counted separately, however long or unusual they are", async () => {
     const keys = ["a", "A", " a", "a:", "a{", "{a}", "a%7b", "a\u0000", "é", "#", "~a", "~~a"];
     const long = ["x".repeat(4_000), `${"x".repeat(3_999)}y`];
-    const { ask } = await serving({ key: ({ url }) => decodeURIComponent(url.slice(2)) });
+    const { sendRequest } = await serving({ key: ({ url }) => decodeURIComponent(url.slice(2)) });
     for (const key of [...keys, ...long]) {
-      const { headers } = await ask(`/?${encodeURIComponent(key)}`);
+      const { headers } = await sendRequest(`/?${encodeURIComponent(key)}`);
       expect([key, headers["x-ratelimit-remaining"]]).toEqual([key, "1"]);
     }
   });

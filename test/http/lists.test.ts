@@ -30,72 +30,76 @@ describeAdapters(({ serve }) => {
   const serving = (options: Partial<SharedOptions>, more: Partial<Site> = {}) =>
     serve({ limits: { limits, ...options }, ...more });
 
-  const rateLimitFields = (answer: Awaited<ReturnType<RunningSite["ask"]>>) =>
-    Object.keys(answer.headers).filter((name) => /ratelimit|retry-after/.test(name));
+  const rateLimitFields = (response: Awaited<ReturnType<RunningSite["sendRequest"]>>) =>
+    Object.keys(response.headers).filter((name) => /ratelimit|retry-after/.test(name));
 
   test.each(forms)("allowList, %s, never limits a client", async (_, listed, other) => {
-    const { ask } = await serving({ allowList: listed });
+    const { sendRequest } = await serving({ allowList: listed });
     for (let i = 0; i < 3; i += 1) {
-      const answer = await ask();
-      expect([answer.status, rateLimitFields(answer), answer.json()]).toEqual([200, [], null]);
+      const response = await sendRequest();
+      expect([response.status, rateLimitFields(response), response.json()]).toEqual([
+        200,
+        [],
+        null,
+      ]);
     }
     const limited = await serving({ allowList: other });
-    expect((await limited.ask()).status).toBe(200);
-    expect((await limited.ask()).status).toBe(429);
+    expect((await limited.sendRequest()).status).toBe(200);
+    expect((await limited.sendRequest()).status).toBe(429);
   });
 
   test.each(forms)("denyList, %s, refuses a client with 403", async (_, listed, other) => {
     const onDenied = vi.fn();
-    const { ask, handled, errors } = await serving({ denyList: listed, onDenied });
-    const answer = await ask();
-    expect(answer.status).toBe(403);
-    expect(answer.headers["content-type"]).toBe("application/problem+json");
-    expect(answer.headers["cache-control"]).toBe("no-store");
-    expect(rateLimitFields(answer)).toEqual([]);
-    expect(answer.json()).toEqual({ type: "about:blank", title: "Forbidden", status: 403 });
+    const { sendRequest, handled, errors } = await serving({ denyList: listed, onDenied });
+    const response = await sendRequest();
+    expect(response.status).toBe(403);
+    expect(response.headers["content-type"]).toBe("application/problem+json");
+    expect(response.headers["cache-control"]).toBe("no-store");
+    expect(rateLimitFields(response)).toEqual([]);
+    expect(response.json()).toEqual({ type: "about:blank", title: "Forbidden", status: 403 });
     expect([handled, errors, onDenied.mock.calls]).toEqual([[], [], []]);
-    expect((await (await serving({ denyList: other })).ask()).status).toBe(200);
+    expect((await (await serving({ denyList: other })).sendRequest()).status).toBe(200);
   });
 
   test('onDenied: "error" is not called for a client on denyList', async () => {
-    const { ask, errors } = await serving({ denyList: ["127.0.0.1"], onDenied: "error" });
-    expect((await ask("/", { method: "HEAD" })).status).toBe(403);
+    const { sendRequest, errors } = await serving({ denyList: ["127.0.0.1"], onDenied: "error" });
+    expect((await sendRequest("/", { method: "HEAD" })).status).toBe(403);
     expect(errors).toEqual([]);
   });
 
   test("denyList takes precedence over allowList, and skip is not called", async () => {
     const skip = vi.fn(() => true);
     const list = ["127.0.0.1"];
-    expect((await (await serving({ allowList: list, denyList: list, skip })).ask()).status).toBe(
-      403,
-    );
-    expect((await (await serving({ allowList: list, skip })).ask()).status).toBe(200);
+    expect(
+      (await (await serving({ allowList: list, denyList: list, skip })).sendRequest()).status,
+    ).toBe(403);
+    expect((await (await serving({ allowList: list, skip })).sendRequest()).status).toBe(200);
     expect(skip).not.toHaveBeenCalled();
   });
 
   test("a client on denyList does not see the headers of earlier limiters", async () => {
     const first = { limits: gcra({ limit: 9, window: "1h", name: "first" }) };
-    const { ask } = await serve({ limits: [first, { limits, denyList: ["127.0.0.1"] }] });
-    const answer = await ask();
-    expect([answer.status, rateLimitFields(answer)]).toEqual([403, []]);
+    const { sendRequest } = await serve({ limits: [first, { limits, denyList: ["127.0.0.1"] }] });
+    const response = await sendRequest();
+    expect([response.status, rateLimitFields(response)]).toEqual([403, []]);
   });
 
   test("a list applies only to its own limiter", async () => {
     const first = { limits: gcra({ limit: 9, window: "1h", name: "first" }) };
-    const { ask } = await serve({ limits: [{ limits, allowList: ["127.0.0.1"] }, first] });
+    const { sendRequest } = await serve({ limits: [{ limits, allowList: ["127.0.0.1"] }, first] });
     for (const left of ["8", "7"]) {
-      const answer = await ask();
-      expect([answer.status, answer.headers["x-ratelimit-remaining"]]).toEqual([200, left]);
+      const response = await sendRequest();
+      expect([response.status, response.headers["x-ratelimit-remaining"]]).toEqual([200, left]);
     }
   });
 
   test("lists check the full address that proxies report", async () => {
-    const { ask } = await serving(
+    const { sendRequest } = await serving(
       { denyList: ["203.0.113.7", "2001:db8::7"] },
       { trustProxy: "127.0.0.1" },
     );
     const from = async (address: string) =>
-      (await ask("/", { headers: { "x-forwarded-for": address } })).status;
+      (await sendRequest("/", { headers: { "x-forwarded-for": address } })).status;
     expect(await from("203.0.113.7")).toBe(403);
     expect(await from("::ffff:203.0.113.7")).toBe(403);
     expect(await from("64:ff9b::cb00:7107")).toBe(403);
@@ -107,9 +111,9 @@ describeAdapters(({ serve }) => {
   test("lists check the address of the option address", async () => {
     const allowList = vi.fn(() => false);
     const address = { header: "cf-connecting-ip", trust: ["127.0.0.1"] };
-    const { ask } = await serving({ address, allowList, denyList: ["203.0.113.7"] });
+    const { sendRequest } = await serving({ address, allowList, denyList: ["203.0.113.7"] });
     const from = async (value: string) =>
-      (await ask("/", { headers: { "cf-connecting-ip": value } })).status;
+      (await sendRequest("/", { headers: { "cf-connecting-ip": value } })).status;
     expect(await from("203.0.113.7")).toBe(403);
     expect(await from("2001:db8:0::9")).toBe(200);
     expect(allowList).toHaveBeenCalledExactlyOnceWith(expect.anything(), "2001:db8::9");
@@ -117,12 +121,12 @@ describeAdapters(({ serve }) => {
 
   test("a list function gets the framework's request", async () => {
     const allowList = ({ headers }: AnyRequest) => headers["x-internal"] === "yes";
-    const { ask } = await serving({ allowList });
+    const { sendRequest } = await serving({ allowList });
     const internal = { headers: { "x-internal": "yes" } };
-    expect((await ask("/", internal)).status).toBe(200);
-    expect((await ask("/", internal)).status).toBe(200);
-    expect((await ask()).status).toBe(200);
-    expect((await ask()).status).toBe(429);
+    expect((await sendRequest("/", internal)).status).toBe(200);
+    expect((await sendRequest("/", internal)).status).toBe(200);
+    expect((await sendRequest()).status).toBe(200);
+    expect((await sendRequest()).status).toBe(429);
   });
 
   test.each(["yes", 1, 0, null, undefined])(
@@ -130,7 +134,7 @@ describeAdapters(({ serve }) => {
     async (returned) => {
       for (const option of ["allowList", "denyList"]) {
         const site = await serving({ [option]: () => returned as never });
-        expect((await site.ask()).status).toBe(500);
+        expect((await site.sendRequest()).status).toBe(500);
         expect(site.errors).toMatchObject([{ code: "HEADGATE_INVALID_OPTION" }]);
         expect(site.handled).toEqual([]);
       }
@@ -141,7 +145,7 @@ describeAdapters(({ serve }) => {
     for (const list of [failing, async () => failing()]) {
       for (const option of ["allowList", "denyList"]) {
         const site = await serving({ [option]: list });
-        expect((await site.ask()).status).toBe(500);
+        expect((await site.sendRequest()).status).toBe(500);
         expect(site.errors).toMatchObject([{ message: "no idea" }]);
         expect(site.handled).toEqual([]);
       }
@@ -151,8 +155,11 @@ describeAdapters(({ serve }) => {
   test("a request without an address is an error with a list of addresses", async () => {
     const path = join(dir, `${++sockets}.sock`);
     const key = () => "ann";
-    const { ask, errors, handled } = await serving({ key, denyList: ["1.2.3.4"] }, { path });
-    expect((await ask()).status).toBe(500);
+    const { sendRequest, errors, handled } = await serving(
+      { key, denyList: ["1.2.3.4"] },
+      { path },
+    );
+    expect((await sendRequest()).status).toBe(500);
     expect(errors).toMatchObject([{ code: "HEADGATE_NO_ADDRESS" }]);
     expect(handled).toEqual([]);
   });
@@ -160,8 +167,8 @@ describeAdapters(({ serve }) => {
   test("a list function gets a request without an address", async () => {
     const path = join(dir, `${++sockets}.sock`);
     const allowList = vi.fn(() => true);
-    const { ask } = await serving({ allowList }, { path });
-    expect((await ask()).status).toBe(200);
+    const { sendRequest } = await serving({ allowList }, { path });
+    expect((await sendRequest()).status).toBe(200);
     expect(allowList).toHaveBeenCalledExactlyOnceWith(expect.anything(), undefined);
   });
 

@@ -16,11 +16,11 @@ import Fastify from "fastify";
 import type { Context } from "hono";
 import { Hono } from "hono";
 import { expect, onTestFinished, test } from "vitest";
-import { start } from "./fastify/start.ts";
+import { start } from "./fastify/start-fastify.ts";
 import { controller, PLATFORMS, serveNest } from "./nest/serve-nest.ts";
-import type { Ask } from "./support/ask.ts";
-import { askAt } from "./support/ask.ts";
 import { listen } from "./support/listen.ts";
+import type { SendRequest } from "./support/send-request.ts";
+import { createHttpClient } from "./support/send-request.ts";
 import { serveHono } from "./support/serve-hono.ts";
 
 /** So many sites of each framework. */
@@ -109,7 +109,7 @@ function optionsFor(limiter: Limiter) {
   return { limiter, missingKey: "skip" as const, ...(countsUsers ? { key } : {}) };
 }
 
-type Serve = (mounts: readonly { limiter: Limiter; isEarly: boolean }[]) => Promise<Ask>;
+type Serve = (mounts: readonly { limiter: Limiter; isEarly: boolean }[]) => Promise<SendRequest>;
 
 function serveExpress(makeApp: typeof express5): Serve {
   return async (mounts) => {
@@ -126,9 +126,9 @@ function serveExpress(makeApp: typeof express5): Serve {
     });
     app.get("/", ...late, (_req, res) => res.end("ok"));
     const server = await listen(app);
-    const { ask, end } = askAt(server.address() as { port: number });
+    const { sendRequest, end } = createHttpClient(server.address() as { port: number });
     onTestFinished(end);
-    return ask;
+    return sendRequest;
   };
 }
 
@@ -180,11 +180,11 @@ function serveNestOn(platform: "Express" | "Fastify"): Serve {
       ...decorators(true),
       UseGuards(users) as ClassDecorator,
     );
-    const { ask } = await serveNest(
+    const { sendRequest } = await serveNest(
       { controllers: [pages], providers: [{ provide: APP_FILTER, useClass: RateLimitFilter }] },
       platform,
     );
-    return ask;
+    return sendRequest;
   };
 }
 
@@ -200,7 +200,7 @@ test.each<[string, Serve]>([
     await fc.assert(
       fc.asyncProperty(sites, async (site) => {
         const limiters = site.limiters.map(makeLimiter);
-        const ask = await serve(
+        const sendRequest = await serve(
           site.mounts.map(({ limiter, isEarly }) => ({
             limiter: limiters[limiter % limiters.length] as Limiter,
             isEarly,
@@ -209,7 +209,7 @@ test.each<[string, Serve]>([
         const statuses: number[] = [];
         for (const user of site.users) {
           const headers = user === undefined ? {} : { "x-user": user };
-          statuses.push((await ask("/", { headers })).status);
+          statuses.push((await sendRequest("/", { headers })).status);
         }
         expect(statuses).toEqual(expectedOf(site));
       }),

@@ -15,10 +15,10 @@ describeFrameworks(({ serve }) => {
   test("routes with the same name share one counter", async () => {
     const store = memoryStore();
     const limits = { name: "login", limits: three, store };
-    const { ask } = await serve({ routes: { "/web": { limits }, "/app": { limits } } });
+    const { sendRequest } = await serve({ routes: { "/web": { limits }, "/app": { limits } } });
     const statuses: number[] = [];
     for (const path of ["/web", "/app", "/web", "/app", "/web"]) {
-      statuses.push((await ask(path)).status);
+      statuses.push((await sendRequest(path)).status);
     }
     expect(statuses).toEqual([200, 200, 200, 429, 429]);
   });
@@ -33,20 +33,21 @@ describeFrameworks(({ serve }) => {
     });
     const sites = [await serve({ limits: limits() }), await serve({ limits: limits() })];
     const left: (string | undefined)[] = [];
-    for (const { ask } of sites) left.push((await ask()).headers["x-ratelimit-remaining"]);
+    for (const { sendRequest } of sites)
+      left.push((await sendRequest()).headers["x-ratelimit-remaining"]);
     expect(left).toEqual(["2", "1"]);
   });
 
   test("different names have separate counters, even with equal limits on one store", async () => {
     const store = memoryStore();
-    const { ask } = await serve({
+    const { sendRequest } = await serve({
       routes: {
         "/web": { limits: { name: "web", limits: three, store } },
         "/app": { limits: { name: "app", limits: three, store } },
       },
     });
-    expect((await ask("/web")).headers["x-ratelimit-remaining"]).toBe("2");
-    expect((await ask("/app")).headers["x-ratelimit-remaining"]).toBe("2");
+    expect((await sendRequest("/web")).headers["x-ratelimit-remaining"]).toBe("2");
+    expect((await sendRequest("/app")).headers["x-ratelimit-remaining"]).toBe("2");
   });
 
   test("the same name with another policy is an error at construction", async () => {
@@ -81,7 +82,7 @@ describeFrameworks(({ serve }) => {
       limits: { name: "api", limits: four, store },
       routes: { "/": { limits: { name: "route", limits: four, store } } },
     });
-    expect((await second.ask()).headers["x-ratelimit-limit"]).toBe("4");
+    expect((await second.sendRequest()).headers["x-ratelimit-limit"]).toBe("4");
   });
 
   test("closing a site closes neither the limiter nor the client that it was given", async () => {
@@ -97,9 +98,9 @@ describeFrameworks(({ serve }) => {
 
   test("a closed limiter causes errors, and denies nothing silently", async () => {
     const limiter = createLimiter({ limits: three });
-    const { ask, errors, handled } = await serve({ limits: { limiter } });
+    const { sendRequest, errors, handled } = await serve({ limits: { limiter } });
     await limiter.close();
-    expect((await ask()).status).toBe(500);
+    expect((await sendRequest()).status).toBe(500);
     expect(errors).toMatchObject([{ code: "HEADGATE_CLOSED" }]);
     expect(handled).toEqual([]);
   });
@@ -119,7 +120,7 @@ describeFrameworks(({ serve }) => {
   });
 
   test("a name of an object member is an ordinary name", async () => {
-    const { ask } = await serve({
+    const { sendRequest } = await serve({
       limits: {
         name: "__proto__",
         store: memoryStore(),
@@ -127,7 +128,7 @@ describeFrameworks(({ serve }) => {
         key: { constructor: byHeader("x-user") },
       },
     });
-    expect((await ask()).headers["x-ratelimit-remaining"]).toBe("1");
-    expect((await ask()).headers["x-ratelimit-remaining"]).toBe("0");
+    expect((await sendRequest()).headers["x-ratelimit-remaining"]).toBe("1");
+    expect((await sendRequest()).headers["x-ratelimit-remaining"]).toBe("0");
   });
 });

@@ -8,9 +8,9 @@ const limits = gcra({ limit: 1, window: "1h" });
 
 describeFrameworks(({ serve }) => {
   test('onDenied: "error" passes a HeadgateDeniedError to the error handler, with headers set', async () => {
-    const { ask, handled, errors } = await serve({ limits: { limits, onDenied: "error" } });
-    await ask();
-    const denied = await ask();
+    const { sendRequest, handled, errors } = await serve({ limits: { limits, onDenied: "error" } });
+    await sendRequest();
+    const denied = await sendRequest();
     expect(errors).toHaveLength(1);
     expect(errors[0]).toBeInstanceOf(HeadgateDeniedError);
     expect(errors[0]).toMatchObject({
@@ -29,12 +29,12 @@ describeFrameworks(({ serve }) => {
   });
 
   test("the framework's own error handler responds with 429", async () => {
-    const { ask } = await serve({
+    const { sendRequest } = await serve({
       limits: { limits, onDenied: "error" },
       ownErrorHandler: false,
     });
-    await ask();
-    const denied = await ask();
+    await sendRequest();
+    const denied = await sendRequest();
     expect(denied.status).toBe(429);
     expect(denied.headers).toMatchObject({
       "retry-after": secondsLeft(3_600),

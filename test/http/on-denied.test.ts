@@ -14,11 +14,11 @@ function limitedBy(onDenied: SharedOptions["onDenied"]): SharedOptions {
 
 describeFrameworks(({ serve }) => {
   test("onDenied responds with the headers of a denial already set", async () => {
-    const { ask, handled } = await serve({
+    const { sendRequest, handled } = await serve({
       limits: limitedBy((_, send) => send(503, "come back later")),
     });
-    await ask();
-    const denied = await ask();
+    await sendRequest();
+    const denied = await sendRequest();
     expect([denied.status, denied.text]).toEqual([503, "come back later"]);
     expect(denied.headers).toMatchObject({
       "retry-after": secondsLeft(3_600),
@@ -32,23 +32,23 @@ describeFrameworks(({ serve }) => {
 
   test("onDenied gets the request and its decision, and is called only for denials", async () => {
     const calls: { url: string; decision: Decision; same: boolean }[] = [];
-    const { ask } = await serve({
+    const { sendRequest } = await serve({
       limits: limitedBy((request, _, decision) => {
         calls.push({ url: request.url, decision, same: request.rateLimit === decision });
       }),
     });
-    await ask();
+    await sendRequest();
     expect(calls).toEqual([]);
-    await ask("/?again=1");
+    await sendRequest("/?again=1");
     expect(calls).toMatchObject([
       { url: "/?again=1", same: true, decision: { allowed: false, remaining: 0, limit: 1 } },
     ]);
   });
 
   test("Headgate responds if onDenied only logs", async () => {
-    const { ask, handled } = await serve({ limits: limitedBy(() => {}) });
-    await ask();
-    const denied = await ask();
+    const { sendRequest, handled } = await serve({ limits: limitedBy(() => {}) });
+    await sendRequest();
+    const denied = await sendRequest();
     expect(denied.status).toBe(429);
     expect(denied.headers["content-type"]).toBe("application/problem+json");
     expect(denied.json()).toMatchObject({ title: "Too Many Requests" });
@@ -57,29 +57,29 @@ describeFrameworks(({ serve }) => {
 
   test("the request does not continue, whatever onDenied returns", async () => {
     for (const returned of [true, "next", 200, { allowed: true }, null]) {
-      const { ask, handled } = await serve({ limits: limitedBy(async () => returned) });
-      await ask();
-      expect((await ask()).status).toBe(429);
+      const { sendRequest, handled } = await serve({ limits: limitedBy(async () => returned) });
+      await sendRequest();
+      expect((await sendRequest()).status).toBe(429);
       expect(handled).toHaveLength(1);
     }
   });
 
   test("Headgate waits for an asynchronous onDenied", async () => {
-    const { ask, handled } = await serve({
+    const { sendRequest, handled } = await serve({
       limits: limitedBy(async (_, send) => {
         await after(20);
         send(429, "late");
       }),
     });
-    await ask();
-    expect(await ask()).toMatchObject({ status: 429, text: "late" });
+    await sendRequest();
+    expect(await sendRequest()).toMatchObject({ status: 429, text: "late" });
     expect(handled).toHaveLength(1);
   });
 
   test("Headgate responds if an asynchronous onDenied settles without a response", async () => {
-    const { ask } = await serve({ limits: limitedBy(async () => after(20)) });
-    await ask();
-    expect((await ask()).headers["content-type"]).toBe("application/problem+json");
+    const { sendRequest } = await serve({ limits: limitedBy(async () => after(20)) });
+    await sendRequest();
+    expect((await sendRequest()).headers["content-type"]).toBe("application/problem+json");
   });
 
   test.each([
@@ -99,9 +99,9 @@ describeFrameworks(({ serve }) => {
   ])(
     "an onDenied that $kind passes its error to the error handler, and the handler is not called",
     async ({ onDenied }) => {
-      const { ask, handled, errors } = await serve({ limits: limitedBy(onDenied) });
-      await ask();
-      const denied = await ask();
+      const { sendRequest, handled, errors } = await serve({ limits: limitedBy(onDenied) });
+      await sendRequest();
+      const denied = await sendRequest();
       expect(denied.status).toBe(500);
       expect(denied.json()).toMatchObject({ message: "the log is full" });
       expect(denied.headers).toMatchObject({

@@ -161,7 +161,7 @@ describeFrameworks(({ serve }) => {
 
   test("limits may be plain JSON instead of a builder", async () => {
     const json = JSON.parse('{ "algorithm": "gcra", "limit": 5, "window": "1m" }');
-    const { ask } = await serving({ limits: json });
-    expect((await ask()).headers["x-ratelimit-remaining"]).toBe("4");
+    const { sendRequest } = await serving({ limits: json });
+    expect((await sendRequest()).headers["x-ratelimit-remaining"]).toBe("4");
   });
 });

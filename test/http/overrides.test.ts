@@ -8,7 +8,7 @@ import { expect, test } from "vitest";
 import { overridden } from "../support/overriding.ts";
 import { describeAdapters } from "./support/describe-frameworks.ts";
 import type { AnyRequest, SharedOptions } from "./support/framework.ts";
-import { hearDecisions } from "./support/hear-decisions.ts";
+import { recordDecisions } from "./support/record-decisions.ts";
 import { uniquePrefix, useRedis } from "./support/redis-client.ts";
 
 const hourly = (limit: number) => gcra({ limit, window: "1h", name: "hourly" });
@@ -24,7 +24,7 @@ describeAdapters(({ serve }) => {
   test("clients see an override that an operator sets in Redis within the documented time", async () => {
     const prefix = uniquePrefix();
     const store = requireStore(redisStore(redis, { prefix }));
-    const { ask } = await serve({
+    const { sendRequest } = await serve({
       limits: {
         name: "api",
         limits: hourly(2),
@@ -33,12 +33,14 @@ describeAdapters(({ serve }) => {
         storeTimeout: "1m",
       },
     });
-    expect((await ask("/", as("ann"))).headers["ratelimit-policy"]).toBe('"hourly";q=2;w=3600');
+    expect((await sendRequest("/", as("ann"))).headers["ratelimit-policy"]).toBe(
+      '"hourly";q=2;w=3600',
+    );
     const admin = createAdmin(requireStore(redisStore(redis, { prefix })));
     const { effectiveAt } = await admin.setOverride({ limiter: "api", ...to(10) });
     // A timer may be a millisecond early.
     await delay(effectiveAt.getTime() - Date.now() + 1);
-    const { headers, json } = await ask("/", as("ann"));
+    const { headers, json } = await sendRequest("/", as("ann"));
     expect(headers["ratelimit-policy"]).toBe('"hourly";q=10;w=3600');
     expect(json()).toMatchObject({ overridden: true, remaining: 8 });
   });
@@ -60,10 +62,10 @@ describeAdapters(({ serve }) => {
   }
 
   test("headers and decisions report the effective limits", async () => {
-    const { ask, override } = await serving();
-    expect((await ask("/", as("ann"))).json()).toMatchObject({ overridden: false });
+    const { sendRequest, override } = await serving();
+    expect((await sendRequest("/", as("ann"))).json()).toMatchObject({ overridden: false });
     override(to(10));
-    const raised = await ask("/", as("ann"));
+    const raised = await sendRequest("/", as("ann"));
     expect(raised.json()).toMatchObject({ overridden: true, limit: 10, remaining: 8 });
     expect(raised.headers).toMatchObject({
       "x-ratelimit-limit": "10",
@@ -72,12 +74,14 @@ describeAdapters(({ serve }) => {
       ratelimit: expect.stringMatching(/^"hourly";r=8;t=\d+$/),
     });
     override(to(1));
-    const denied = await ask("/", as("ann"));
+    const denied = await sendRequest("/", as("ann"));
     expect(denied.status).toBe(429);
     expect(denied.headers["ratelimit-policy"]).toBe('"hourly";q=1;w=3600');
     expect(denied.json()).toMatchObject({ "violated-policies": ["hourly"] });
     override();
-    expect((await ask("/", as("bob"))).headers["ratelimit-policy"]).toBe('"hourly";q=2;w=3600');
+    expect((await sendRequest("/", as("bob"))).headers["ratelimit-policy"]).toBe(
+      '"hourly";q=2;w=3600',
+    );
   });
 
   test("an override for all subjects takes precedence over a request's own limits, and null stays unlimited", async () => {
@@ -86,21 +90,23 @@ describeAdapters(({ serve }) => {
       staff: null,
     };
     const limitsOf = ({ headers }: AnyRequest) => plans[String(headers["x-plan"])] ?? null;
-    const { ask, override } = await serving({ limits: perRequest(hourly(2), limitsOf) });
-    expect((await ask("/", as("ann"))).headers["x-ratelimit-limit"]).toBe("3");
+    const { sendRequest, override } = await serving({ limits: perRequest(hourly(2), limitsOf) });
+    expect((await sendRequest("/", as("ann"))).headers["x-ratelimit-limit"]).toBe("3");
     override(to(7));
-    expect((await ask("/", as("ann"))).headers["ratelimit-policy"]).toBe('"hourly";q=7;w=3600');
-    const staff = await ask("/", as("ann", "staff"));
+    expect((await sendRequest("/", as("ann"))).headers["ratelimit-policy"]).toBe(
+      '"hourly";q=7;w=3600',
+    );
+    const staff = await sendRequest("/", as("ann", "staff"));
     expect([staff.status, staff.json(), fieldsIn(staff.headers)]).toEqual([200, null, []]);
   });
 
   test("a tier is overridden by its own limiter name, and a tier without limits stays unlimited", async () => {
     const tiers = { free: hourly(2), pro: hourly(5), staff: null };
     const tierOf = ({ headers }: AnyRequest) => headers["x-plan"] as keyof typeof tiers;
-    const { ask, override } = await serving({ limits: byTier(tiers, tierOf) });
+    const { sendRequest, override } = await serving({ limits: byTier(tiers, tierOf) });
     override({ ...to(9), limiter: "api (free)" }, { ...to(1), limiter: "api (staff)" });
     const limitFor = async (plan: string) =>
-      (await ask("/", as("ann", plan))).headers["x-ratelimit-limit"];
+      (await sendRequest("/", as("ann", plan))).headers["x-ratelimit-limit"];
     expect(await limitFor("free")).toBe("9");
     expect(await limitFor("pro")).toBe("5");
     expect(await limitFor("staff")).toBeUndefined();
@@ -108,46 +114,50 @@ describeAdapters(({ serve }) => {
 
   test("RateLimit-Policy shows the effective limits even if a cost by name leaves limits out", async () => {
     const limits = [hourly(2), gcra({ limit: 100, window: "1h", name: "tokens" })];
-    const { ask, override } = await serving({ limits, cost: { tokens: 0 } });
+    const { sendRequest, override } = await serving({ limits, cost: { tokens: 0 } });
     override({ limits: { tokens: { limit: 500 } } });
-    const { headers } = await ask("/", as("ann"));
+    const { headers } = await sendRequest("/", as("ann"));
     expect(headers["ratelimit-policy"]).toBe('"hourly";q=2;w=3600, "tokens";q=500;w=3600');
     expect(headers["ratelimit"]).toMatch(/^"hourly";r=1;t=\d+$/);
   });
 
   test("a waiting request is allowed when the limit is raised", async () => {
-    const { ask, override } = await serving({ wait: "30s" });
-    for (let i = 0; i < 2; i += 1) await ask("/", as("ann"));
-    const waiting = ask("/", as("ann"));
+    const { sendRequest, override } = await serving({ wait: "30s" });
+    for (let i = 0; i < 2; i += 1) await sendRequest("/", as("ann"));
+    const waiting = sendRequest("/", as("ann"));
     await delay(50);
     override(to(3));
-    const answer = await waiting;
-    expect([answer.status, answer.headers["ratelimit-policy"]]).toEqual([
+    const response = await waiting;
+    expect([response.status, response.headers["ratelimit-policy"]]).toEqual([
       200,
       '"hourly";q=3;w=3600',
     ]);
-    expect(answer.json()).toMatchObject({ overridden: true, remaining: 0 });
+    expect(response.json()).toMatchObject({ overridden: true, remaining: 0 });
   });
 
   test("requests denied after waiting report the effective limits", async () => {
-    const { ask, override } = await serving({ wait: "100ms" });
-    await ask("/", as("ann"));
+    const { sendRequest, override } = await serving({ wait: "100ms" });
+    await sendRequest("/", as("ann"));
     override(to(1));
-    const answers = await Promise.all([1, 2, 3].map(() => ask("/", as("ann"))));
+    const answers = await Promise.all([1, 2, 3].map(() => sendRequest("/", as("ann"))));
     for (const { status, headers } of answers) {
       expect([status, headers["ratelimit-policy"]]).toEqual([429, '"hourly";q=1;w=3600']);
     }
     override({ shadow: true });
-    expect((await ask("/", as("ann"))).status).toBe(200);
+    expect((await sendRequest("/", as("ann"))).status).toBe(200);
   });
 
   test("shadow mode by an override denies no request, and shows only on the channel", async () => {
-    const { ask, override } = await serving();
-    const heard = hearDecisions();
+    const { sendRequest, override } = await serving();
+    const heard = recordDecisions();
     override({ shadow: true });
     for (let i = 0; i < 3; i += 1) {
-      const answer = await ask("/", as("ann"));
-      expect([answer.status, answer.json(), fieldsIn(answer.headers)]).toEqual([200, null, []]);
+      const response = await sendRequest("/", as("ann"));
+      expect([response.status, response.json(), fieldsIn(response.headers)]).toEqual([
+        200,
+        null,
+        [],
+      ]);
     }
     expect(heard.map(({ shadow, decision }) => [shadow, decision.wouldAllow])).toEqual([
       [true, true],
@@ -155,25 +165,25 @@ describeAdapters(({ serve }) => {
       [true, false],
     ]);
     override({ shadow: true, subject: { default: "someone else" } });
-    expect((await ask("/", as("ann"))).status).toBe(429);
+    expect((await sendRequest("/", as("ann"))).status).toBe(429);
   });
 
   test("shadow mode by an override does not refuse a request without its key", async () => {
-    const { ask, override } = await serving({ missingKey: "reject" });
-    expect((await ask()).status).toBe(400);
+    const { sendRequest, override } = await serving({ missingKey: "reject" });
+    expect((await sendRequest()).status).toBe(400);
     override({ shadow: true });
-    expect((await ask()).status).toBe(200);
-    expect((await ask("/", as("ann"))).json()).toBeNull();
+    expect((await sendRequest()).status).toBe(200);
+    expect((await sendRequest("/", as("ann"))).json()).toBeNull();
   });
 
   test("an override can enforce a limiter that is in shadow mode", async () => {
-    const { ask, override } = await serving({ shadow: true, missingKey: "reject" });
-    for (let i = 0; i < 3; i += 1) expect((await ask("/", as("ann"))).status).toBe(200);
+    const { sendRequest, override } = await serving({ shadow: true, missingKey: "reject" });
+    for (let i = 0; i < 3; i += 1) expect((await sendRequest("/", as("ann"))).status).toBe(200);
     override({ shadow: false });
-    const denied = await ask("/", as("ann"));
+    const denied = await sendRequest("/", as("ann"));
     expect(denied.status).toBe(429);
     expect(denied.headers["ratelimit-policy"]).toBe('"hourly";q=2;w=3600');
-    await ask("/", as("bob"));
-    expect((await ask()).status).toBe(400);
+    await sendRequest("/", as("bob"));
+    expect((await sendRequest()).status).toBe(400);
   });
 });

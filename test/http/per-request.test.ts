@@ -52,10 +52,11 @@ describeAdapters(({ serve }) => {
     });
 
   test("a request has its own limits, and the count continues", async () => {
-    const { ask } = await serving();
-    for (let i = 0; i < 3; i += 1) expect((await ask("/", as("ann", "free"))).status).toBe(200);
-    expect((await ask("/", as("ann", "free"))).status).toBe(429);
-    const upgraded = await ask("/", as("ann", "pro"));
+    const { sendRequest } = await serving();
+    for (let i = 0; i < 3; i += 1)
+      expect((await sendRequest("/", as("ann", "free"))).status).toBe(200);
+    expect((await sendRequest("/", as("ann", "free"))).status).toBe(429);
+    const upgraded = await sendRequest("/", as("ann", "pro"));
     expect(upgraded.status).toBe(200);
     expect(upgraded.headers).toMatchObject({
       "x-ratelimit-limit": "10",
@@ -63,31 +64,31 @@ describeAdapters(({ serve }) => {
       "ratelimit-policy": '"3-per-1h";q=10;w=3600',
       ratelimit: expect.stringMatching(/^"3-per-1h";r=6;t=\d+$/),
     });
-    const back = await ask("/", as("ann", "free"));
+    const back = await sendRequest("/", as("ann", "free"));
     expect(back.status).toBe(429);
     expect(back.headers).toMatchObject({
       "ratelimit-policy": '"3-per-1h";q=3;w=3600',
       ratelimit: expect.stringMatching(/^"3-per-1h";r=0;t=\d+$/),
     });
     expect(back.json()).toMatchObject({ "violated-policies": ["3-per-1h"] });
-    expect((await ask("/", as("bob", "free"))).headers["x-ratelimit-remaining"]).toBe("2");
+    expect((await sendRequest("/", as("bob", "free"))).headers["x-ratelimit-remaining"]).toBe("2");
   });
 
   test("the function of perRequest may be asynchronous and return an array", async () => {
-    const { ask } = await serving({
+    const { sendRequest } = await serving({
       limits: perRequest(base, async (request: AnyRequest) => limitsOf(request) as typeof base),
     });
-    const listed = await ask("/", as("ann", "listed"));
+    const listed = await sendRequest("/", as("ann", "listed"));
     expect(listed.headers["ratelimit-policy"]).toBe('"3-per-1h";q=10;w=3600');
   });
 
   test("null means not limited: no headers, no decision, no key", async () => {
     const site = await serving({ missingKey: "reject" });
-    const answer = await site.ask("/", { headers: { "x-plan": "staff" } });
-    expect(answer.status).toBe(200);
-    expect(fieldsIn(answer.headers)).toEqual([]);
-    expect(answer.json()).toBeNull();
-    expect((await site.ask("/", { headers: { "x-plan": "free" } })).status).toBe(400);
+    const response = await site.sendRequest("/", { headers: { "x-plan": "staff" } });
+    expect(response.status).toBe(200);
+    expect(fieldsIn(response.headers)).toEqual([]);
+    expect(response.json()).toBeNull();
+    expect((await site.sendRequest("/", { headers: { "x-plan": "free" } })).status).toBe(400);
   });
 
   test.each([
@@ -99,21 +100,21 @@ describeAdapters(({ serve }) => {
       /^"7-per-1h";r=6;t=\d+, "8-per-2h";r=7;t=\d+$/,
     ],
   ])("%s has a separate counter", async (plan, policy, left) => {
-    const { ask } = await serving();
-    for (let i = 0; i < 4; i += 1) await ask("/", as("ann", "free"));
-    const { status, headers } = await ask("/", as("ann", plan));
+    const { sendRequest } = await serving();
+    for (let i = 0; i < 4; i += 1) await sendRequest("/", as("ann", "free"));
+    const { status, headers } = await sendRequest("/", as("ann", plan));
     expect(status).toBe(200);
     expect(headers).toMatchObject({
       "ratelimit-policy": policy,
       ratelimit: expect.stringMatching(left),
     });
-    expect((await ask("/", as("ann", "free"))).status).toBe(429);
+    expect((await sendRequest("/", as("ann", "free"))).status).toBe(429);
   });
 
   test("another name is reported, and continues the count", async () => {
-    const { ask } = await serving();
-    for (let i = 0; i < 3; i += 1) await ask("/", as("ann", "free"));
-    const { headers } = await ask("/", as("ann", "another name"));
+    const { sendRequest } = await serving();
+    for (let i = 0; i < 3; i += 1) await sendRequest("/", as("ann", "free"));
+    const { headers } = await sendRequest("/", as("ann", "another name"));
     expect(headers).toMatchObject({
       "ratelimit-policy": '"mine";q=6;w=3600',
       ratelimit: expect.stringMatching(/^"mine";r=2;t=\d+$/),
@@ -124,7 +125,7 @@ describeAdapters(({ serve }) => {
     const both = [hourly(1), gcra({ limit: 1, window: "1h", per: "user", name: "user" })];
     const perUser = () => gcra({ limit: 1, window: "1d", per: "user" });
     for (const wait of [false, "1ms"] as const) {
-      const { ask } = await serve({
+      const { sendRequest } = await serve({
         limits: {
           limits: perRequest(both, (_: AnyRequest) => perUser()),
           key: { user: byHeader("x-user") },
@@ -133,10 +134,13 @@ describeAdapters(({ serve }) => {
         },
       });
       for (let i = 0; i < 2; i += 1) {
-        const { status, headers } = await ask("/");
+        const { status, headers } = await sendRequest("/");
         expect({ status, fields: fieldsIn(headers) }).toEqual({ status: 200, fields: [] });
       }
-      const statuses = [await ask("/", as("ann", "")), await ask("/", as("ann", ""))];
+      const statuses = [
+        await sendRequest("/", as("ann", "")),
+        await sendRequest("/", as("ann", "")),
+      ];
       expect(statuses.map(({ status }) => status)).toEqual([200, 429]);
     }
   });
@@ -144,18 +148,18 @@ describeAdapters(({ serve }) => {
   test("limits of a request that block are an error in a guard with wait", async () => {
     const guarded = { ...hourly(1), block: "1h" } as const;
     const site = await serving({ limits: perRequest(base, () => guarded), wait: "1ms" });
-    expect((await site.ask("/", as("ann", "free"))).status).toBe(500);
+    expect((await site.sendRequest("/", as("ann", "free"))).status).toBe(500);
     expect(site.errors).toMatchObject([{ code: "HEADGATE_INVALID_LIMIT" }]);
   });
 
   test("with count, failures set the block of a request's own limits, even if the base has none", async () => {
     const guarded = fixedWindow({ limit: 1, window: "1d", block: "1h" });
-    const { ask } = await serving({
+    const { sendRequest } = await serving({
       limits: perRequest(base, () => guarded as never),
       count: (_request, _reply) => true,
     });
-    expect((await ask("/", as("ann", "free"))).status).toBe(200);
-    const denied = await ask("/", as("ann", "free"));
+    expect((await sendRequest("/", as("ann", "free"))).status).toBe(200);
+    const denied = await sendRequest("/", as("ann", "free"));
     expect(denied.status).toBe(429);
     expect(Number(denied.headers["retry-after"])).toBeLessThanOrEqual(3_600);
   });
@@ -166,14 +170,16 @@ describeAdapters(({ serve }) => {
     "limits of %s are an error, so that the request is not unlimited",
     async (plan) => {
       const site = await serving();
-      const answer = await site.ask("/", as("ann", plan));
-      expect(answer.status).toBe(500);
-      expect(fieldsIn(answer.headers)).toEqual([]);
+      const response = await site.sendRequest("/", as("ann", plan));
+      expect(response.status).toBe(500);
+      expect(fieldsIn(response.headers)).toEqual([]);
       expect(site.errors).toMatchObject([{ code: "HEADGATE_INVALID_LIMIT" }]);
       expect(site.errors[0]?.message).not.toMatch(/-1|ip/);
       expect(site.handled).toEqual([]);
       // Nothing was charged, and the next request is asked.
-      expect((await site.ask("/", as("ann", "free"))).headers["x-ratelimit-remaining"]).toBe("2");
+      expect(
+        (await site.sendRequest("/", as("ann", "free"))).headers["x-ratelimit-remaining"],
+      ).toBe("2");
     },
   );
 
@@ -183,7 +189,7 @@ describeAdapters(({ serve }) => {
     };
     for (const limits of [failing, async () => failing()]) {
       const site = await serving({ limits: perRequest(base, limits) });
-      expect((await site.ask()).status).toBe(500);
+      expect((await site.sendRequest()).status).toBe(500);
       expect(site.errors).toMatchObject([{ message: "no billing" }]);
       expect(site.handled).toEqual([]);
     }
@@ -212,7 +218,7 @@ describeAdapters(({ serve }) => {
       gcra({ limit: user, window: "1h", name: "user" }),
       gcra({ limit: tenant, window: "1h", name: "tenant", per: "tenant" }),
     ];
-    const { ask } = await serve({
+    const { sendRequest } = await serve({
       limits: {
         limits: perRequest(plan(1, 1), () => plan(10, 20)),
         key: { default: byHeader("x-user"), tenant: byHeader("x-tenant") },
@@ -221,10 +227,10 @@ describeAdapters(({ serve }) => {
       },
     });
     const both = { "x-user": "ann", "x-tenant": "acme", "x-cost": "4" };
-    const first = await ask("/", { headers: both });
+    const first = await sendRequest("/", { headers: both });
     expect(first.headers["ratelimit-policy"]).toBe('"user";q=10;w=3600, "tenant";q=20;w=3600');
     expect(first.headers["ratelimit"]).toMatch(/^"user";r=6;t=\d+, "tenant";r=16;t=\d+$/);
-    const alone = await ask("/", { headers: { "x-tenant": "acme" } });
+    const alone = await sendRequest("/", { headers: { "x-tenant": "acme" } });
     expect(alone.headers["ratelimit-policy"]).toBe('"tenant";q=20;w=3600');
     expect(alone.headers["ratelimit"]).toMatch(/^"tenant";r=15;t=\d+$/);
   });
@@ -240,13 +246,13 @@ describeAdapters(({ serve }) => {
       limits: perRequest(limits, (_: AnyRequest) => more),
       missingKey: "skip",
     };
-    const { ask } = await serve({
+    const { sendRequest } = await serve({
       limits: [
         { ...options, key: { user: () => undefined } },
         { ...options, key },
       ] as SharedOptions[],
     });
-    const { headers } = await ask("/", as("ann", ""));
+    const { headers } = await sendRequest("/", as("ann", ""));
     expect(headers["ratelimit"]).toMatch(/^"3-per-1h";r=8;t=\d+, "user";r=6;t=\d+$/);
     expect(headers["ratelimit-policy"]).toBe('"3-per-1h";q=9;w=3600, "user";q=7;w=3600');
   });
@@ -257,10 +263,10 @@ describeAdapters(({ serve }) => {
       await redis.quit();
     });
     const store = redisStore(redis, { prefix: uniquePrefix() });
-    const { ask } = await serving({ name: "api", store, storeTimeout: "10s" });
+    const { sendRequest } = await serving({ name: "api", store, storeTimeout: "10s" });
     const statuses: number[] = [];
     for (const plan of ["free", "free", "free", "free", "free", "pro", "free", "pro"]) {
-      statuses.push((await ask("/", as("ann", plan))).status);
+      statuses.push((await sendRequest("/", as("ann", plan))).status);
     }
     expect(statuses).toEqual([200, 200, 200, 429, 429, 200, 429, 200]);
   });

@@ -9,11 +9,11 @@ const via = (forwarded: string) => ({ headers: { "x-forwarded-for": forwarded } 
 
 describeFrameworks(({ serve }) => {
   const serving = async (trustProxy?: Site["trustProxy"]) => {
-    const { ask } = await serve({
+    const { sendRequest } = await serve({
       limits: { limits },
       ...(trustProxy === undefined ? {} : { trustProxy }),
     });
-    return async (forwarded: string) => (await ask("/", via(forwarded))).status;
+    return async (forwarded: string) => (await sendRequest("/", via(forwarded))).status;
   };
 
   test("clients behind a trusted proxy are counted by the forwarded address", async () => {
@@ -67,7 +67,7 @@ describeFrameworks(({ serve }) => {
         throw new Error("no list of proxies");
       },
     });
-    expect((await site.ask("/", via("203.0.113.1"))).status).toBe(500);
+    expect((await site.sendRequest("/", via("203.0.113.1"))).status).toBe(500);
     expect(site.errors).toMatchObject([{ message: "no list of proxies" }]);
     expect(site.handled).toEqual([]);
   });

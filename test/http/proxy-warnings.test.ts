@@ -14,11 +14,11 @@ describeFrameworks(({ serve, trustsProxies = true }) => {
     headers: readonly Record<string, string>[],
     options: Partial<SharedOptions> = {},
   ): Promise<string[]> {
-    const { ask, warnings } = await serve({
+    const { sendRequest, warnings } = await serve({
       limits: { limits, ...options },
       trustProxy: trustProxy ?? false,
     });
-    for (const one of headers) await ask("/", { headers: one });
+    for (const one of headers) await sendRequest("/", { headers: one });
     // The process reports a warning in the turn after the one that made it.
     await setImmediate();
     return warnings.map(({ code }) => code);
@@ -71,18 +71,18 @@ describeFrameworks(({ serve, trustsProxies = true }) => {
   });
 
   test("several limiters of one site report once", async () => {
-    const { ask, warnings } = await serve({
+    const { sendRequest, warnings } = await serve({
       limits: [{ limits }, { limits: gcra({ limit: 9, window: "1h" }) }],
       routes: { "/": { limits: { limits: gcra({ limit: 8, window: "1h" }) } } },
     });
-    await ask("/", { headers: forwarded });
+    await sendRequest("/", { headers: forwarded });
     await setImmediate();
     expect(warnings.map(({ code }) => code)).toEqual(["HEADGATE_PROXY_NOT_TRUSTED"]);
   });
 
   test("the warning names the sender of the header and the fix", async () => {
-    const { ask, warnings } = await serve({ limits: { limits } });
-    await ask("/", { headers: forwarded });
+    const { sendRequest, warnings } = await serve({ limits: { limits } });
+    await sendRequest("/", { headers: forwarded });
     await setImmediate();
     expect(warnings[0]?.message).toMatch(/127\.0\.0\.1.*trust ?proxy/i);
   });

@@ -27,19 +27,19 @@ describeFrameworks(({ serve }) => {
     async (limit) => {
       const clock = manualClock();
       const store = memoryStore({ clock: clock.now });
-      const { ask } = await serve({ limits: { name: "api", limits: limit, store } });
+      const { sendRequest } = await serve({ limits: { name: "api", limits: limit, store } });
       let denied = 0;
       while (denied < 3) {
         // Odd milliseconds, so that hardly a wait is whole seconds.
         clock.advance(337);
-        const { status, headers } = await ask();
+        const { status, headers } = await sendRequest();
         if (status === 200) continue;
         denied += 1;
         expect(headers["retry-after"]).toMatch(/^[1-9]\d*$/);
         clock.advance(Number(headers["retry-after"]) * 1_000 - 1_000);
-        expect((await ask()).status).toBe(429);
+        expect((await sendRequest()).status).toBe(429);
         clock.advance(1_000);
-        expect((await ask()).status).toBe(200);
+        expect((await sendRequest()).status).toBe(200);
       }
     },
   );
@@ -47,9 +47,9 @@ describeFrameworks(({ serve }) => {
   test("Retry-After below a second is 1, never 0", async () => {
     const store = memoryStore({ clock: manualClock().now });
     const limits = fixedWindow({ limit: 1, window: "900ms" });
-    const { ask } = await serve({ limits: { name: "api", limits, store } });
-    await ask();
-    expect((await ask()).headers["retry-after"]).toBe("1");
+    const { sendRequest } = await serve({ limits: { name: "api", limits, store } });
+    await sendRequest();
+    expect((await sendRequest()).headers["retry-after"]).toBe("1");
   });
 
   test("with several limits Retry-After is the longest wait", async () => {
@@ -60,20 +60,20 @@ describeFrameworks(({ serve }) => {
       fixedWindow({ limit: 1, window: "1m" }),
       fixedWindow({ limit: 1, window: "30s" }),
     ];
-    const { ask } = await serve({ limits: { name: "api", limits: both, store } });
-    await ask();
-    expect((await ask()).headers["retry-after"]).toBe("60");
+    const { sendRequest } = await serve({ limits: { name: "api", limits: both, store } });
+    await sendRequest();
+    expect((await sendRequest()).headers["retry-after"]).toBe("60");
     clock.advance(59_999);
-    expect((await ask()).headers["retry-after"]).toBe("1");
+    expect((await sendRequest()).headers["retry-after"]).toBe("1");
     clock.advance(1);
-    expect((await ask()).status).toBe(200);
+    expect((await sendRequest()).status).toBe(200);
   });
 
   test("a cost above the limit is denied without Retry-After", async () => {
-    const { ask } = await serve({
+    const { sendRequest } = await serve({
       limits: { limits: gcra({ limit: 5, window: "1m" }), cost: () => 6 },
     });
-    const denied = await ask();
+    const denied = await sendRequest();
     expect(denied.status).toBe(429);
     expect(denied.headers).not.toHaveProperty("retry-after");
     expect(denied.headers["cache-control"]).toBe("no-store");
@@ -81,8 +81,8 @@ describeFrameworks(({ serve }) => {
   });
 
   test("an allowed response has no Retry-After", async () => {
-    const { ask } = await serve({ limits: { limits: gcra({ limit: 5, window: "1m" }) } });
-    const { headers } = await ask();
+    const { sendRequest } = await serve({ limits: { limits: gcra({ limit: 5, window: "1m" }) } });
+    const { headers } = await sendRequest();
     expect(headers).not.toHaveProperty("retry-after");
     expect(headers).not.toHaveProperty("cache-control");
   });

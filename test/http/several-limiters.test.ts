@@ -9,11 +9,11 @@ const login = gcra({ limit: 2, window: "1h", name: "login" });
 
 describeFrameworks(({ serve }) => {
   test("every limiter is called, and the headers list the limits of all", async () => {
-    const { ask } = await serve({
+    const { sendRequest } = await serve({
       limits: { limits: [site, gcra({ limit: 100, window: "1d", name: "daily" })] },
       routes: { "/login": { limits: { limits: login } } },
     });
-    const { headers } = await ask("/login");
+    const { headers } = await sendRequest("/login");
     expect(parseFields(headers["ratelimit"])).toMatchObject([
       { name: "site", r: 9 },
       { name: "daily", r: 99 },
@@ -32,45 +32,45 @@ describeFrameworks(({ serve }) => {
   ])(
     "the decision and X-RateLimit-* are those of the binding limiter, $order",
     async ({ first, second }) => {
-      const { ask } = await serve({ limits: [{ limits: first }, { limits: second }] });
-      const { headers, json } = await ask();
+      const { sendRequest } = await serve({ limits: [{ limits: first }, { limits: second }] });
+      const { headers, json } = await sendRequest();
       expect(json()).toMatchObject({ limit: 2, remaining: 1 });
       expect(headers).toMatchObject({ "x-ratelimit-limit": "2", "x-ratelimit-remaining": "1" });
     },
   );
 
   test("the decision is null or missing if no limiter was called", async () => {
-    const { ask } = await serve();
-    expect((await ask()).json()).toBeNull();
+    const { sendRequest } = await serve();
+    expect((await sendRequest()).json()).toBeNull();
   });
 
   test("earlier limiters stay charged if a later one denies", async () => {
-    const { ask } = await serve({
+    const { sendRequest } = await serve({
       limits: { limits: site },
       routes: { "/": {}, "/login": { limits: { limits: login } } },
     });
-    for (let i = 0; i < 4; i++) await ask("/login");
-    const { headers } = await ask("/");
+    for (let i = 0; i < 4; i++) await sendRequest("/login");
+    const { headers } = await sendRequest("/");
     expect(headers["x-ratelimit-remaining"]).toBe("5");
   });
 
   test("later limiters are not called if an earlier one denies", async () => {
     const later = createLimiter({ limits: site });
-    const { ask } = await serve({
+    const { sendRequest } = await serve({
       limits: [{ limits: login }, { limiter: later, key: () => "all" }],
     });
-    for (let i = 0; i < 5; i++) await ask();
+    for (let i = 0; i < 5; i++) await sendRequest();
     expect(await later.peek("all")).toMatchObject({ remaining: 10 - 2 - 1 });
   });
 
   test("a denial shows the numbers of the limiter that denied, even if another has less remaining", async () => {
-    const { ask } = await serve({
+    const { sendRequest } = await serve({
       limits: { limits: gcra({ limit: 3, window: "1d", name: "daily" }) },
       routes: { "/login": { limits: { limits: login } } },
     });
-    await ask("/login");
-    await ask("/login");
-    const denied = await ask("/login");
+    await sendRequest("/login");
+    await sendRequest("/login");
+    const denied = await sendRequest("/login");
     expect(denied.status).toBe(429);
     expect(denied.headers).toMatchObject({
       "x-ratelimit-limit": "2",
@@ -86,28 +86,28 @@ describeFrameworks(({ serve }) => {
 
   test("a limiter counts a request once, however often it is mounted", async () => {
     const limiter = createLimiter({ limits: site });
-    const { ask } = await serve({
+    const { sendRequest } = await serve({
       limits: [{ limiter }, { limiter }],
       routes: { "/": { limits: { limiter } } },
     });
-    const { headers } = await ask();
+    const { headers } = await sendRequest();
     expect(headers["x-ratelimit-remaining"]).toBe("9");
     expect(parseFields(headers["ratelimit"])).toHaveLength(1);
-    expect((await ask()).headers["x-ratelimit-remaining"]).toBe("8");
+    expect((await sendRequest()).headers["x-ratelimit-remaining"]).toBe("8");
   });
 
   test("limiters on different stores can decide one request", async () => {
-    const { ask } = await serve({ limits: [{ limits: site }, { limits: site }] });
-    expect(parseFields((await ask()).headers["ratelimit"])).toHaveLength(2);
+    const { sendRequest } = await serve({ limits: [{ limits: site }, { limits: site }] });
+    expect(parseFields((await sendRequest()).headers["ratelimit"])).toHaveLength(2);
   });
 
   test("a limiter that skips does not hide the decision of another", async () => {
-    const { ask } = await serve({
+    const { sendRequest } = await serve({
       limits: [{ limits: site }, { limits: login, skip: () => true }],
     });
-    const answer = await ask();
-    expect(answer.headers["x-ratelimit-remaining"]).toBe("9");
-    expect(answer.json()).toMatchObject({ limit: 10, remaining: 9 });
+    const response = await sendRequest();
+    expect(response.headers["x-ratelimit-remaining"]).toBe("9");
+    expect(response.json()).toMatchObject({ limit: 10, remaining: 9 });
   });
 
   test.each([
@@ -116,7 +116,7 @@ describeFrameworks(({ serve }) => {
   ])(
     "a binding limiter with headers: false, $order, is not reported, and the other's numbers are",
     async ({ limits }) => {
-      const { headers, json } = await (await serve({ limits })).ask();
+      const { headers, json } = await (await serve({ limits })).sendRequest();
       expect(headers).toMatchObject({ "x-ratelimit-limit": "10", "x-ratelimit-remaining": "9" });
       expect(parseFields(headers["ratelimit"])).toMatchObject([{ name: "site", r: 9 }]);
       expect(parseFields(headers["ratelimit-policy"])).toMatchObject([{ name: "site", q: 10 }]);
@@ -125,12 +125,12 @@ describeFrameworks(({ serve }) => {
   );
 
   test("a denial with headers: false removes headers of another limiter that show remaining units", async () => {
-    const { ask } = await serve({
+    const { sendRequest } = await serve({
       limits: [{ limits: site }, { limits: login, headers: false }],
     });
-    await ask();
-    await ask();
-    const { status, headers } = await ask();
+    await sendRequest();
+    await sendRequest();
+    const { status, headers } = await sendRequest();
     expect(status).toBe(429);
     expect(Object.keys(headers).filter((name) => name.startsWith("x-ratelimit"))).toEqual([]);
     expect(parseFields(headers["ratelimit"])).toMatchObject([{ name: "site", r: 7 }]);
@@ -138,13 +138,13 @@ describeFrameworks(({ serve }) => {
   });
 
   test("each limiter sends the headers that its option selects", async () => {
-    const { ask } = await serve({
+    const { sendRequest } = await serve({
       limits: [
         { limits: site, headers: { legacy: false } },
         { limits: login, headers: { standard: false } },
       ],
     });
-    const { headers } = await ask();
+    const { headers } = await sendRequest();
     expect(headers).toMatchObject({ "x-ratelimit-limit": "2", "x-ratelimit-remaining": "1" });
     expect(parseFields(headers["ratelimit"])).toMatchObject([{ name: "site", r: 9 }]);
   });

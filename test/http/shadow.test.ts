@@ -10,12 +10,12 @@ import express5 from "express";
 import express4 from "express4";
 import Fastify from "fastify";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
-import { start } from "./fastify/start.ts";
-import { askAt } from "./support/ask.ts";
+import { start } from "./fastify/start-fastify.ts";
 import { describeFrameworks } from "./support/describe-frameworks.ts";
-import { hearDecisions } from "./support/hear-decisions.ts";
 import { listen } from "./support/listen.ts";
+import { recordDecisions } from "./support/record-decisions.ts";
 import { uniquePrefix, useRedis } from "./support/redis-client.ts";
+import { createHttpClient } from "./support/send-request.ts";
 
 const redis = useRedis();
 const once = gcra({ limit: 1, window: "1h", name: "once" });
@@ -30,18 +30,18 @@ describeFrameworks(({ serve }) => {
     async (place) => {
       const store =
         place === "Redis" ? redisStore(redis, { prefix: uniquePrefix() }) : memoryStore();
-      const heard = hearDecisions();
+      const heard = recordDecisions();
       const onDenied = vi.fn();
-      const { ask, handled } = await serve({
+      const { sendRequest, handled } = await serve({
         limits: { name: "new", limits: once, store, storeTimeout: "1m", shadow: true, onDenied },
         routes: {
           "/": { handle: (request) => [request.rateLimit ?? null, subjectOf(request) ?? null] },
         },
       });
       for (let i = 0; i < 3; i += 1) {
-        const answer = await ask();
-        expect([answer.status, answer.json()]).toEqual([200, [null, null]]);
-        expect(Object.keys(answer.headers).filter((name) => OURS.test(name))).toEqual([]);
+        const response = await sendRequest();
+        expect([response.status, response.json()]).toEqual([200, [null, null]]);
+        expect(Object.keys(response.headers).filter((name) => OURS.test(name))).toEqual([]);
       }
       expect(handled).toHaveLength(3);
       expect(onDenied).not.toHaveBeenCalled();
@@ -64,59 +64,59 @@ describeFrameworks(({ serve }) => {
       [enforcing, shadow],
       [shadow, enforcing, shadow],
     ]) {
-      const { ask } = await serve({ limits });
+      const { sendRequest } = await serve({ limits });
       for (const left of ["1", "0"]) {
-        const { status, headers, json } = await ask();
+        const { status, headers, json } = await sendRequest();
         expect(status).toBe(200);
         expect(json()).toMatchObject({ limit: 2, remaining: Number(left), shadow: false });
         expect(headers["x-ratelimit-remaining"]).toBe(left);
         expect(headers["ratelimit-policy"]).toBe('"old";q=2;w=3600');
         expect(headers["ratelimit"]).toMatch(/^"old";r=\d;t=\d+$/);
       }
-      const denied = await ask();
+      const denied = await sendRequest();
       expect(denied.status).toBe(429);
       expect(denied.json()).toMatchObject({ "violated-policies": ["old"] });
     }
   });
 
   test("shadow mode does not refuse a request without its key", async () => {
-    const heard = hearDecisions();
-    const { ask } = await serve({
+    const heard = recordDecisions();
+    const { sendRequest } = await serve({
       limits: { limits: once, shadow: true, missingKey: "reject", key: () => undefined },
     });
-    expect((await ask()).status).toBe(200);
+    expect((await sendRequest()).status).toBe(200);
     expect(heard).toEqual([]);
   });
 
   test("a request allowed in shadow mode is still denied by an enforcing limiter of the same name", async () => {
     const limits = { name: "api", limits: once, store: memoryStore() };
-    const { ask } = await serve({ limits: [{ ...limits, shadow: true }, limits] });
+    const { sendRequest } = await serve({ limits: [{ ...limits, shadow: true }, limits] });
     // Two that count the same, and the first has taken all there is.
-    expect((await ask()).status).toBe(429);
+    expect((await sendRequest()).status).toBe(429);
     const other = await serve({ limits: [limits, { ...limits, shadow: true }] });
-    expect((await other.ask()).status).toBe(429);
+    expect((await other.sendRequest()).status).toBe(429);
   });
 
   test("shadow applies to all tiers, and a limiter that was passed in has its own", async () => {
     const tiers = byTier({ free: once }, () => "free") as never;
     const limiter = createLimiter({ name: "own", limits: once, shadow: true });
-    const { ask } = await serve({ limits: [{ limits: tiers, shadow: true }, { limiter }] });
-    expect([(await ask()).status, (await ask()).status]).toEqual([200, 200]);
+    const { sendRequest } = await serve({ limits: [{ limits: tiers, shadow: true }, { limiter }] });
+    expect([(await sendRequest()).status, (await sendRequest()).status]).toEqual([200, 200]);
   });
 
   test("limits of perRequest deny nothing in shadow mode", async () => {
-    const { ask } = await serve({
+    const { sendRequest } = await serve({
       limits: { name: "new", limits: perRequest(once, () => once) as never, shadow: true },
     });
-    for (let i = 0; i < 3; i += 1) expect((await ask()).status).toBe(200);
+    for (let i = 0; i < 3; i += 1) expect((await sendRequest()).status).toBe(200);
   });
 
   test("an error in a key function is an error in shadow mode, too", async () => {
     const key = () => {
       throw new TypeError("a bug");
     };
-    const { ask, errors } = await serve({ limits: { limits: once, shadow: true, key } });
-    expect((await ask()).status).toBe(500);
+    const { sendRequest, errors } = await serve({ limits: { limits: once, shadow: true, key } });
+    expect((await sendRequest()).status).toBe(500);
     expect(errors).toHaveLength(1);
   });
 });
@@ -157,10 +157,12 @@ describe("decisionOf in shadow mode", () => {
           req.rateLimit?.shadow,
         ]);
       });
-      const { ask, end } = askAt((await listen(app)).address() as { port: number });
+      const { sendRequest, end } = createHttpClient(
+        (await listen(app)).address() as { port: number },
+      );
       onTestFinished(end);
-      await ask();
-      expect((await ask()).json()).toEqual([wouldDeny, false, false]);
+      await sendRequest();
+      expect((await sendRequest()).json()).toEqual([wouldDeny, false, false]);
     },
   );
 
@@ -168,8 +170,8 @@ describe("decisionOf in shadow mode", () => {
     const app = Fastify();
     await app.register(headgate, { limits: once, shadow: true });
     app.get("/", async (request) => app.headgate.decisionOf(request)?.refund());
-    const ask = await start(app);
-    for (let i = 0; i < 2; i += 1) expect((await ask("/")).json()).toBe(true);
+    const sendRequest = await start(app);
+    for (let i = 0; i < 2; i += 1) expect((await sendRequest("/")).json()).toBe(true);
     expect(await app.headgate.limiter.peek("127.0.0.1")).toMatchObject({ wouldAllow: true });
   });
 
@@ -182,10 +184,10 @@ describe("decisionOf in shadow mode", () => {
     };
     app.get("/", answer);
     app.get("/new", { config: { rateLimit: { shadow: true } } }, answer);
-    const ask = await start(app);
-    expect((await ask("/")).status).toBe(200);
-    expect((await ask("/")).status).toBe(429);
-    const free = await ask("/new");
+    const sendRequest = await start(app);
+    expect((await sendRequest("/")).status).toBe(200);
+    expect((await sendRequest("/")).status).toBe(429);
+    const free = await sendRequest("/new");
     expect([free.status, free.json()]).toEqual([200, wouldDeny]);
     expect(free.headers).not.toHaveProperty("ratelimit");
   });

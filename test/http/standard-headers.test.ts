@@ -11,8 +11,8 @@ describeFrameworks(({ serve }) => {
       fixedWindow({ limit: 100, window: "1m", name: "burst" }),
       slidingLog({ limit: 1_000, window: "1d", name: "daily" }),
     ];
-    const { ask } = await serve({ limits: { limits } });
-    const { headers } = await ask();
+    const { sendRequest } = await serve({ limits: { limits } });
+    const { headers } = await sendRequest();
     expect(headers["ratelimit-policy"]).toBe('"burst";q=100;w=60, "daily";q=1000;w=86400');
     expect(parseFields(headers["ratelimit-policy"])).toEqual([
       { name: "burst", q: 100, w: 60 },
@@ -28,10 +28,10 @@ describeFrameworks(({ serve }) => {
       fixedWindow({ limit: 100, window: "1h", name: "hourly" }),
       tokenBucket({ capacity: 20, refill: 1, every: "90s", name: "bucket" }),
     ];
-    const { ask } = await serve({ limits: { name: "api", limits, store } });
-    await ask();
+    const { sendRequest } = await serve({ limits: { name: "api", limits, store } });
+    await sendRequest();
     clock.advance(400);
-    const { headers } = await ask();
+    const { headers } = await sendRequest();
     expect(headers["ratelimit"]).toMatch(/^"steady";r=58;t=1, /);
     expect(parseFields(headers["ratelimit"])).toEqual([
       { name: "steady", r: 58, t: 1 },
@@ -45,8 +45,8 @@ describeFrameworks(({ serve }) => {
       gcra({ limit: 100, window: "1m", burst: 20, name: "burst" }),
       tokenBucket({ capacity: 10, refill: 1, every: "6s", name: "bucket" }),
     ];
-    const { ask } = await serve({ limits: { limits } });
-    expect(parseFields((await ask()).headers["ratelimit-policy"])).toEqual([
+    const { sendRequest } = await serve({ limits: { limits } });
+    expect(parseFields((await sendRequest()).headers["ratelimit-policy"])).toEqual([
       { name: "burst", q: 20, w: 12 },
       { name: "bucket", q: 10, w: 60 },
     ]);
@@ -57,8 +57,8 @@ describeFrameworks(({ serve }) => {
       gcra({ limit: 5, window: "250ms", name: "short" }),
       gcra({ limit: 5, window: 1_500, name: "odd" }),
     ];
-    const { ask } = await serve({ limits: { limits } });
-    const { headers } = await ask();
+    const { sendRequest } = await serve({ limits: { limits } });
+    const { headers } = await sendRequest();
     expect(parseFields(headers["ratelimit-policy"])).toEqual([
       { name: "short", q: 5 },
       { name: "odd", q: 5, w: 2 },
@@ -68,16 +68,20 @@ describeFrameworks(({ serve }) => {
 
   test("quotes in the name of a limit are escaped", async () => {
     const name = 'the "short" one \\ per;minute, \\"';
-    const { ask } = await serve({ limits: { limits: gcra({ limit: 5, window: "1m", name }) } });
-    const { headers } = await ask();
+    const { sendRequest } = await serve({
+      limits: { limits: gcra({ limit: 5, window: "1m", name }) },
+    });
+    const { headers } = await sendRequest();
     expect(parseFields(headers["ratelimit-policy"])).toEqual([{ name, q: 5, w: 60 }]);
     expect(parseFields(headers["ratelimit"])).toEqual([{ name, r: 4, t: 12 }]);
   });
 
   test("limits without a name are named after their quota and window", async () => {
     const limits = [gcra({ limit: 5, window: "1m" }), gcra({ limit: 9, window: "7d" })];
-    const { ask } = await serve({ limits: { limits } });
-    const names = parseFields((await ask()).headers["ratelimit-policy"]).map(({ name }) => name);
+    const { sendRequest } = await serve({ limits: { limits } });
+    const names = parseFields((await sendRequest()).headers["ratelimit-policy"]).map(
+      ({ name }) => name,
+    );
     expect(names).toEqual(["5-per-1m", "9-per-7d"]);
   });
 
@@ -86,10 +90,10 @@ describeFrameworks(({ serve }) => {
       gcra({ limit: 1, window: "1h", name: "tight" }),
       fixedWindow({ limit: 10, window: "1h", name: "loose" }),
     ];
-    const { ask } = await serve({ limits: { limits } });
-    await ask();
-    await ask();
-    const { status, headers } = await ask();
+    const { sendRequest } = await serve({ limits: { limits } });
+    await sendRequest();
+    await sendRequest();
+    const { status, headers } = await sendRequest();
     expect(status).toBe(429);
     expect(parseFields(headers["ratelimit"])).toMatchObject([
       { name: "tight", r: 0, t: secondsLeft(3_600) },

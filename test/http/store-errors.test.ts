@@ -36,7 +36,7 @@ describeFrameworks(({ serve }) => {
     async ({ open }) => {
       const site = await serve({ limits: { name: "api", limits, store: await open() } });
       const statuses: number[] = [];
-      for (let i = 0; i < 3; i++) statuses.push((await site.ask()).status);
+      for (let i = 0; i < 3; i++) statuses.push((await site.sendRequest()).status);
       expect(statuses).toEqual([200, 429, 429]);
       expect(site.errors).toEqual([]);
       expect(site.handled).toHaveLength(1);
@@ -51,7 +51,7 @@ describeFrameworks(({ serve }) => {
     async ({ open }) => {
       const store = await open();
       const site = await serve({ limits: { name: "api", limits, store, onUnavailable: "deny" } });
-      for (let i = 0; i < 3; i++) expect((await site.ask()).status).toBe(503);
+      for (let i = 0; i < 3; i++) expect((await site.sendRequest()).status).toBe(503);
       expect(site.handled).toEqual([]);
       expect(site.errors).toEqual([]);
     },
@@ -61,11 +61,11 @@ describeFrameworks(({ serve }) => {
     const clock = { now: Number.NaN };
     const store = memoryStore({ clock: () => clock.now });
     const site = await serve({ limits: { name: "api", limits, store }, ownErrorHandler: false });
-    const failed = await site.ask();
+    const failed = await site.sendRequest();
     expect(failed.status).toBe(500);
     expect(failed.headers).not.toHaveProperty("x-ratelimit-limit");
     clock.now = 1_800_000_000_000;
-    expect((await site.ask()).status).toBe(200);
-    expect((await site.ask()).status).toBe(429);
+    expect((await site.sendRequest()).status).toBe(200);
+    expect((await site.sendRequest()).status).toBe(429);
   });
 });

@@ -11,7 +11,7 @@ const isGood = ({ url }: AnyRequest) => url.includes("password=right");
 describeFrameworks(({ serve }) => {
   test("after a good login, a reset clears the failed logins of one subject only", async () => {
     const limiter = createLimiter({ limits: failures });
-    const { ask } = await serve({
+    const { sendRequest } = await serve({
       limits: { limits: gcra({ limit: 100, window: "1m", per: "ip" }) },
       routes: {
         "/login": {
@@ -24,7 +24,7 @@ describeFrameworks(({ serve }) => {
       },
     });
     const login = (user: string, password: string) =>
-      ask(`/login?password=${password}`, { headers: { "x-user": user } });
+      sendRequest(`/login?password=${password}`, { headers: { "x-user": user } });
     for (const user of ["ann", "bob"]) {
       await login(user, "wrong");
       await login(user, "wrong");
@@ -42,7 +42,7 @@ describeFrameworks(({ serve }) => {
         slidingLog({ limit: 3, window: "15m", per: "user", name: "user" }),
       ],
     });
-    const { ask } = await serve({
+    const { sendRequest } = await serve({
       limits: { limiter, key: { user: byHeader("x-user") } },
       routes: {
         "/": {
@@ -54,10 +54,10 @@ describeFrameworks(({ serve }) => {
       },
     });
     const headers = { "x-user": "ann" };
-    const subjects = (await ask("/", { headers })).json();
+    const subjects = (await sendRequest("/", { headers })).json();
     expect(subjects).toEqual({ ip: "127.0.0.1", user: expect.stringMatching(/^~sha256~/) });
-    await ask("/?password=right", { headers });
-    expect((await ask("/", { headers })).headers["ratelimit"]).toBe(
+    await sendRequest("/?password=right", { headers });
+    expect((await sendRequest("/", { headers })).headers["ratelimit"]).toBe(
       '"ip";r=2;t=900, "user";r=2;t=900',
     );
   });
@@ -66,29 +66,29 @@ describeFrameworks(({ serve }) => {
     const limiter = createLimiter({
       limits: [failures, gcra({ limit: 9, window: "1d", per: "global", name: "all" })],
     });
-    const { ask } = await serve({
+    const { sendRequest } = await serve({
       limits: { limiter },
       routes: { "/": { handle: (request) => limiter.reset(subjectOf(request) ?? "") } },
     });
-    await ask();
-    await ask();
-    expect((await ask()).headers["ratelimit"]).toMatch(/^"failures";r=2;t=\d+, "all";r=6;/);
+    await sendRequest();
+    await sendRequest();
+    expect((await sendRequest()).headers["ratelimit"]).toMatch(/^"failures";r=2;t=\d+, "all";r=6;/);
   });
 
   test("subjectOf is undefined for a request that was not counted", async () => {
-    const { ask } = await serve({
+    const { sendRequest } = await serve({
       limits: { limits: failures, skip: () => true },
       routes: { "/": { handle: (request) => ({ counted: subjectOf(request) !== undefined }) } },
     });
-    expect((await ask()).json()).toEqual({ counted: false });
+    expect((await sendRequest()).json()).toEqual({ counted: false });
   });
 
   test("the limiter of the middleware can be reset manually", async () => {
     const limiter = createLimiter({ limits: gcra({ limit: 1, window: "1h" }) });
-    const { ask } = await serve({ limits: { limiter } });
-    await ask();
-    expect((await ask()).status).toBe(429);
+    const { sendRequest } = await serve({ limits: { limiter } });
+    await sendRequest();
+    expect((await sendRequest()).status).toBe(429);
     expect(await limiter.reset("127.0.0.1")).toBe(true);
-    expect((await ask()).status).toBe(200);
+    expect((await sendRequest()).status).toBe(200);
   });
 });

@@ -35,13 +35,13 @@ const apps = {
 };
 
 test.each(Object.entries(apps))("%s allows one request and denies the next", async (_, make) => {
-  const ask = supertest(await make());
+  const agent = supertest(await make());
   const policy = '"once";q=1;w=3600';
-  const allowed = await ask.get("/").expect(200, "ok").expect("RateLimit-Policy", policy);
+  const allowed = await agent.get("/").expect(200, "ok").expect("RateLimit-Policy", policy);
   expect(allowed.headers).toMatchObject({ "x-ratelimit-limit": "1", "x-ratelimit-remaining": "0" });
   expect(allowed.headers).not.toHaveProperty("retry-after");
 
-  const denied = await ask
+  const denied = await agent
     .get("/")
     .expect(429)
     .expect("RateLimit-Policy", policy)

@@ -18,8 +18,8 @@ describeFrameworks(({ serve }) => {
     serve({ limits: { limits, ...options }, path: join(dir, `${++sockets}.sock`), ...more });
 
   test("a request over a unix socket is an error that names the fix, so that clients do not share one bucket", async () => {
-    const { ask, errors, handled } = await serving({});
-    expect((await ask()).status).toBe(500);
+    const { sendRequest, errors, handled } = await serving({});
+    expect((await sendRequest()).status).toBe(500);
     expect(errors).toMatchObject([
       { code: "HEADGATE_NO_ADDRESS", message: expect.stringMatching(/trust.*key/s) },
     ]);
@@ -27,29 +27,29 @@ describeFrameworks(({ serve }) => {
   });
 
   test("a request over a unix socket is counted by a custom key", async () => {
-    const { ask, errors } = await serving({ key: byHeader("x-user") });
+    const { sendRequest, errors } = await serving({ key: byHeader("x-user") });
     const headers = { "x-user": "ann" };
-    expect((await ask("/", { headers })).status).toBe(200);
-    expect((await ask("/", { headers })).status).toBe(429);
+    expect((await sendRequest("/", { headers })).status).toBe(200);
+    expect((await sendRequest("/", { headers })).status).toBe(429);
     expect(errors).toEqual([]);
   });
 
   test("a missing key over a unix socket cannot be replaced by the address", async () => {
-    const { ask, errors } = await serving({ key: byHeader("x-user") });
-    expect((await ask()).status).toBe(500);
+    const { sendRequest, errors } = await serving({ key: byHeader("x-user") });
+    expect((await sendRequest()).status).toBe(500);
     expect(errors).toMatchObject([{ code: "HEADGATE_NO_ADDRESS" }]);
   });
 
   test('missingKey: "reject" and "skip" need no address', async () => {
     const rejecting = await serving({ key: byHeader("x-user"), missingKey: "reject" });
-    expect((await rejecting.ask()).status).toBe(400);
+    expect((await rejecting.sendRequest()).status).toBe(400);
     const skipping = await serving({ key: byHeader("x-user"), missingKey: "skip" });
-    expect((await skipping.ask()).status).toBe(200);
+    expect((await skipping.sendRequest()).status).toBe(200);
   });
 
   test("a trusted proxy in front forwards the address over a unix socket", async () => {
-    const { ask, warnings } = await serving({}, { trustProxy: (_, hop) => hop < 1 });
-    const from = (address: string) => ask("/", { headers: { "x-forwarded-for": address } });
+    const { sendRequest, warnings } = await serving({}, { trustProxy: (_, hop) => hop < 1 });
+    const from = (address: string) => sendRequest("/", { headers: { "x-forwarded-for": address } });
     expect((await from("198.51.100.1, 203.0.113.1")).status).toBe(200);
     expect((await from("198.51.100.2, 203.0.113.1")).status).toBe(429);
     expect((await from("203.0.113.2")).status).toBe(200);

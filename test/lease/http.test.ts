@@ -11,12 +11,12 @@ describeAdapters(({ serve }) => {
     const limits = gcra({ limit: 10_000, window: "365d" });
     const store = redisStore(redis, { prefix: uniquePrefix() });
     const lease = { max: 50, ttl: "10s" } as const;
-    const { ask } = await serve({
+    const { sendRequest } = await serve({
       limits: { name: "api", limits, store, lease, storeTimeout: "1m" },
     });
     const sources: string[] = [];
     for (let i = 0; i < 100; i += 1) {
-      const { headers, json } = await ask();
+      const { headers, json } = await sendRequest();
       const { source, remaining } = json() as { source: string; remaining: number };
       sources.push(source);
       expect(headers).toMatchObject({

@@ -57,7 +57,7 @@ test("an outage, its degraded decisions and the recovery are published, with exa
     await limiter.peek("u"),
     await limiter.consume("v"),
   ];
-  await redis.giveBack();
+  await redis.restore();
   await limiter.consume("u");
   const channels = messages.map(([channel]) => channel);
   expect(channels).toEqual([
@@ -97,7 +97,7 @@ test("a server's state is published after its first reply, at each change, and w
   expect(messages).toStrictEqual([up]);
   redis.lose();
   await limiter.consume("u");
-  await redis.giveBack();
+  await redis.restore();
   await limiter.close();
   expect(messages.map(({ state }) => state)).toEqual(["up", "down", "up", "unwatched"]);
   expect(new Set(messages.map(({ monitor }) => monitor)).size).toBe(1);
@@ -133,7 +133,7 @@ test("subscribers that throw affect neither decisions nor recovery", async () =>
   const limiter = await start();
   redis.lose();
   expect(await limiter.consume("u")).toMatchObject({ allowed: true, source: "local" });
-  await redis.giveBack();
+  await redis.restore();
   expect(await limiter.consume("u")).toMatchObject({ allowed: true, source: "store" });
   await settled();
 });

@@ -43,7 +43,7 @@ describe("a refund", () => {
     expect(await limiter.refund(first)).toBe(true);
     expect(await limiter.refund(first)).toBe(false);
     expect(await limiter.consume("u")).toMatchObject({ remaining: 7 });
-    await redis.giveBack();
+    await redis.restore();
     // Also later: the store charged the first call that it received, and refunds nothing for it.
     expect(await limiter.refund(second)).toBe(true);
     expect(await limiter.peek("u")).toMatchObject({ source: "store", remaining: 10 - 3 - 1 });
@@ -65,7 +65,7 @@ describe("a refund", () => {
     // This one finds out that the store is away, so that no refund is sent.
     expect(await limiter.consume("v")).toMatchObject({ degraded: true });
     for (let i = 0; i < 3; i += 1) await expectRefused(() => limiter.refund(decision));
-    await redis.giveBack();
+    await redis.restore();
     expect(await limiter.peek("u")).toMatchObject({ source: "store", remaining: 5 });
     expect(await limiter.refund(decision)).toBe(true);
     expect(await limiter.refund(decision)).toBe(false);
@@ -80,7 +80,7 @@ describe("a refund", () => {
     expect(await one.consume("v")).toMatchObject({ degraded: true });
     await expectRefused(() => one.refund(decision));
     await expectRefused(() => other.refund(decision));
-    await redis.giveBack();
+    await redis.restore();
     expect(await other.refund(decision)).toBe(true);
     expect(await one.refund(decision)).toBe(false);
     expect(await other.refund(decision)).toBe(false);
@@ -92,7 +92,7 @@ describe("a refund", () => {
     const decision = await limiter.consume("u", { cost: 4 });
     redis.lose();
     await expectRefused(() => limiter.refund(decision));
-    await redis.giveBack();
+    await redis.restore();
     // The frozen server had it in its socket, and has done it since.
     expect(await limiter.peek("u")).toMatchObject({ source: "store", remaining: 9 });
     expect(await limiter.refund(decision)).toBe(false);
@@ -124,7 +124,7 @@ describe("a settle", () => {
     for (let i = 0; i < 3; i += 1) {
       expect(await limiter.settle(decision, units)).toEqual({ ...AWAY, charged: 4 });
     }
-    await redis.giveBack();
+    await redis.restore();
     expect(await limiter.settle(decision, units)).toMatchObject({
       charged: units,
       degraded: false,
@@ -142,7 +142,7 @@ describe("a settle", () => {
       const before = performance.now();
       expect(await limiter.settle(decision, units)).toEqual({ ...AWAY, charged: 4 });
       expect(performance.now() - before).toBeLessThan(IN_TIME_MS);
-      await redis.giveBack();
+      await redis.restore();
       // The frozen server had it in its socket, and has done it since.
       expect(await limiter.settle(decision, units)).toMatchObject({ charged: 0, degraded: false });
       expect(await limiter.peek("u", { cost: 0 })).toMatchObject({ remaining: 10 - units });
@@ -160,7 +160,7 @@ describe("a charge", () => {
     expect(performance.now() - before).toBeLessThan(IN_TIME_MS);
     expect(charged).toEqual({ charged: 14, overflow: 0, degraded: true });
     expect(await limiter.consume("u")).toMatchObject({ allowed: false, source: "local" });
-    await redis.giveBack();
+    await redis.restore();
     expect(await limiter.consume("u")).toMatchObject({ allowed: true, source: "store" });
     expect(await limiter.charge("u", { cost: 14 })).toMatchObject({ degraded: false });
     expect(await limiter.consume("u")).toMatchObject({ allowed: false, source: "store" });
@@ -174,7 +174,7 @@ describe("a reset", () => {
     redis.lose();
     await limiter.consume("v");
     await expectRefused(() => limiter.reset("u"));
-    await redis.giveBack();
+    await redis.restore();
     expect(await limiter.reset("u")).toBe(true);
     expect(await limiter.peek("u")).toMatchObject({ source: "store", remaining: 9 });
   });
@@ -202,7 +202,7 @@ describe("a peek", () => {
       });
     }
     expect(await limiter.consume("u")).toMatchObject({ source: "local", remaining: 9 });
-    await redis.giveBack();
+    await redis.restore();
     expect(await limiter.consume("u", { cost: 10 })).toMatchObject({ source: "store" });
   });
 });
@@ -219,7 +219,7 @@ describe("a wait", () => {
     await wait();
     redis.lose();
     for (let i = 0; i < 3; i += 1) expect(await wait()).toMatchObject({ allowed: true });
-    await redis.giveBack();
+    await redis.restore();
     for (let i = 0; i < 2; i += 1) expect(await wait()).toMatchObject({ allowed: true });
     expect(sources).toEqual(["store", "local", "local", "local", "store", "store"]);
   });
@@ -229,7 +229,7 @@ describe("a wait", () => {
     redis.lose();
     expect(await limiter.consume("v")).toMatchObject({ allowed: false, source: "deny" });
     const waiting = limiter.wait("u");
-    await redis.giveBack();
+    await redis.restore();
     expect(await waiting).toMatchObject({ allowed: true, source: "store", degraded: false });
   });
 

@@ -64,7 +64,7 @@ test.each([
     const published = await degradedDuring(async () => {
       for (let i = 0; i < 3; i += 1) decisions.push(await shadow.consume("u"));
     });
-    await redis.giveBack();
+    await redis.restore();
     expect(decisions).toMatchObject(
       would.map((wouldAllow) => ({ allowed: true, shadow: true, degraded: true, wouldAllow })),
     );

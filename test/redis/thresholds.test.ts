@@ -157,7 +157,7 @@ test("without Redis no threshold is published, because thresholds follow the cou
   const charged = await limiter.charge("u", { cost: 5 });
   expect(charged).toMatchObject({ degraded: true });
   expect(recorded.takeShort("away")).toEqual([]);
-  await away.giveBack();
+  await away.restore();
   // The calls that were under way were carried out when the server went on: their answers came late.
   const late = recorded.takeShort("away");
   const { limits: [state] = [] } = await limiter.peek("u", { cost: 0 });

@@ -121,13 +121,13 @@ describeAdapters(({ serve }) => {
       });
       const admitted = Math.floor(CAPACITY / 7);
       expect(await storm(site.port, 100)).toEqual({ 200: admitted, 429: 100 - admitted });
-      const denied = await site.ask();
+      const denied = await site.sendRequest();
       expect(denied.headers["x-ratelimit-remaining"]).toBe(`${CAPACITY % 7}`);
     });
 
     test("the limits stand in the headers, and 429 says when to come back", async () => {
       await operator.flushall();
-      const { ask } = await serve({
+      const { sendRequest } = await serve({
         limits: {
           ...patient,
           name: "api",
@@ -136,27 +136,27 @@ describeAdapters(({ serve }) => {
           cost: ({ headers }) => Number(headers["x-cost"] ?? 1),
         },
       });
-      const { status, headers } = await ask("/", { headers: { "x-cost": "8" } });
+      const { status, headers } = await sendRequest("/", { headers: { "x-cost": "8" } });
       expect(status).toBe(200);
       expect(headers).toMatchObject({ "x-ratelimit-limit": "10", "x-ratelimit-remaining": "2" });
       expect(parseFields(headers["ratelimit-policy"])).toEqual([
         { name: "tokens", q: 10, w: 36_000 },
       ]);
       expect(parseFields(headers["ratelimit"])).toEqual([{ name: "tokens", r: 2, t: 3_600 }]);
-      const denied = await ask("/", { headers: { "x-cost": "3" } });
+      const denied = await sendRequest("/", { headers: { "x-cost": "3" } });
       expect(denied.status).toBe(429);
       expect(denied.headers).toMatchObject({
         "x-ratelimit-remaining": "2",
         "retry-after": secondsLeft(3_600),
       });
-      expect((await ask("/", { headers: { "x-cost": "2" } })).status).toBe(200);
+      expect((await sendRequest("/", { headers: { "x-cost": "2" } })).status).toBe(200);
     });
 
     if (where === "memory") return;
     test("requests are an EVALSHA each at most, whatever they meet", async () => {
       await operator.flushall();
       const both = [tokenBucket({ capacity: 50, refill: 2, every: "2h" }), limits];
-      const { ask, port } = await serve({
+      const { sendRequest, port } = await serve({
         limits: { ...STORE_ALONE, name: "api", limits: both, store: await open() },
       });
       // What an application asks when it starts is no request.
@@ -164,7 +164,7 @@ describeAdapters(({ serve }) => {
       await operator.config("RESETSTAT");
       // The first ones bring their scripts along: that of the control record, of one that is alone, and of some that wait together,
       // which all of a storm may not do on a busy machine.
-      await ask();
+      await sendRequest();
       while (((await scriptCalls())["eval"] ?? 0) < 3) await storm(port, 100);
       await operator.config("RESETSTAT");
       await storm(port, 100);

@@ -59,7 +59,7 @@ export class HeadgateGuard implements CanActivate, OnApplicationBootstrap, OnMod
   }
 
   /**
- * Deletes the usage and blocks of a request's client at the module's limiter, in the dimensions of the option `resetDimensions`:
+   * Deletes the usage and blocks of a request's client at the module's limiter, in the dimensions of the option `resetDimensions`:
    * after a good login, for example. Resolves with true if something was deleted; with false also while the store is unavailable.
    * Rejects with `HEADGATE_INVALID_OPTION` without that option, and otherwise with the same errors as `limiter.reset`.
    */

@@ -98,7 +98,7 @@ describeAdapters((framework) => {
       limits: { name: "api", limits, store, ...options },
       trustProxy: true,
     });
-    for (let i = 0; i < 2; i += 1) await site.ask("/", { headers });
+    for (let i = 0; i < 2; i += 1) await site.sendRequest("/", { headers });
     await writeRegistry(store);
     const { limiters } = (await own.json(["inspect", ...args], { input })) as {
       limiters: { limits: { remaining: number }[] }[];

@@ -13,7 +13,7 @@ import { eventually } from "../support/eventually.ts";
 import type { RunningSite, SharedOptions } from "../support/framework.ts";
 import { manualClock } from "../support/manual-clock.ts";
 import { uniquePrefix, useRedis } from "../support/redis-client.ts";
-import { failure } from "./places.ts";
+import { failure } from "./stores.ts";
 
 const MINUTE_MS = 60_000;
 
@@ -74,9 +74,13 @@ describeAdapters(({ serve }) => {
       return { ...site, clock, limiter };
     }
 
-    async function statuses({ ask }: RunningSite, path: string, times: number): Promise<number[]> {
+    async function statuses(
+      { sendRequest }: RunningSite,
+      path: string,
+      times: number,
+    ): Promise<number[]> {
       const seen: number[] = [];
-      for (let i = 0; i < times; i += 1) seen.push((await ask(path)).status);
+      for (let i = 0; i < times; i += 1) seen.push((await sendRequest(path)).status);
       return [...new Set(seen)];
     }
 
@@ -89,7 +93,7 @@ describeAdapters(({ serve }) => {
           expect(await statuses(site, "/wrong", 1)).toEqual([401]);
           await isSettled(limiter);
         }
-        const denied = await site.ask("/right");
+        const denied = await site.sendRequest("/right");
         expect(denied.status).toBe(429);
         expect(denied.headers).toMatchObject({
           "retry-after": `${seconds}`,
@@ -107,9 +111,11 @@ describeAdapters(({ serve }) => {
     test("hundreds of failing logins at once get ten responses, and set one block after all ten have failed", async () => {
       const held = deferred<number>();
       const { clock, limiter, ...site } = await start(held.promise);
-      const answers = Array.from({ length: 300 }, () => site.ask("/slow"));
+      const answers = Array.from({ length: 300 }, () => site.sendRequest("/slow"));
       await eventually(() => expect(site.handled).toHaveLength(10));
-      const denied = await Promise.all(Array.from({ length: 20 }, () => site.ask("/right")));
+      const denied = await Promise.all(
+        Array.from({ length: 20 }, () => site.sendRequest("/right")),
+      );
       for (const { status, headers } of denied) {
         expect([status, headers["retry-after"]]).toEqual([429, "86400"]);
       }
@@ -119,20 +125,20 @@ describeAdapters(({ serve }) => {
       expect(all.filter((status) => status === 401)).toHaveLength(10);
       expect(all.filter((status) => status === 429)).toHaveLength(290);
       await isSettled(limiter);
-      const blocked = await site.ask("/right");
+      const blocked = await site.sendRequest("/right");
       expect([blocked.status, blocked.headers["retry-after"]]).toEqual([429, "60"]);
       clock.advance(MINUTE_MS);
       expect(await statuses(site, "/wrong", 10)).toEqual([401]);
       await isSettled(limiter);
-      expect((await site.ask("/right")).headers["retry-after"]).toBe("600");
+      expect((await site.sendRequest("/right")).headers["retry-after"]).toBe("600");
     });
 
     test("good logins at once are denied above the limit, and set no block", async () => {
       const held = deferred<number>();
       const { limiter, clock: _, ...site } = await start(held.promise);
-      const answers = Array.from({ length: 10 }, () => site.ask("/slow"));
+      const answers = Array.from({ length: 10 }, () => site.sendRequest("/slow"));
       await eventually(() => expect(site.handled).toHaveLength(10));
-      const denied = await Promise.all(Array.from({ length: 40 }, () => site.ask("/slow")));
+      const denied = await Promise.all(Array.from({ length: 40 }, () => site.sendRequest("/slow")));
       for (const { status, headers } of denied) {
         expect([status, headers["retry-after"]]).toEqual([429, "86400"]);
       }
@@ -148,14 +154,14 @@ describeAdapters(({ serve }) => {
       const count = () => results.shift() as number;
       const { limiter, clock: _, ...site } = await start(undefined, { count });
       for (const left of [6, 6, 5, 5, 4, 10]) {
-        await site.ask("/right");
+        await site.sendRequest("/right");
         await isSettled(limiter);
         await eventually(async () => {
           const { blocked, remaining } = await limiter.peek("127.0.0.1", { cost: 0 });
           expect(blocked ? 10 : remaining).toBe(left);
         });
       }
-      expect((await site.ask("/right")).headers["retry-after"]).toBe("60");
+      expect((await site.sendRequest("/right")).headers["retry-after"]).toBe("60");
     });
 
     test("a response whose client does not wait for it stays charged", async () => {
@@ -192,13 +198,13 @@ describeAdapters(({ serve }) => {
           ({ remaining }) => remaining,
         );
       };
-      await site.ask("/right");
+      await site.sendRequest("/right");
       expect(await look()).toEqual([10, 100]);
-      await site.ask("/wrong");
+      await site.sendRequest("/wrong");
       expect(await look()).toEqual([5, 98]);
-      await site.ask("/wrong");
+      await site.sendRequest("/wrong");
       await look();
-      expect((await site.ask("/right")).headers["retry-after"]).toBe("60");
+      expect((await site.sendRequest("/right")).headers["retry-after"]).toBe("60");
     });
 
     test('a limiter with blockOn: "settle" confirms every charge if there is no count', async () => {
@@ -206,10 +212,10 @@ describeAdapters(({ serve }) => {
       const limiter = await limiterOn(storeOn(clock.now));
       const site = await serve({ limits: { limiter }, routes: routesWith() });
       for (let i = 0; i < 10; i += 1) {
-        expect((await site.ask("/right")).status).toBe(200);
+        expect((await site.sendRequest("/right")).status).toBe(200);
         await isSettled(limiter);
       }
-      expect((await site.ask("/right")).headers["retry-after"]).toBe("60");
+      expect((await site.sendRequest("/right")).headers["retry-after"]).toBe("60");
     });
 
     test("if another mount of the limiter has a count, that one settles", async () => {
@@ -220,7 +226,7 @@ describeAdapters(({ serve }) => {
         routes: routesWith(),
       });
       for (let i = 0; i < 12; i += 1) {
-        expect((await site.ask("/right")).status).toBe(200);
+        expect((await site.sendRequest("/right")).status).toBe(200);
         await isSettled(limiter);
       }
       expect(await limiter.peek("127.0.0.1", { cost: 0 })).toMatchObject({ remaining: 10 });
@@ -251,7 +257,7 @@ describeAdapters(({ serve }) => {
         const statuses: number[] = [];
         for (const next of ["free", "free", "paid"] as const) {
           plan = next;
-          statuses.push((await site.ask(path)).status);
+          statuses.push((await site.sendRequest(path)).status);
           await isSettled(known);
         }
         return statuses;
@@ -295,13 +301,13 @@ describeAdapters(({ serve }) => {
     );
     for (const seconds of ["60", "600"]) {
       const answers = await Promise.all(
-        sites.flatMap((site) => Array.from({ length: 25 }, () => site.ask("/wrong"))),
+        sites.flatMap((site) => Array.from({ length: 25 }, () => site.sendRequest("/wrong"))),
       );
       expect(answers.filter(({ status }) => status === 401)).toHaveLength(10);
       expect(answers.filter(({ status }) => status === 429)).toHaveLength(190);
       await eventually(async () => {
         for (const site of sites) {
-          expect((await site.ask("/right")).headers["retry-after"]).toBe(seconds);
+          expect((await site.sendRequest("/right")).headers["retry-after"]).toBe(seconds);
         }
       });
       clock.advance(Number(seconds) * 1_000);
@@ -338,7 +344,7 @@ describeAdapters(({ serve }) => {
         const site = await serve({ limits: { ...given, count: "failed" }, routes: routesWith() });
         const waits: (number | undefined)[] = [];
         for (let i = 0; i < 6; i += 1) {
-          const { status, headers } = await site.ask("/wrong");
+          const { status, headers } = await site.sendRequest("/wrong");
           waits.push(
             status === 429 ? Math.ceil(Number(headers["retry-after"]) / 86_400) : undefined,
           );
@@ -362,7 +368,9 @@ test('an adapter that does not watch responses rejects a limiter with blockOn: "
   expect(() => createHttpGuard("limited", { limiter })).toThrow(
     expect.objectContaining({
       code: "HEADGATE_INVALID_OPTION",
-      message: expect.stringContaining('it cannot settle the charges of a limiter with blockOn: "settle"'),
+      message: expect.stringContaining(
+        'it cannot settle the charges of a limiter with blockOn: "settle"',
+      ),
     }),
   );
 });

@@ -5,14 +5,14 @@ import express from "express";
 import { request } from "undici";
 import { expect, test } from "vitest";
 import { describeExpress } from "../express/describe-express.ts";
-import { usedOf } from "./places.ts";
+import { countUsage } from "./stores.ts";
 
 const limits = fixedWindow({ limit: 100, window: "1h" });
 
 describeExpress(({ serve, make }) => {
   test("a response of the error handler counts, whenever it is sent", async () => {
     const limiter = createLimiter({ limits });
-    const { ask } = await serve((app) => {
+    const { sendRequest } = await serve((app) => {
       app.use(rateLimit({ limiter, count: "failed" }));
       app.get("/mended", (_req, _res, next) => next(new Error("a small one")));
       app.get("/broken", () => {
@@ -23,10 +23,10 @@ describeExpress(({ serve, make }) => {
       };
       app.use(onError);
     });
-    const { used } = usedOf(limiter);
-    expect((await ask("/mended")).status).toBe(200);
+    const { used } = countUsage(limiter);
+    expect((await sendRequest("/mended")).status).toBe(200);
     expect(await used()).toBe(0);
-    expect((await ask("/broken")).status).toBe(500);
+    expect((await sendRequest("/broken")).status).toBe(500);
     expect(await used()).toBe(1);
   });
 
@@ -42,7 +42,7 @@ describeExpress(({ serve, make }) => {
       };
       app.use(quiet);
     });
-    const { used } = usedOf(limiter);
+    const { used } = countUsage(limiter);
     const asked: unknown[] = [];
     for (const [body, headers] of [
       ["{", {}],
@@ -74,7 +74,7 @@ describeExpress(({ serve, make }) => {
     const user = (req: Request) => req.get("x-late");
     const options = { limiter, missingKey: "skip", key: { user }, count: () => 50 } as const;
     const limit = rateLimit(options);
-    const { ask } = await serve((app) => {
+    const { sendRequest } = await serve((app) => {
       app.use(limit, (req, _res, next) => {
         req.headers["x-late"] = "ann";
         next();
@@ -99,8 +99,8 @@ describeExpress(({ serve, make }) => {
       ["/given-back", 6],
       ["/nowhere", 56],
     ] as const) {
-      await ask(path);
-      const { used: now } = usedOf(limiter, { ip: "127.0.0.1", user: "ann" });
+      await sendRequest(path);
+      const { used: now } = countUsage(limiter, { ip: "127.0.0.1", user: "ann" });
       expect([path, await now()]).toEqual([path, used]);
       const { limits } = await limiter.peek({ ip: "127.0.0.1", user: "ann" }, { cost: 0 });
       expect(limits.map(({ remaining }) => remaining)).toEqual([100 - used, 100 - used]);
@@ -110,13 +110,13 @@ describeExpress(({ serve, make }) => {
   test("the response gets no listener if every response counts", async () => {
     const listening = async (middleware: express.RequestHandler[]) => {
       let count = 0;
-      const { ask } = await serve((app) => {
+      const { sendRequest } = await serve((app) => {
         app.use(...middleware, (_req: Request, res: express.Response) => {
           count = res.listenerCount("finish") + res.listenerCount("close");
           res.end();
         });
       });
-      await ask();
+      await sendRequest();
       return count;
     };
     const none = await listening([(_req, _res, next) => next()]);
@@ -128,14 +128,14 @@ describeExpress(({ serve, make }) => {
 
   test("a sent file counts as succeeded, and a missing file as failed", async () => {
     const limiter = createLimiter({ limits });
-    const { ask } = await serve((app) => {
+    const { sendRequest } = await serve((app) => {
       app.use(rateLimit({ limiter, count: "failed" }));
       app.use(express.static(import.meta.dirname));
     });
-    const { used } = usedOf(limiter);
-    expect((await ask("/express.test.ts")).status).toBe(200);
+    const { used } = countUsage(limiter);
+    expect((await sendRequest("/express.test.ts")).status).toBe(200);
     expect(await used()).toBe(0);
-    expect((await ask("/none.test.ts")).status).toBe(404);
+    expect((await sendRequest("/none.test.ts")).status).toBe(404);
     expect(await used()).toBe(1);
   });
 });

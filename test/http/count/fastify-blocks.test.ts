@@ -3,7 +3,7 @@ import { fixedWindow, gcra } from "@headgate/core";
 import headgate from "@headgate/fastify";
 import Fastify from "fastify";
 import { describe, expect, test } from "vitest";
-import { start } from "../fastify/start.ts";
+import { start } from "../fastify/start-fastify.ts";
 
 const guarded = fixedWindow({ limit: 2, window: "1h", block: "1m" });
 const smaller = { ...guarded, limit: 1 };
@@ -17,11 +17,11 @@ async function open(options: object, routes: Readonly<Record<string, object>>) {
       reply.code(Object.hasOwn(request.query as object, "right") ? 200 : 401).send("over"),
     );
   }
-  const ask = await start(app);
+  const sendRequest = await start(app);
   const ways = async (path: string, count: number) => {
     const seen: unknown[] = [];
     for (let i = 0; i < count; i += 1) {
-      const { status, headers } = await ask(path);
+      const { status, headers } = await sendRequest(path);
       // A client may have read an answer before its server is told that it was sent.
       for (let turn = 0; turn < 5; turn += 1) await setImmediate();
       seen.push(status === 429 ? Number(headers["retry-after"]) <= 60 : status);

@@ -10,10 +10,10 @@ import headgate from "@headgate/fastify";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import Fastify from "fastify";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { start } from "../fastify/start.ts";
+import { start } from "../fastify/start-fastify.ts";
 import { deferred } from "../support/deferred.ts";
 import { watchUnhandled } from "../support/unhandled.ts";
-import { usedOf } from "./places.ts";
+import { countUsage } from "./stores.ts";
 
 const limits = fixedWindow({ limit: 100, window: "1h" });
 
@@ -56,8 +56,8 @@ test("responses of error handlers, of Fastify itself and of streams count by the
     setImmediate(() => stream.destroy(new Error("lost")));
     return reply.send(stream);
   });
-  const ask = await start(app);
-  const { used } = usedOf(limiter);
+  const sendRequest = await start(app);
+  const { used } = countUsage(limiter);
   for (const [path, status, cost] of [
     ["/mended", 200, 0],
     ["/broken", 500, 1],
@@ -69,8 +69,8 @@ test("responses of error handlers, of Fastify itself and of streams count by the
     ["/fails", "cut off", 1],
   ] as const) {
     const before = await used();
-    const answered = await ask(path).then(
-      (answer) => answer.status,
+    const answered = await sendRequest(path).then(
+      (response) => response.status,
       () => "cut off",
     );
     expect([path, answered, (await used()) - before]).toEqual([path, status, cost]);
@@ -90,7 +90,7 @@ test("a body that is too large or invalid counts as failed", async () => {
     statuses.push((await fetch(url, { method: "POST", headers, body })).status);
   }
   expect(statuses).toEqual([413, 400, 200]);
-  expect(await usedOf(limiter).used()).toBe(2);
+  expect(await countUsage(limiter).used()).toBe(2);
 });
 
 test("a route inherits count, and may override it", async () => {
@@ -116,9 +116,9 @@ test("a route inherits count, and may override it", async () => {
   app.addHook("preHandler", async (request) => {
     ofs.set(request.url, app.headgate.decisionOf(request));
   });
-  const ask = await start(app);
+  const sendRequest = await start(app);
   for (const url of Object.keys(routes)) {
-    await ask(url);
+    await sendRequest(url);
     const { limiter, subject } = ofs.get(url) as NonNullable<
       ReturnType<typeof app.headgate.decisionOf>
     >;
@@ -139,12 +139,12 @@ test("a hook's count settles its own calls, also of the plugin's limiter", async
   app.addHook("onSend", async (request) => {
     seen.push(exports.decisionOf(request)?.limiter);
   });
-  const ask = await start(app);
-  const { used } = usedOf(app.headgate.limiter);
-  await ask("/export");
+  const sendRequest = await start(app);
+  const { used } = countUsage(app.headgate.limiter);
+  await sendRequest("/export");
   expect(await used()).toBe(1);
-  expect(await usedOf(seen[0] as never).used()).toBe(0);
-  await ask("/login");
+  expect(await countUsage(seen[0] as never).used()).toBe(0);
+  await sendRequest("/login");
   expect(await used()).toBe(1);
 });
 
@@ -153,7 +153,7 @@ test("an injected request counts like one over the network", async () => {
   const limiter = createLimiter({ limits });
   await app.register(headgate, { limiter, count: "failed" });
   app.get("/", async () => "ok");
-  const { used } = usedOf(limiter);
+  const { used } = countUsage(limiter);
   await app.inject("/");
   expect(await used()).toBe(0);
   await app.inject("/nowhere");
@@ -178,7 +178,7 @@ test("an upgraded connection stays charged, and a refused upgrade counts by its 
     app.routing(request, response);
   });
   await start(app);
-  const { used } = usedOf(limiter);
+  const { used } = countUsage(limiter);
   const upgrade = async (path: string) => {
     const socket = connect((app.addresses()[0] as AddressInfo).port, "127.0.0.1");
     onTestFinished(() => void socket.destroy());
@@ -227,7 +227,7 @@ describe("count over HTTP/2", () => {
       client.destroy();
       await app.close();
     });
-    return { client, entered: entered.promise, closed: closed.promise, ...usedOf(limiter) };
+    return { client, entered: entered.promise, closed: closed.promise, ...countUsage(limiter) };
   }
 
   function request(client: ClientHttp2Session, method = "GET") {

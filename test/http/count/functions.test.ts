@@ -4,7 +4,7 @@ import { deferred } from "../support/deferred.ts";
 import { describeAdapters } from "../support/describe-frameworks.ts";
 import type { Send } from "../support/framework.ts";
 import { watchUnhandled } from "../support/unhandled.ts";
-import { usedOf } from "./places.ts";
+import { countUsage } from "./stores.ts";
 
 const limits = fixedWindow({ limit: 100, window: "1h" });
 
@@ -40,12 +40,12 @@ describeAdapters(({ serve }) => {
     async (_, count) => {
       const expectNothingUnhandled = watchUnhandled();
       const limiter = createLimiter({ limits });
-      const { ask, errors, warnings } = await serve({
+      const { sendRequest, errors, warnings } = await serve({
         limits: { limiter, count: count as never },
       });
       for (let i = 1; i < 4; i += 1) {
-        expect((await ask()).status).toBe(200);
-        expect(await usedOf(limiter).used()).toBe(i);
+        expect((await sendRequest()).status).toBe(200);
+        expect(await countUsage(limiter).used()).toBe(i);
       }
       await expectNothingUnhandled();
       expect(errors).toEqual([]);
@@ -88,10 +88,10 @@ describeAdapters(({ serve }) => {
       [mount("ann"), { ...mount("ann"), count }],
     ]) {
       count.mockClear();
-      const { ask } = await serve({ limits });
-      expect((await ask()).status).toBe(200);
+      const { sendRequest } = await serve({ limits });
+      expect((await sendRequest()).status).toBe(200);
       const ip = { ip: "127.0.0.1", user: "bob" };
-      expect(await usedOf(limiter, ip).used()).toBe(0);
+      expect(await countUsage(limiter, ip).used()).toBe(0);
       expect((await limiter.peek({ ip: "127.0.0.2", user: "ann" }, { cost: 0 })).remaining).toBe(
         100,
       );
@@ -101,35 +101,35 @@ describeAdapters(({ serve }) => {
 
   test("a second count for a limiter that was already called is an error", async () => {
     const limiter = createLimiter({ limits });
-    const { ask, errors } = await serve({
+    const { sendRequest, errors } = await serve({
       limits: [
         { limiter, count: "failed" },
         { limiter, count: "succeeded" },
       ],
     });
-    expect((await ask()).status).toBe(500);
+    expect((await sendRequest()).status).toBe(500);
     expect(errors).toMatchObject([
       {
         code: "HEADGATE_INVALID_OPTION",
         message: expect.stringContaining("count would be ignored"),
       },
     ]);
-    expect(await usedOf(limiter).used()).toBe(1);
+    expect(await countUsage(limiter).used()).toBe(1);
   });
 
   test("separate limiters on one request settle separately", async () => {
     const [all, failed, succeeded] = [1, 2, 3].map(() => createLimiter({ limits }));
-    const { ask } = await serve({
+    const { sendRequest } = await serve({
       limits: [
         { limiter: all },
         { limiter: failed, count: "failed" },
         { limiter: succeeded, count: "succeeded" },
       ],
     });
-    await ask("/");
-    await ask("/nowhere");
-    await ask("/nowhere");
-    const used = [all, failed, succeeded].map((limiter) => usedOf(limiter as never).used());
+    await sendRequest("/");
+    await sendRequest("/nowhere");
+    await sendRequest("/nowhere");
+    const used = [all, failed, succeeded].map((limiter) => countUsage(limiter as never).used());
     expect(await Promise.all(used)).toEqual([3, 2, 1]);
   });
 
@@ -143,12 +143,12 @@ describeAdapters(({ serve }) => {
       process.off("warning", note);
     });
     const limiters = Array.from({ length: 12 }, () => createLimiter({ limits }));
-    const { ask } = await serve({
+    const { sendRequest } = await serve({
       limits: limiters.map((limiter) => ({ limiter, count: "failed" as const })),
     });
-    await ask("/");
-    await ask("/nowhere");
-    const used = limiters.map((limiter) => usedOf(limiter).used());
+    await sendRequest("/");
+    await sendRequest("/nowhere");
+    const used = limiters.map((limiter) => countUsage(limiter).used());
     expect(await Promise.all(used)).toEqual(limiters.map(() => 1));
     expect(leaks).toEqual([]);
   });
@@ -164,7 +164,7 @@ describeAdapters(({ serve }) => {
       const looked = deferred();
       let send: Send | undefined;
       const limiter = createLimiter({ limits });
-      const { ask, handled, errors } = await serve({
+      const { sendRequest, handled, errors } = await serve({
         limits: {
           limiter,
           count,
@@ -179,8 +179,8 @@ describeAdapters(({ serve }) => {
           send = answer;
         },
       });
-      expect((await ask()).status).toBe(status);
-      const { used: now } = usedOf(limiter, "ann");
+      expect((await sendRequest()).status).toBe(status);
+      const { used: now } = countUsage(limiter, "ann");
       expect(await now()).toBe(0);
       looked.resolve();
       expect(await now()).toBe(used);

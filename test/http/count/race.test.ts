@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import { Random } from "../../conformance/random/random.ts";
 import { describeAdapters } from "../support/describe-frameworks.ts";
 import { eventually } from "../support/eventually.ts";
-import { failure, usePlaces } from "./places.ts";
+import { failure, useStores } from "./stores.ts";
 
 /** So many rounds behind each framework, in each place. */
 const SEEDS = Array.from(
@@ -45,7 +45,7 @@ async function visit(
 }
 
 describeAdapters(({ serve }) => {
-  describe.each(usePlaces())("with counts in $name", ({ count }) => {
+  describe.each(useStores())("with counts in $name", ({ count }) => {
     test.each(SEEDS)(
       "clients that disconnect at random times do not exceed the limit: seed %i",
       async (seed) => {

@@ -11,12 +11,12 @@ import express from "express";
 import express4 from "express4";
 import Fastify from "fastify";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { start } from "../fastify/start.ts";
+import { start } from "../fastify/start-fastify.ts";
 import { deferred } from "../support/deferred.ts";
 import { listen } from "../support/listen.ts";
 import { watchUnhandled } from "../support/unhandled.ts";
-import type { Counted } from "./places.ts";
-import { usePlaces } from "./places.ts";
+import type { CountedLimiter } from "./stores.ts";
+import { useStores } from "./stores.ts";
 
 /** Answers with Node's own means. */
 type Handle = (req: IncomingMessage, res: ServerResponse) => void;
@@ -24,7 +24,7 @@ type Handle = (req: IncomingMessage, res: ServerResponse) => void;
 type Count = Extract<CountOption<object, never>, string> | (() => boolean | number);
 
 /** Serves one handler on every path behind a limiter; resolves with the port. */
-type Serve = (counted: Counted, count: Count, handle: Handle) => Promise<number>;
+type Serve = (counted: CountedLimiter, count: Count, handle: Handle) => Promise<number>;
 
 function onExpress(makeApp: typeof express): Serve {
   return async ({ limiter }, count, handle) => {
@@ -80,10 +80,10 @@ describe.each([
   ["Express 5", onExpress(express)],
   ["Fastify", onFastify],
 ])("%s", (_, serve) => {
-  describe.each(usePlaces())("with counts in $name", (place) => {
+  describe.each(useStores())("with counts in $name", (kind) => {
     /** Where nothing that is answered counts, so that what counts was not answered. */
     async function serving(handle: Handle) {
-      const counted = place.count(50);
+      const counted = kind.count(50);
       const expectNothingUnhandled = watchUnhandled();
       const closed = deferred();
       const entered = deferred<ServerResponse>();
@@ -135,7 +135,7 @@ describe.each([
     });
 
     test("the final status of a response counts", async () => {
-      const counted = place.count(50);
+      const counted = kind.count(50);
       const port = await serve(counted, "failed", (_req, res) => {
         res.writeContinue();
         res.writeEarlyHints({ link: "</a.css>; rel=preload" });
@@ -152,7 +152,7 @@ describe.each([
     });
 
     test("pipelined requests of one connection are settled separately", async () => {
-      const counted = place.count(50);
+      const counted = kind.count(50);
       const port = await serve(counted, "failed", (req, res) => {
         res.statusCode = req.url === "/wrong" ? 401 : 200;
         void setImmediate().then(() => res.end(`${req.url}.`));

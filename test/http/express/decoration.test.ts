@@ -6,8 +6,8 @@ import type { ErrorRequestHandler, Request, RequestHandler } from "express";
 import express from "express";
 import express4 from "express4";
 import { expect, onTestFinished, test } from "vitest";
-import { askAt } from "../support/ask.ts";
 import { listen } from "../support/listen.ts";
+import { createHttpClient } from "../support/send-request.ts";
 import { describeExpress } from "./describe-express.ts";
 
 const limits = gcra({ limit: 9, window: "1h" });
@@ -19,16 +19,16 @@ const answer: RequestHandler = (req, res) => {
 
 describeExpress(({ make, serve }) => {
   test("req.rateLimit shows the decision without an own property", async () => {
-    const { ask } = await serve((app) => app.use(rateLimit({ limits }), answer));
-    expect((await ask()).json()).toEqual({ left: 8, isOwn: false });
-    expect((await ask()).json()).toEqual({ left: 7, isOwn: false });
+    const { sendRequest } = await serve((app) => app.use(rateLimit({ limits }), answer));
+    expect((await sendRequest()).json()).toEqual({ left: 8, isOwn: false });
+    expect((await sendRequest()).json()).toEqual({ left: 7, isOwn: false });
   });
 
   test("the decision of a mounted application is visible after it and in error handlers", async () => {
     const onError: ErrorRequestHandler = (error: Error, req, res, _next) => {
       res.json({ left: req.rateLimit?.remaining, message: error.message });
     };
-    const { ask } = await serve((app) => {
+    const { sendRequest } = await serve((app) => {
       const mounted = make();
       mounted.use(rateLimit({ limits }));
       mounted.get("/fails", () => {
@@ -38,46 +38,46 @@ describeExpress(({ make, serve }) => {
       app.get("/", answer);
       app.use(onError);
     });
-    await ask();
-    expect((await ask()).json()).toEqual({ left: 7, isOwn: false });
-    expect((await ask("/fails")).json()).toEqual({ left: 6, message: "on purpose" });
+    await sendRequest();
+    expect((await sendRequest()).json()).toEqual({ left: 7, isOwn: false });
+    expect((await sendRequest("/fails")).json()).toEqual({ left: 6, message: "on purpose" });
   });
 
   test("req.rateLimit is undefined for a request that was not counted", async () => {
-    const { ask } = await serve((app) => {
+    const { sendRequest } = await serve((app) => {
       app.use(rateLimit({ limits, skip: ({ path }) => path === "/free" }), answer);
     });
-    await ask();
-    expect((await ask("/free")).json()).toEqual({ left: null, isOwn: false });
+    await sendRequest();
+    expect((await sendRequest("/free")).json()).toEqual({ left: null, isOwn: false });
   });
 
   test("a rateLimit property of the application's own requests is replaced", async () => {
-    const { ask } = await serve((app) => {
+    const { sendRequest } = await serve((app) => {
       Object.assign(app.request, { rateLimit: null });
       app.use(rateLimit({ limits }), answer);
     });
-    expect((await ask()).json()).toEqual({ left: 8, isOwn: true });
-    expect((await ask()).json()).toEqual({ left: 7, isOwn: true });
+    expect((await sendRequest()).json()).toEqual({ left: 8, isOwn: true });
+    expect((await sendRequest()).json()).toEqual({ left: 7, isOwn: true });
   });
 
   test("an application that served alone can be mounted in one of another copy of Express", async () => {
     const mounted = make();
     mounted.use(rateLimit({ limits }), answer);
     const alone = await serve((app) => app.use(mounted));
-    expect((await alone.ask()).json()).toMatchObject({ left: 8 });
+    expect((await alone.sendRequest()).json()).toMatchObject({ left: 8 });
     const outer = make === express ? express4() : express();
     outer.use(mounted);
     const { port } = (await listen(outer)).address() as AddressInfo;
-    const { ask, end } = askAt({ port });
+    const { sendRequest, end } = createHttpClient({ port });
     onTestFinished(end);
-    for (const left of [7, 6]) expect((await ask()).json()).toMatchObject({ left });
+    for (const left of [7, 6]) expect((await sendRequest()).json()).toMatchObject({ left });
   });
 
   test("copies of a request and objects that inherit from it are counted separately", async () => {
     const outer = rateLimit({ name: "outer", limits });
     const inner = rateLimit({ name: "inner", limits: gcra({ limit: 3, window: "1h" }) });
     let admitted = 0;
-    const { ask } = await serve((app) => {
+    const { sendRequest } = await serve((app) => {
       app.use(outer, (req, res) => {
         const { ip, socket, headers } = req;
         for (let i = 0; i < 5; i += 1) {
@@ -89,7 +89,7 @@ describeExpress(({ make, serve }) => {
         res.end();
       });
     });
-    await ask();
+    await sendRequest();
     expect(admitted).toBe(3);
   });
 
@@ -105,19 +105,19 @@ describeExpress(({ make, serve }) => {
     };
     const first = rateLimit({ name: "first", limits });
     const second = rateLimit({ name: "second", limits: gcra({ limit: 5, window: "1h" }) });
-    const { ask } = await serve((app) => {
+    const { sendRequest } = await serve((app) => {
       app.use(first, note, setByOther, note, second, note, answer);
     });
-    await ask();
+    await sendRequest();
     shown.length = 0;
-    expect((await ask()).json()).toEqual({ left: 3, isOwn: true });
+    expect((await sendRequest()).json()).toEqual({ left: 3, isOwn: true });
     expect(shown).toEqual([7, "other", 3]);
   });
 
   test("an object that inherits from a request, or is a proxy of it, shows and counts as the request", async () => {
     const limit = rateLimit({ limits });
     const seen: unknown[] = [];
-    const { ask } = await serve((app) => {
+    const { sendRequest } = await serve((app) => {
       app.use(limit, (req, res) => {
         const others = [Object.create(req), new Proxy(req, {})];
         for (const other of others) {
@@ -128,9 +128,9 @@ describeExpress(({ make, serve }) => {
         res.end();
       });
     });
-    await ask();
+    await sendRequest();
     seen.length = 0;
-    await ask();
+    await sendRequest();
     const subject = { default: "127.0.0.1" };
     expect(seen).toEqual([7, subject, 7, subject]);
   });
@@ -153,8 +153,8 @@ test.each([
       res.end(JSON.stringify({ left: shown?.value.remaining }));
     });
   });
-  const { ask, end } = askAt(server.address() as AddressInfo);
+  const { sendRequest, end } = createHttpClient(server.address() as AddressInfo);
   onTestFinished(end);
-  await ask();
-  expect((await ask()).json()).toEqual({ left: 7 });
+  await sendRequest();
+  expect((await sendRequest()).json()).toEqual({ left: 7 });
 });

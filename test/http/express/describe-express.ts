@@ -3,13 +3,13 @@ import type { Express } from "express";
 import express from "express";
 import express4 from "express4";
 import { describe, onTestFinished } from "vitest";
-import type { Ask } from "../support/ask.ts";
-import { askAt } from "../support/ask.ts";
 import { listen } from "../support/listen.ts";
+import type { SendRequest } from "../support/send-request.ts";
+import { createHttpClient } from "../support/send-request.ts";
 
 interface ExpressServer {
   readonly port: number;
-  readonly ask: Ask;
+  readonly sendRequest: SendRequest;
 }
 
 /** A version of Express. */
@@ -33,7 +33,7 @@ async function serveApp(app: Express, build: (app: Express) => void): Promise<Ex
   build(app);
   const server = await listen(app);
   const { port } = server.address() as AddressInfo;
-  const { ask, end } = askAt({ port });
+  const { sendRequest, end } = createHttpClient({ port });
   onTestFinished(end);
-  return { port, ask };
+  return { port, sendRequest };
 }

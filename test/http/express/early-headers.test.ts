@@ -6,7 +6,7 @@ import { describeExpress } from "./describe-express.ts";
 describeExpress(({ serve }) => {
   test("after headers were sent, an allowed request continues and a denied request does not reach the handler", async () => {
     const handled: string[] = [];
-    const { ask } = await serve((app) => {
+    const { sendRequest } = await serve((app) => {
       app.use((_req, res, next) => {
         res.write("early ");
         next();
@@ -17,8 +17,8 @@ describeExpress(({ serve }) => {
         res.end("late");
       });
     });
-    expect((await ask()).text).toBe("early late");
-    const denied = await ask().then(
+    expect((await sendRequest()).text).toBe("early late");
+    const denied = await sendRequest().then(
       ({ text }) => text,
       () => "cut off",
     );

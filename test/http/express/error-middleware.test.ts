@@ -20,15 +20,15 @@ describeExpress(({ make, serve }) => {
         seen.push(`${name} ${error instanceof HeadgateDeniedError}`);
         next(error);
       };
-    const { ask } = await serve((app) => {
+    const { sendRequest } = await serve((app) => {
       const router = make.Router();
       router.use(rateLimit({ limits, onDenied: "error" }), (_req, res) => res.end("ok"));
       router.use(note("router"));
       app.use(router);
       app.use(note("app"), answer);
     });
-    await ask();
-    const denied = await ask();
+    await sendRequest();
+    const denied = await sendRequest();
     expect(denied).toMatchObject({ status: 429, text: "HEADGATE_DENIED" });
     expect(denied.headers["retry-after"]).toEqual(secondsLeft(3_600));
     expect(seen).toEqual(["router true", "app true"]);
@@ -42,27 +42,27 @@ describeExpress(({ make, serve }) => {
       clock.now = 1_800_000_000_000;
       next();
     };
-    const { ask } = await serve((app) => {
+    const { sendRequest } = await serve((app) => {
       app.use(limited, mend);
       app.use(limited, (_req, res) => res.end("ok"));
     });
-    const allowed = await ask();
+    const allowed = await sendRequest();
     expect(allowed.status).toBe(200);
     expect(allowed.headers["x-ratelimit-remaining"]).toBe("0");
-    expect((await ask()).status).toBe(429);
+    expect((await sendRequest()).status).toBe(429);
   });
 
   test("requests that fail in other middleware have been counted, and have the headers", async () => {
-    const { ask } = await serve((app) => {
+    const { sendRequest } = await serve((app) => {
       app.use(rateLimit({ limits }));
       app.get("/", () => {
         throw new Error("mine");
       });
     });
-    const failed = await ask();
+    const failed = await sendRequest();
     expect(failed.status).toBe(500);
     expect(failed.headers["x-ratelimit-remaining"]).toBe("0");
-    expect((await ask()).status).toBe(429);
+    expect((await sendRequest()).status).toBe(429);
   });
 
   test("later error middleware is not called for responses of Headgate", async () => {
@@ -71,18 +71,18 @@ describeExpress(({ make, serve }) => {
       seen.push(error);
       next(error);
     };
-    const { ask } = await serve((app) => {
+    const { sendRequest } = await serve((app) => {
       app.use(rateLimit({ limits }), (_req, res) => res.end("ok"));
       app.use(note);
     });
-    await ask();
-    expect((await ask()).status).toBe(429);
+    await sendRequest();
+    expect((await sendRequest()).status).toBe(429);
     expect(seen).toEqual([]);
   });
 
   test("a handler that throws synchronously is called once, and its error is not treated as the limiter's", async () => {
     let calls = 0;
-    const { ask } = await serve((app) => {
+    const { sendRequest } = await serve((app) => {
       app.use(rateLimit({ limits: gcra({ limit: 9, window: "1h" }) }));
       app.use((_req, _res, next) => {
         calls += 1;
@@ -90,7 +90,7 @@ describeExpress(({ make, serve }) => {
       });
       app.use(answer);
     });
-    expect(await ask()).toMatchObject({ status: 418, text: "MINE" });
+    expect(await sendRequest()).toMatchObject({ status: 418, text: "MINE" });
     expect(calls).toBe(1);
   });
 });

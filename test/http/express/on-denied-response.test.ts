@@ -41,11 +41,11 @@ describeExpress(({ serve, make }) => {
     "onDenied that responds with %s: nothing is sent after its response",
     async (_, onDenied) => {
       const settled = watchUnhandled();
-      const { ask } = await serve((app) => {
+      const { sendRequest } = await serve((app) => {
         app.use(rateLimit({ limits, onDenied }), (_req, res) => res.end("ok"));
       });
-      await ask();
-      const denied = await ask();
+      await sendRequest();
+      const denied = await sendRequest();
       expect(denied).toMatchObject({ status: 503, text: "mine" });
       expect(denied.headers).toHaveProperty("retry-after");
       await settled();
@@ -53,12 +53,12 @@ describeExpress(({ serve, make }) => {
   );
 
   test("a redirect by onDenied is a response", async () => {
-    const { ask } = await serve((app) => {
+    const { sendRequest } = await serve((app) => {
       const onDenied: OnDenied = (_req, res) => res.redirect(303, "/slow-down");
       app.use(rateLimit({ limits, onDenied }), (_req, res) => res.end("ok"));
     });
-    await ask();
-    const denied = await ask();
+    await sendRequest();
+    const denied = await sendRequest();
     expect([denied.status, denied.headers["location"]]).toEqual([303, "/slow-down"]);
   });
 
@@ -67,7 +67,7 @@ describeExpress(({ serve, make }) => {
     const warnings = watchWarnings();
     const settled = watchUnhandled();
     const handled: string[] = [];
-    const { ask } = await serve((app) => {
+    const { sendRequest } = await serve((app) => {
       app
         .set("views", FILES)
         .set("view engine", "ejs")
@@ -78,12 +78,12 @@ describeExpress(({ serve, make }) => {
         res.send("handled");
       });
     });
-    await ask();
-    const denied = await ask();
+    await sendRequest();
+    const denied = await sendRequest();
     await after(30);
     if (isLate) await waitUntil("it is reported", 5_000, () => warnings[0]);
     await settled();
-    expect((await ask()).status).toBeGreaterThan(299);
+    expect((await sendRequest()).status).toBeGreaterThan(299);
     const late = warnings.filter(({ code }) => code === "HEADGATE_RESPONSE_ALREADY_SENT");
     return { ...denied, late, handled: handled.length };
   }
@@ -159,7 +159,7 @@ describeExpress(({ serve, make }) => {
   ])(
     "every client gets a response if an error handler %s for an error of onDenied",
     async (_, answer) => {
-      const { ask } = await serve((app) => {
+      const { sendRequest } = await serve((app) => {
         app.set("env", "test").set("view engine", "ejs");
         const onDenied: OnDenied = () => {
           throw new Error("a bug");
@@ -169,8 +169,8 @@ describeExpress(({ serve, make }) => {
         const onLastError: ErrorRequestHandler = (_error, _req, res, _next) => res.end("the last");
         app.use(onError, onLastError);
       });
-      await ask();
-      expect((await ask()).text).toBe("the last");
+      await sendRequest();
+      expect((await sendRequest()).text).toBe("the last");
     },
   );
 
@@ -178,7 +178,7 @@ describeExpress(({ serve, make }) => {
     const settled = watchUnhandled();
     const errors: unknown[] = [];
     let isSent = false;
-    const { ask } = await serve((app) => {
+    const { sendRequest } = await serve((app) => {
       const onDenied: OnDenied = (req, res) => {
         req.socket.destroy();
         res.on("close", () => {
@@ -193,8 +193,8 @@ describeExpress(({ serve, make }) => {
       };
       app.use(onError);
     });
-    await ask();
-    await expect(ask()).rejects.toThrow();
+    await sendRequest();
+    await expect(sendRequest()).rejects.toThrow();
     await after(20);
     await settled();
     expect([errors, isSent]).toEqual([[], true]);
@@ -235,11 +235,11 @@ describeExpress(({ serve, make }) => {
     async (_, onDenied) => {
       const settled = watchUnhandled();
       const warnings = watchWarnings();
-      const { ask } = await serve((app) => {
+      const { sendRequest } = await serve((app) => {
         app.use(rateLimit({ limits, onDenied }), (_req, res) => res.end("ok"));
       });
-      await ask();
-      await expect(ask()).rejects.toThrow();
+      await sendRequest();
+      await expect(sendRequest()).rejects.toThrow();
       await settled();
       expect(warnings).toMatchObject([{ code: "HEADGATE_RESPONSE_ALREADY_SENT" }]);
     },
@@ -269,7 +269,7 @@ describeExpress(({ serve, make }) => {
 
   test("a file that cannot be sent to a disconnected client is no error", async () => {
     const errors: unknown[] = [];
-    const { ask } = await serve((app) => {
+    const { sendRequest } = await serve((app) => {
       app.use((_req, res, next) => {
         // As Express 4 and 5 report it where a write fails.
         const gone = Object.assign(new Error("write EPIPE"), { syscall: "write" });
@@ -286,8 +286,8 @@ describeExpress(({ serve, make }) => {
       };
       app.use(onError);
     });
-    await ask();
-    expect((await ask()).status).toBe(429);
+    await sendRequest();
+    expect((await sendRequest()).status).toBe(429);
     expect(errors).toEqual([]);
   });
 
@@ -350,7 +350,7 @@ describeExpress(({ serve, make }) => {
 
   test("a template of onDenied that fails after the error handler has responded is not handled again", async () => {
     const errors: string[] = [];
-    const { ask } = await serve((app) => {
+    const { sendRequest } = await serve((app) => {
       app.set("views", FILES).set("view engine", "ejs");
       const onDenied: OnDenied = (_req, res) => {
         setTimeout(() => res.render("missing"), 5);
@@ -364,8 +364,8 @@ describeExpress(({ serve, make }) => {
       app.use(onError, onError);
     });
     const warnings = watchWarnings();
-    await ask();
-    expect((await ask()).text).toBe("handled");
+    await sendRequest();
+    expect((await sendRequest()).text).toBe("handled");
     await after(20);
     expect(errors).toEqual(["a bug"]);
     expect(warnings).toMatchObject([{ code: "HEADGATE_RESPONSE_ALREADY_SENT" }]);
@@ -387,7 +387,7 @@ describeExpress(({ serve, make }) => {
 
   test("onDenied that throws after it responded causes no error", async () => {
     const settled = watchUnhandled();
-    const { ask } = await serve((app) => {
+    const { sendRequest } = await serve((app) => {
       const onDenied: OnDenied = (_req, res) => {
         res.send("mine");
         throw new Error("too late");
@@ -395,8 +395,9 @@ describeExpress(({ serve, make }) => {
       app.use(rateLimit({ limits, onDenied }), (_req, res) => res.end("ok"));
     });
     const warnings = watchWarnings();
-    await ask();
-    for (let i = 0; i < 3; i += 1) expect(await ask()).toMatchObject({ status: 429, text: "mine" });
+    await sendRequest();
+    for (let i = 0; i < 3; i += 1)
+      expect(await sendRequest()).toMatchObject({ status: 429, text: "mine" });
     await settled();
     expect(warnings).toMatchObject([{ code: "HEADGATE_RESPONSE_ALREADY_SENT" }]);
   });
@@ -405,12 +406,12 @@ describeExpress(({ serve, make }) => {
     const limited = rateLimit({ limits: byTier({ free: limits }, () => "free") });
     expect([...limited.tiers.keys()]).toEqual(["free"]);
     expect(limited).not.toHaveProperty("limiter");
-    const { ask } = await serve((app) => app.use(limited, (_req, res) => res.end("ok")));
-    await ask();
-    expect((await ask()).status).toBe(429);
+    const { sendRequest } = await serve((app) => app.use(limited, (_req, res) => res.end("ok")));
+    await sendRequest();
+    expect((await sendRequest()).status).toBe(429);
     await limited.tiers.get("free")?.reset("127.0.0.1");
-    expect((await ask()).status).toBe(200);
+    expect((await sendRequest()).status).toBe(200);
     await limited.close();
-    expect((await ask()).status).toBe(500);
+    expect((await sendRequest()).status).toBe(500);
   });
 });

@@ -1,7 +1,7 @@
 import headgate, { gcra } from "@headgate/fastify";
 import Fastify from "fastify";
 import { expect, test } from "vitest";
-import { start } from "./start.ts";
+import { start } from "./start-fastify.ts";
 
 const rateLimit = { limits: gcra({ limit: 2, window: "1h" }) };
 
@@ -13,10 +13,13 @@ test("routes of one path for several hosts have separate counters", async () => 
   }
   app.get("/", { constraints: { host: /^c\./ }, config: { rateLimit } }, async () => "c");
   app.get("/", { config: { rateLimit } }, async () => "any");
-  const ask = await start(app);
+  const sendRequest = await start(app);
   for (const host of ["a.example", "b.example", "c.example", "d.example"]) {
     for (const status of [200, 200, 429]) {
-      expect([host, (await ask("/", { headers: { host } })).status]).toEqual([host, status]);
+      expect([host, (await sendRequest("/", { headers: { host } })).status]).toEqual([
+        host,
+        status,
+      ]);
     }
   }
 });
@@ -31,8 +34,8 @@ test("routes of one path in several versions have separate limits and counters",
     async () => "two",
   );
   app.register(headgate, { limits: gcra({ limit: 99, window: "1h" }) });
-  const ask = await start(app);
-  const version = (text: string) => ask("/", { headers: { "accept-version": text } });
+  const sendRequest = await start(app);
+  const version = (text: string) => sendRequest("/", { headers: { "accept-version": text } });
   for (const status of [200, 200, 429]) expect((await version("1.x")).status).toBe(status);
   for (const status of [200, 200, 200, 429]) expect((await version("2.x")).status).toBe(status);
 });
@@ -42,9 +45,9 @@ test("HEAD of a constrained route shares the counter of that route", async () =>
   app.register(headgate, { limits: gcra({ limit: 99, window: "1h" }) });
   app.get("/", { constraints: { host: "a.example" }, config: { rateLimit } }, async () => "a");
   app.get("/", { constraints: { host: "b.example" }, config: { rateLimit } }, async () => "b");
-  const ask = await start(app);
-  const head = (host: string) => ask("/", { method: "HEAD", headers: { host } });
+  const sendRequest = await start(app);
+  const head = (host: string) => sendRequest("/", { method: "HEAD", headers: { host } });
   for (const status of [200, 200, 429]) expect((await head("a.example")).status).toBe(status);
-  expect((await ask("/", { headers: { host: "a.example" } })).status).toBe(429);
+  expect((await sendRequest("/", { headers: { host: "a.example" } })).status).toBe(429);
   expect((await head("b.example")).status).toBe(200);
 });

@@ -5,7 +5,7 @@ import type { FastifyInstance } from "fastify";
 import Fastify from "fastify";
 import { expect, test } from "vitest";
 import { secondsLeft } from "../support/seconds-left.ts";
-import { start } from "./start.ts";
+import { start } from "./start-fastify.ts";
 
 const limits = gcra({ limit: 1, window: "1h", name: "one" });
 
@@ -18,9 +18,9 @@ const PROBLEM = {
 
 /** Denies the second request of an application. */
 async function denyIn(app: FastifyInstance) {
-  const ask = await start(app);
-  expect((await ask()).status).toBe(200);
-  return ask();
+  const sendRequest = await start(app);
+  expect((await sendRequest()).status).toBe(200);
+  return sendRequest();
 }
 
 const schemas = {

@@ -4,7 +4,7 @@ import headgate, { gcra } from "@headgate/fastify";
 import type { FastifyRequest } from "fastify";
 import Fastify from "fastify";
 import { expect, test, vi } from "vitest";
-import { start } from "./start.ts";
+import { start } from "./start-fastify.ts";
 
 const limits = gcra({ limit: 2, window: "1h" });
 
@@ -24,30 +24,30 @@ async function noting(hook: HookName | undefined) {
     order.push("handler");
     return { body };
   });
-  return { ask: await start(app), order };
+  return { sendRequest: await start(app), order };
 }
 
 test.each(HOOKS)("hook: %s decides in that hook, together with existing hooks", async (hook) => {
-  const { ask, order } = await noting(hook);
-  const { status, headers } = await ask("/", { method: "POST" });
+  const { sendRequest, order } = await noting(hook);
+  const { status, headers } = await sendRequest("/", { method: "POST" });
   expect([status, headers["x-ratelimit-remaining"]]).toEqual([200, "1"]);
   const at = HOOKS.indexOf(hook);
   expect(order).toEqual([
     ...HOOKS.map((name, i) => `${name} ${i > at ? "decided" : "undecided"}`),
     "handler",
   ]);
-  await ask("/", { method: "POST" });
+  await sendRequest("/", { method: "POST" });
   order.length = 0;
-  expect((await ask("/", { method: "POST" })).status).toBe(429);
+  expect((await sendRequest("/", { method: "POST" })).status).toBe(429);
   expect(order).toEqual(HOOKS.slice(0, at + 1).map((name) => `${name} undecided`));
 });
 
 test("the default hook is onRequest, so a denied body is not parsed", async () => {
-  const { ask, order } = await noting(undefined);
-  await ask("/", { method: "POST" });
-  await ask("/", { method: "POST" });
+  const { sendRequest, order } = await noting(undefined);
+  await sendRequest("/", { method: "POST" });
+  await sendRequest("/", { method: "POST" });
   order.length = 0;
-  await ask("/", { method: "POST" });
+  await sendRequest("/", { method: "POST" });
   expect(order).toEqual(["onRequest undecided"]);
 });
 
@@ -78,10 +78,11 @@ test.each<[where: string, HookName]>([
   app.addHook("onRequest", authenticate);
   app.register(headgate, { limits, hook, key: userOf, missingKey: "reject" });
   app.get("/", async () => "ok");
-  const ask = await start(app);
-  for (const status of [200, 200, 429]) expect((await ask("/", as("ann"))).status).toBe(status);
-  expect((await ask("/", as("bob"))).status).toBe(200);
-  expect((await ask()).status).toBe(400);
+  const sendRequest = await start(app);
+  for (const status of [200, 200, 429])
+    expect((await sendRequest("/", as("ann"))).status).toBe(status);
+  expect((await sendRequest("/", as("bob"))).status).toBe(200);
+  expect((await sendRequest()).status).toBe(400);
 });
 
 test("an authentication hook of the same kind runs first if it was added first", async () => {
@@ -94,8 +95,8 @@ test("an authentication hook of the same kind runs first if it was added first",
     await app.register(headgate, { limits, key: userOf, missingKey: "reject" });
     if (when === "after") app.addHook("onRequest", authenticate);
     app.get("/", async () => "ok");
-    const ask = await start(app);
-    expect((await ask("/", as("ann"))).status).toBe(status);
+    const sendRequest = await start(app);
+    expect((await sendRequest("/", as("ann"))).status).toBe(status);
   }
 });
 
@@ -106,9 +107,9 @@ test("a request that an authentication hook rejects is not counted", async () =>
   });
   app.register(headgate, { limits });
   app.get("/", async () => "ok");
-  const ask = await start(app);
-  for (let i = 0; i < 5; i++) expect((await ask()).status).toBe(401);
-  expect((await ask("/", as("ann"))).headers["x-ratelimit-remaining"]).toBe("1");
+  const sendRequest = await start(app);
+  for (let i = 0; i < 5; i++) expect((await sendRequest()).status).toBe(401);
+  expect((await sendRequest("/", as("ann"))).headers["x-ratelimit-remaining"]).toBe("1");
 });
 
 test("a route may be decided in its own hook, and is decided once", async () => {
@@ -121,13 +122,13 @@ test("a route may be decided in its own hook, and is decided once", async () => 
     },
     async () => "ok",
   );
-  const ask = await start(app);
+  const sendRequest = await start(app);
   const post = (id: string) => app.inject({ method: "POST", url: "/late", payload: { id } });
   expect((await post("a")).headers["x-ratelimit-remaining"]).toBe("1");
   expect((await post("a")).headers["x-ratelimit-remaining"]).toBe("0");
   expect((await post("b")).headers["x-ratelimit-remaining"]).toBe("1");
   expect((await post("a")).statusCode).toBe(429);
-  expect((await ask("/")).headers["x-ratelimit-remaining"]).toBe("1");
+  expect((await sendRequest("/")).headers["x-ratelimit-remaining"]).toBe("1");
 });
 
 test("preParsing hooks of others can still replace the body", async () => {
@@ -155,18 +156,18 @@ test("hooks in which nothing is decided are not added", async () => {
     scope.get("/later", { config: { rateLimit: { hook: "preHandler" } } }, async () => "ok");
   });
   app.get("/", { config: { rateLimit: { cost: 2 } } }, async () => "ok");
-  const ask = await start(app);
+  const sendRequest = await start(app);
   expect(added()).toEqual(["onRequest", "preValidation", "preHandler"]);
   for (const [remoteAddress, url] of Object.entries({
     "10.0.0.1": "/early",
     "10.0.0.2": "/later",
   })) {
-    const ask = () => app.inject({ url, remoteAddress });
-    expect((await ask()).headers["x-ratelimit-remaining"]).toBe("1");
-    expect((await ask()).headers["x-ratelimit-remaining"]).toBe("0");
-    expect((await ask()).statusCode).toBe(429);
+    const send = () => app.inject({ url, remoteAddress });
+    expect((await send()).headers["x-ratelimit-remaining"]).toBe("1");
+    expect((await send()).headers["x-ratelimit-remaining"]).toBe("0");
+    expect((await send()).statusCode).toBe(429);
   }
-  expect((await ask("/")).headers["x-ratelimit-remaining"]).toBe("0");
+  expect((await sendRequest("/")).headers["x-ratelimit-remaining"]).toBe("0");
 });
 
 test("a route whose hook is changed too late is an error, so that it is not unlimited", async () => {
@@ -179,14 +180,14 @@ test("a route whose hook is changed too late is an error, so that it is not unli
   });
   app.get("/late", async () => "ok");
   app.get("/", async () => "ok");
-  const ask = await start(app);
+  const sendRequest = await start(app);
   for (let i = 0; i < 2; i += 1) {
-    const { status, text } = await ask("/late");
+    const { status, text } = await sendRequest("/late");
     expect(status).toBe(500);
     expect(text).toContain("HEADGATE_INVALID_OPTION");
     expect(text).toContain('hook \\"preHandler\\" was set after the route had been added');
   }
-  expect((await ask("/")).status).toBe(200);
+  expect((await sendRequest("/")).status).toBe(200);
 });
 
 test("a hook that is changed too late fails the boot if the route is known", async () => {

@@ -33,7 +33,7 @@ async function serving(key?: Key): Promise<ClientHttp2Session> {
   return client;
 }
 
-function ask(client: ClientHttp2Session, path: string) {
+function sendRequest(client: ClientHttp2Session, path: string) {
   return new Promise<{ headers: IncomingHttpHeaders & IncomingHttpStatusHeader; body: string }>(
     (resolve, reject) => {
       const stream = client.request({ ":path": path });
@@ -47,7 +47,7 @@ function ask(client: ClientHttp2Session, path: string) {
 
 test("requests are limited over HTTP/2, each stream separately", async () => {
   const client = await serving();
-  const answers = await Promise.all([1, 2, 3].map(() => ask(client, "/")));
+  const answers = await Promise.all([1, 2, 3].map(() => sendRequest(client, "/")));
   expect(answers.map(({ headers }) => headers[":status"]).sort()).toEqual([200, 200, 429]);
   const denied = answers.find(({ headers }) => headers[":status"] === 429);
   expect(denied?.headers).toMatchObject({
@@ -61,9 +61,9 @@ test("requests are limited over HTTP/2, each stream separately", async () => {
 
 test("routes have their limits over HTTP/2", async () => {
   const client = await serving();
-  expect((await ask(client, "/own")).headers["ratelimit"]).toMatch(/^"own";r=0;/);
-  expect((await ask(client, "/own")).headers[":status"]).toBe(429);
-  expect((await ask(client, "/")).headers[":status"]).toBe(200);
+  expect((await sendRequest(client, "/own")).headers["ratelimit"]).toMatch(/^"own";r=0;/);
+  expect((await sendRequest(client, "/own")).headers[":status"]).toBe(429);
+  expect((await sendRequest(client, "/")).headers[":status"]).toBe(200);
 });
 
 test("a stream that is reset while its key is read causes no error", async () => {
@@ -83,5 +83,5 @@ test("a stream that is reset while its key is read causes no error", async () =>
   await closed;
   gone.resolve();
   await settled();
-  expect([200, 429]).toContain((await ask(client, "/")).headers[":status"]);
+  expect([200, 429]).toContain((await sendRequest(client, "/")).headers[":status"]);
 });

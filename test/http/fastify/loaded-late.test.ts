@@ -1,6 +1,6 @@
 import Fastify from "fastify";
 import { expect, test } from "vitest";
-import { start } from "./start.ts";
+import { start } from "./start-fastify.ts";
 
 /*
  * An application may be made before Headgate is loaded, which then hears of its routes only from requests. This suite has
@@ -35,23 +35,24 @@ test("routes added before Headgate was loaded have their limits", async () => {
   app.get("/versions", byVersion("2.0.0"), async () => "second");
   const { default: headgate } = await import("@headgate/fastify");
   app.register(headgate, { limits: { ...two, limit: 10, name: "ten" } });
-  const ask = await start(app);
+  const sendRequest = await start(app);
 
-  for (const status of [200, 200, 429]) expect((await ask("/own")).status).toBe(status);
-  expect((await ask("/own", { method: "HEAD" })).status).toBe(429);
-  expect((await ask("/own", { method: "POST" })).headers["ratelimit"]).toMatch(/^"one"/);
-  expect((await ask("/other")).headers["ratelimit"]).toMatch(/^"two";r=1;/);
-  expect((await ask("/free")).headers).not.toHaveProperty("ratelimit");
-  expect((await ask("/dear")).headers["ratelimit"]).toMatch(/^"ten";r=7;/);
-  for (const status of [200, 429]) expect((await ask("/later?a")).status).toBe(status);
-  expect((await ask("/later?b")).status).toBe(200);
-  for (const status of [500, 500]) expect((await ask("/bad")).status).toBe(status);
-  const version = (text: string) => ask("/versions", { headers: { "accept-version": text } });
+  for (const status of [200, 200, 429]) expect((await sendRequest("/own")).status).toBe(status);
+  expect((await sendRequest("/own", { method: "HEAD" })).status).toBe(429);
+  expect((await sendRequest("/own", { method: "POST" })).headers["ratelimit"]).toMatch(/^"one"/);
+  expect((await sendRequest("/other")).headers["ratelimit"]).toMatch(/^"two";r=1;/);
+  expect((await sendRequest("/free")).headers).not.toHaveProperty("ratelimit");
+  expect((await sendRequest("/dear")).headers["ratelimit"]).toMatch(/^"ten";r=7;/);
+  for (const status of [200, 429]) expect((await sendRequest("/later?a")).status).toBe(status);
+  expect((await sendRequest("/later?b")).status).toBe(200);
+  for (const status of [500, 500]) expect((await sendRequest("/bad")).status).toBe(status);
+  const version = (text: string) =>
+    sendRequest("/versions", { headers: { "accept-version": text } });
   for (const status of [200, 200, 429]) expect((await version("1.x")).status).toBe(status);
   // What tells versions apart is not to be seen from a request: the routes of one path share one budget.
   expect((await version("2.x")).status).toBe(429);
   // With limits of its own each has a budget of its own, and none is a 500 because another one came first.
-  const host = (name: string) => ask("/hosts", { headers: { host: name } });
+  const host = (name: string) => sendRequest("/hosts", { headers: { host: name } });
   for (const status of [200, 429]) expect((await host("b.example")).status).toBe(status);
   for (const status of [200, 200, 429]) expect((await host("a.example")).status).toBe(status);
 });

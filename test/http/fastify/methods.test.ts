@@ -3,7 +3,7 @@ import headgate, { gcra } from "@headgate/fastify";
 import type { FastifyServerOptions } from "fastify";
 import Fastify from "fastify";
 import { expect, test } from "vitest";
-import { start } from "./start.ts";
+import { start } from "./start-fastify.ts";
 
 const ten = gcra({ limit: 10, window: "1h", name: "ten" });
 const two = gcra({ limit: 2, window: "1h", name: "two" });
@@ -25,28 +25,28 @@ async function serving(
 test.each([true, false])(
   "HEAD shares the counter of GET, with exposeHeadRoutes: %s",
   async (expose) => {
-    const ask = await serving(
+    const sendRequest = await serving(
       (app) => {
         app.get("/", { config: { rateLimit } }, handler);
         if (!expose) app.head("/", { config: { rateLimit } }, handler);
       },
       { exposeHeadRoutes: expose },
     );
-    expect((await ask("/", { method: "HEAD" })).headers["ratelimit"]).toMatch(/r=1/);
-    expect((await ask()).headers["ratelimit"]).toMatch(/r=0/);
-    expect((await ask("/", { method: "HEAD" })).status).toBe(429);
-    expect((await ask()).status).toBe(429);
+    expect((await sendRequest("/", { method: "HEAD" })).headers["ratelimit"]).toMatch(/r=1/);
+    expect((await sendRequest()).headers["ratelimit"]).toMatch(/r=0/);
+    expect((await sendRequest("/", { method: "HEAD" })).status).toBe(429);
+    expect((await sendRequest()).status).toBe(429);
   },
 );
 
 test("a manual HEAD route beside an exposed one shares the counter of GET", async () => {
-  const ask = await serving((app) => {
+  const sendRequest = await serving((app) => {
     app.head("/", { config: { rateLimit } }, handler);
     app.get("/", { config: { rateLimit } }, handler);
   });
-  await ask("/", { method: "HEAD" });
-  await ask();
-  expect((await ask("/", { method: "HEAD" })).status).toBe(429);
+  await sendRequest("/", { method: "HEAD" });
+  await sendRequest();
+  expect((await sendRequest("/", { method: "HEAD" })).status).toBe(429);
 });
 
 test("HEAD and GET of one path with different limits fail the boot", async () => {
@@ -59,55 +59,55 @@ test("HEAD and GET of one path with different limits fail the boot", async () =>
 });
 
 test("the methods of one route share one counter", async () => {
-  const ask = await serving((app) => {
+  const sendRequest = await serving((app) => {
     app.route({ method: ["GET", "POST", "PUT"], url: "/", config: { rateLimit }, handler });
   });
-  await ask("/", { method: "POST" });
-  await ask("/", { method: "PUT" });
-  expect((await ask("/", { method: "GET" })).status).toBe(429);
-  expect((await ask("/", { method: "HEAD" })).status).toBe(429);
+  await sendRequest("/", { method: "POST" });
+  await sendRequest("/", { method: "PUT" });
+  expect((await sendRequest("/", { method: "GET" })).status).toBe(429);
+  expect((await sendRequest("/", { method: "HEAD" })).status).toBe(429);
 });
 
 test("routes of one path have a counter for each method", async () => {
-  const ask = await serving((app) => {
+  const sendRequest = await serving((app) => {
     app.get("/", { config: { rateLimit } }, handler);
     app.post("/", { config: { rateLimit } }, handler);
   });
-  for (const status of [200, 200, 429]) expect((await ask()).status).toBe(status);
-  expect((await ask("/", { method: "POST" })).status).toBe(200);
+  for (const status of [200, 200, 429]) expect((await sendRequest()).status).toBe(status);
+  expect((await sendRequest("/", { method: "POST" })).status).toBe(200);
 });
 
 test("all() is one route", async () => {
-  const ask = await serving((app) => app.all("/", { config: { rateLimit } }, handler));
-  await ask("/", { method: "POST" });
-  await ask("/", { method: "DELETE" });
-  expect((await ask()).status).toBe(429);
+  const sendRequest = await serving((app) => app.all("/", { config: { rateLimit } }, handler));
+  await sendRequest("/", { method: "POST" });
+  await sendRequest("/", { method: "DELETE" });
+  expect((await sendRequest()).status).toBe(429);
 });
 
 test("routes that share one config object have separate counters", async () => {
   const config = { rateLimit };
-  const ask = await serving((app) => {
+  const sendRequest = await serving((app) => {
     app.get("/a", { config }, handler);
     app.get("/b", { config }, handler);
   });
-  for (const status of [200, 200, 429]) expect((await ask("/a")).status).toBe(status);
-  for (const status of [200, 200, 429]) expect((await ask("/b")).status).toBe(status);
+  for (const status of [200, 200, 429]) expect((await sendRequest("/a")).status).toBe(status);
+  for (const status of [200, 200, 429]) expect((await sendRequest("/b")).status).toBe(status);
 });
 
 test("one route in two spellings has one counter", async () => {
-  const ask = await serving(
+  const sendRequest = await serving(
     (app) => {
       app.get("/Things", { config: { rateLimit } }, handler);
     },
     { routerOptions: { caseSensitive: false, ignoreTrailingSlash: true } },
   );
-  await ask("/things");
-  await ask("/THINGS/");
-  expect((await ask("/Things")).status).toBe(429);
+  await sendRequest("/things");
+  await sendRequest("/THINGS/");
+  expect((await sendRequest("/Things")).status).toBe(429);
 });
 
 test("a trailing slash of a prefix does not create a second counter", async () => {
-  const ask = await serving((app) => {
+  const sendRequest = await serving((app) => {
     app.register(
       async (scope) => {
         scope.get("/", { config: { rateLimit } }, handler);
@@ -115,8 +115,8 @@ test("a trailing slash of a prefix does not create a second counter", async () =
       { prefix: "/v1" },
     );
   });
-  await ask("/v1");
-  await ask("/v1/");
-  expect((await ask("/v1")).status).toBe(429);
-  expect((await ask("/v1/", { method: "HEAD" })).status).toBe(429);
+  await sendRequest("/v1");
+  await sendRequest("/v1/");
+  expect((await sendRequest("/v1")).status).toBe(429);
+  expect((await sendRequest("/v1/", { method: "HEAD" })).status).toBe(429);
 });

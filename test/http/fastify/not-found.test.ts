@@ -1,7 +1,7 @@
 import headgate, { gcra } from "@headgate/fastify";
 import Fastify from "fastify";
 import { expect, test } from "vitest";
-import { start } from "./start.ts";
+import { start } from "./start-fastify.ts";
 
 const two = gcra({ limit: 2, window: "1h", name: "two" });
 
@@ -9,11 +9,11 @@ test("requests without a route are counted and denied", async () => {
   const app = Fastify();
   app.register(headgate, { limits: two });
   app.get("/", async () => "ok");
-  const ask = await start(app);
-  expect((await ask("/a")).status).toBe(404);
-  expect((await ask("/b", { method: "POST" })).status).toBe(404);
-  expect((await ask("/c")).status).toBe(429);
-  expect((await ask("/")).status).toBe(429);
+  const sendRequest = await start(app);
+  expect((await sendRequest("/a")).status).toBe(404);
+  expect((await sendRequest("/b", { method: "POST" })).status).toBe(404);
+  expect((await sendRequest("/c")).status).toBe(429);
+  expect((await sendRequest("/")).status).toBe(429);
 });
 
 test.each(["before", "after"])(
@@ -25,12 +25,12 @@ test.each(["before", "after"])(
     if (when === "before") set();
     app.register(headgate, { limits: two });
     if (when === "after") set();
-    const ask = await start(app);
-    const missing = await ask("/a");
+    const sendRequest = await start(app);
+    const missing = await sendRequest("/a");
     expect(missing.status).toBe(404);
     expect(missing.json()).toMatchObject({ limit: 2, remaining: 1 });
-    await ask("/b");
-    expect((await ask("/c")).status).toBe(429);
+    await sendRequest("/b");
+    expect((await sendRequest("/c")).status).toBe(429);
   },
 );
 
@@ -40,11 +40,11 @@ test("setNotFoundHandler takes its own limit as a hook, after the global one", a
   const preHandler = app.rateLimit({ name: "not found", limits: two });
   app.setNotFoundHandler({ preHandler }, async (_request, reply) => reply.code(404).send("none"));
   app.get("/", async () => "ok");
-  const ask = await start(app);
-  expect((await ask("/a")).headers["ratelimit"]).toMatch(/^"nine";r=8;.*"two";r=1;/);
-  expect((await ask("/b")).status).toBe(404);
-  expect((await ask("/c")).status).toBe(429);
-  expect((await ask("/")).status).toBe(200);
+  const sendRequest = await start(app);
+  expect((await sendRequest("/a")).headers["ratelimit"]).toMatch(/^"nine";r=8;.*"two";r=1;/);
+  expect((await sendRequest("/b")).status).toBe(404);
+  expect((await sendRequest("/c")).status).toBe(429);
+  expect((await sendRequest("/")).status).toBe(200);
 });
 
 test("the not-found handler of a scope is counted by the scope's limiter, too", async () => {
@@ -57,9 +57,9 @@ test("the not-found handler of a scope is counted by the scope's limiter, too", 
     },
     { prefix: "/inner" },
   );
-  const ask = await start(app);
-  expect((await ask("/inner/x")).headers["ratelimit"]).toMatch(/^"nine";r=8;.*"two";r=1;/);
-  expect((await ask("/x")).headers["ratelimit"]).toMatch(/^"nine";r=7;[^"]*$/);
+  const sendRequest = await start(app);
+  expect((await sendRequest("/inner/x")).headers["ratelimit"]).toMatch(/^"nine";r=8;.*"two";r=1;/);
+  expect((await sendRequest("/x")).headers["ratelimit"]).toMatch(/^"nine";r=7;[^"]*$/);
 });
 
 test("reply.callNotFound() does not count a request twice", async () => {
@@ -69,7 +69,7 @@ test("reply.callNotFound() does not count a request twice", async () => {
     reply.callNotFound();
     return reply;
   });
-  const ask = await start(app);
-  const missing = await ask();
+  const sendRequest = await start(app);
+  const missing = await sendRequest();
   expect([missing.status, missing.headers["x-ratelimit-remaining"]]).toEqual([404, "1"]);
 });

@@ -15,17 +15,17 @@ import type { FastifyReply } from "fastify";
 import Fastify from "fastify";
 import { expect, onTestFinished, test } from "vitest";
 import { waitUntil } from "../../support/wait-until.ts";
-import type { Answer } from "../support/ask.ts";
 import { secondsLeft } from "../support/seconds-left.ts";
+import type { TestResponse } from "../support/send-request.ts";
 import { watchUnhandled } from "../support/unhandled.ts";
-import { start } from "./start.ts";
+import { start } from "./start-fastify.ts";
 
 const FILES = join(import.meta.dirname, "../ways-to-answer/files");
 
 const limits = gcra({ limit: 1, window: "1h" });
 
 /** Denies a request with `onDenied`, beside an onSend hook that takes its time; fails on anything that is logged. */
-async function deny(onDenied: OnDenied): Promise<Answer> {
+async function deny(onDenied: OnDenied): Promise<TestResponse> {
   const settled = watchUnhandled();
   const logged: string[] = [];
   const stream = { write: (line: string) => logged.push(JSON.parse(line).msg) };
@@ -38,9 +38,9 @@ async function deny(onDenied: OnDenied): Promise<Answer> {
   });
   app.register(headgate, { limits, onDenied });
   app.get("/", async () => "ok");
-  const ask = await start(app);
-  await ask();
-  const denied = await ask();
+  const sendRequest = await start(app);
+  await sendRequest();
+  const denied = await sendRequest();
   await settled();
   expect(logged).toEqual([]);
   expect(sent).toBeLessThan(2);
@@ -118,9 +118,9 @@ test("onDenied that throws after it responded causes no error", async () => {
     },
   });
   app.get("/", async () => "ok");
-  const ask = await start(app);
-  await ask();
-  expect(await ask()).toMatchObject({ status: 429, text: "mine" });
+  const sendRequest = await start(app);
+  await sendRequest();
+  expect(await sendRequest()).toMatchObject({ status: 429, text: "mine" });
   await settled();
 });
 
@@ -134,9 +134,9 @@ async function denyWithViews(onDenied: OnDenied, isLate = false) {
   await app.register(fastifyStatic, { root: FILES, serve: false });
   await app.register(headgate, { limits, onDenied });
   app.get("/", async () => "ok");
-  const ask = await start(app);
-  await ask();
-  const denied = await ask();
+  const sendRequest = await start(app);
+  await sendRequest();
+  const denied = await sendRequest();
   await after(30);
   const late = () => codes.filter((code) => code === "HEADGATE_RESPONSE_ALREADY_SENT").length;
   if (isLate) await waitUntil("it is reported", 5_000, () => late() || undefined);
@@ -280,9 +280,9 @@ test.each<[string, OnDenied]>([
       },
     });
     app.get("/", async () => "ok");
-    const ask = await start(app);
-    await ask();
-    expect(await ask()).toMatchObject({ status: 429, text: "mine" });
+    const sendRequest = await start(app);
+    await sendRequest();
+    expect(await sendRequest()).toMatchObject({ status: 429, text: "mine" });
     await settled();
   },
 );
@@ -328,16 +328,16 @@ test("onDenied that calls the not-found handler has responded, even if that take
   });
   app.register(headgate, { limits, onDenied: (_, reply) => void reply.callNotFound() });
   app.get("/", async () => "ok");
-  const ask = await start(app);
-  await ask();
-  expect((await ask()).text).toBe("not found");
+  const sendRequest = await start(app);
+  await sendRequest();
+  expect((await sendRequest()).text).toBe("not found");
 });
 
 /** What a late answer brings, and no hook would add to Headgate's. */
 const OF_LATE = ["location", "content-disposition", "content-range", "last-modified"];
 
 /** Denies a request beside an onSend hook that takes longer than what comes too late. */
-async function denySlowly(onDenied: OnDenied): Promise<Answer> {
+async function denySlowly(onDenied: OnDenied): Promise<TestResponse> {
   const settled = watchUnhandled();
   const app = Fastify({ logger: { level: "silent" } });
   app.addHook("onSend", async (_request, _reply, payload) => {
@@ -346,9 +346,9 @@ async function denySlowly(onDenied: OnDenied): Promise<Answer> {
   });
   app.register(headgate, { limits, onDenied });
   app.get("/", async () => "ok");
-  const ask = await start(app);
-  await ask();
-  const denied = await ask();
+  const sendRequest = await start(app);
+  await sendRequest();
+  const denied = await sendRequest();
   await settled();
   return denied;
 }
@@ -391,9 +391,9 @@ test("onDenied that throws causes status 500 even without an error handler", asy
     },
   });
   app.get("/", async () => "ok");
-  const ask = await start(app);
-  await ask();
-  const denied = await ask();
+  const sendRequest = await start(app);
+  await sendRequest();
+  const denied = await sendRequest();
   expect(denied.status).toBe(500);
   expect(denied.headers).toMatchObject({
     "retry-after": secondsLeft(3_600),
@@ -419,9 +419,9 @@ test.each<[string, (reply: FastifyReply) => unknown, string | undefined]>([
       },
     });
     app.get("/", async () => "ok");
-    const ask = await start(app);
-    await ask();
-    const denied = await ask();
+    const sendRequest = await start(app);
+    await sendRequest();
+    const denied = await sendRequest();
     expect([denied.status, denied.headers["retry-after"]]).toEqual([500, sent]);
   },
 );
@@ -438,9 +438,9 @@ test("an error handler can remove the headers of a denial whose onDenied threw",
     reply.code(500).removeHeader("Retry-After").removeHeader("X-RateLimit-Limit").send("sorry"),
   );
   app.get("/", async () => "ok");
-  const ask = await start(app);
-  await ask();
-  const { text, headers } = await ask();
+  const sendRequest = await start(app);
+  await sendRequest();
+  const { text, headers } = await sendRequest();
   expect(text).toBe("sorry");
   expect(headers).not.toHaveProperty("retry-after");
   expect(headers).not.toHaveProperty("x-ratelimit-limit");
@@ -457,9 +457,9 @@ test("onDenied runs if the limiter that denies removes headers of another limite
     onDenied: (_, reply) => void reply.raw.end("mine"),
   });
   app.get("/", { preHandler: narrow }, async () => "ok");
-  const ask = await start(app);
-  await ask();
-  const denied = await ask();
+  const sendRequest = await start(app);
+  await sendRequest();
+  const denied = await sendRequest();
   expect([denied.status, denied.text]).toEqual([429, "mine"]);
   expect(denied.headers).not.toHaveProperty("x-ratelimit-limit");
 });
@@ -483,9 +483,9 @@ test("Headgate responds if onDenied only calls a decorator that returns the repl
     onDenied: (_, reply) => void (reply as FastifyReply & { setCookie(): unknown }).setCookie(),
   });
   app.get("/", async () => "ok");
-  const ask = await start(app);
-  await ask();
-  const denied = await ask();
+  const sendRequest = await start(app);
+  await sendRequest();
+  const denied = await sendRequest();
   expect(denied.headers).toMatchObject({
     "content-type": "application/problem+json",
     "set-cookie": "denied=1",
@@ -503,9 +503,9 @@ test("getters among the decorators of a reply are not called", async () => {
   });
   app.register(headgate, { limits, onDenied: () => {} });
   app.get("/", async () => "ok");
-  const ask = await start(app);
-  await ask();
-  expect((await ask()).status).toBe(429);
+  const sendRequest = await start(app);
+  await sendRequest();
+  expect((await sendRequest()).status).toBe(429);
   expect(isRead).toBe(false);
 });
 
@@ -545,9 +545,9 @@ test("Headgate's response is replaced if a hook of the application fails on it",
   app.setErrorHandler((_error, _request, reply) => reply.code(500).send("the hook failed"));
   app.register(headgate, { limits, onDenied: () => {} });
   app.get("/", async () => "ok");
-  const ask = await start(app);
-  await ask();
-  expect(await ask()).toMatchObject({ status: 500, text: "the hook failed" });
+  const sendRequest = await start(app);
+  await sendRequest();
+  expect(await sendRequest()).toMatchObject({ status: 500, text: "the hook failed" });
 });
 
 test("over HTTP/2 onDenied can respond, and a late response is dropped", async () => {
@@ -569,15 +569,15 @@ test("over HTTP/2 onDenied can respond, and a late response is dropped", async (
   const { port } = app.addresses()[0] as { port: number };
   const session = connect(`http://127.0.0.1:${port}`);
   onTestFinished(() => session.destroy());
-  const ask = async (way: number) => {
+  const send = async (way: number) => {
     const stream = session.request({ ":path": "/", "x-way": String(way) });
     const [headers] = (await once(stream, "response")) as [Record<string, unknown>];
     return { status: headers[":status"], text: await text(stream) };
   };
-  await ask(9);
-  expect(await ask(0)).toEqual({ status: 429, text: "mine" });
+  await send(9);
+  expect(await send(0)).toEqual({ status: 429, text: "mine" });
   for (const way of [1, 2]) {
-    const { status, text: body } = await ask(way);
+    const { status, text: body } = await send(way);
     expect([status, JSON.parse(body).status]).toEqual([429, 429]);
   }
   await after(20);

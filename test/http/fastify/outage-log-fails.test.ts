@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 import { useLosableRedis } from "../support/losable-redis.ts";
 import { watchUnhandled } from "../support/unhandled.ts";
 import { watchWarnings } from "../support/warnings.ts";
-import { start } from "./start.ts";
+import { start } from "./start-fastify.ts";
 
 const redis = useLosableRedis();
 
@@ -41,16 +41,16 @@ test("a logger that throws fails no request, and the event becomes a process war
     storeTimeout: "300ms",
   });
   app.get("/", async ({ rateLimit }) => ({ source: rateLimit?.source }));
-  const ask = await start(app);
-  expect((await ask("/")).json()).toEqual({ source: "store" });
+  const sendRequest = await start(app);
+  expect((await sendRequest("/")).json()).toEqual({ source: "store" });
   redis.lose();
   for (let i = 0; i < 3; i += 1) {
-    const answer = await ask("/");
-    expect(answer.status).toBe(200);
-    expect(answer.json()).toEqual({ source: "local" });
+    const response = await sendRequest("/");
+    expect(response.status).toBe(200);
+    expect(response.json()).toEqual({ source: "local" });
   }
-  await redis.giveBack();
-  expect((await ask("/")).json()).toEqual({ source: "store" });
+  await redis.restore();
+  expect((await sendRequest("/")).json()).toEqual({ source: "store" });
   await expectNothingUnhandled();
   expect(warnings).toEqual([
     { code: "HEADGATE_STORE_DOWN", message: expect.stringContaining("the store is down") },

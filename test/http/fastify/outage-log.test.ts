@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 import { waitUntil } from "../../support/wait-until.ts";
 import { useLosableRedis } from "../support/losable-redis.ts";
 import { watchWarnings } from "../support/warnings.ts";
-import { start } from "./start.ts";
+import { start } from "./start-fastify.ts";
 
 const limits = gcra({ limit: 1_000, window: "1h" });
 const redis = useLosableRedis();
@@ -44,12 +44,12 @@ test("two plugins on one server log an outage once, in the application's log and
     scope.register(headgate, { name: "inner", limits, store, storeTimeout });
     scope.get("/", { config: { rateLimit: { limits } } }, async () => "ok");
   });
-  const ask = await start(app);
-  await ask();
+  const sendRequest = await start(app);
+  await sendRequest();
   redis.lose();
-  for (let i = 0; i < 3; i += 1) await ask();
-  await redis.giveBack();
-  await ask();
+  for (let i = 0; i < 3; i += 1) await sendRequest();
+  await redis.restore();
+  await sendRequest();
   expect(lines).toMatchObject([
     {
       level: ERROR,
@@ -73,7 +73,7 @@ test("two servers with one client each log an outage in their own log", async ()
     asks.push(await start(app));
   }
   redis.lose();
-  for (const ask of asks) await ask();
+  for (const sendRequest of asks) await sendRequest();
   for (const { lines } of [first, second]) {
     expect(lines.map(({ code }) => code)).toEqual(["HEADGATE_STORE_DOWN"]);
   }
@@ -92,7 +92,7 @@ test("the log of a closed application gets no events", async () => {
   await askClosed();
   await closed.app.close();
   await askOpen();
-  await redis.giveBack();
+  await redis.restore();
   await waitUntil("the open one is logged", 5_000, () => open.lines[1]);
   expect(open.lines.map(({ code }) => code)).toEqual(["HEADGATE_STORE_DOWN", "HEADGATE_STORE_UP"]);
   expect(closed.lines.map(({ code }) => code)).toEqual(["HEADGATE_STORE_DOWN"]);

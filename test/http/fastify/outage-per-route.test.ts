@@ -4,7 +4,7 @@ import type { FastifyInstance } from "fastify";
 import Fastify from "fastify";
 import { describe, expect, test } from "vitest";
 import { useLosableRedis } from "../support/losable-redis.ts";
-import { start } from "./start.ts";
+import { start } from "./start-fastify.ts";
 
 const ten = fixedWindow({ limit: 10, window: "1d" });
 const four = fixedWindow({ limit: 4, window: "1d" });
@@ -31,35 +31,35 @@ describe("onUnavailable of a route without its own limits", () => {
     const app = await withPlugin();
     const config = { rateLimit: { onUnavailable: "deny" } } as const;
     app.get("/pay", { config }, async ({ rateLimit }) => rateLimit);
-    const ask = await start(app);
+    const sendRequest = await start(app);
     const left: unknown[] = [];
     for (const path of ["/", "/pay", "/", "/pay"]) {
-      left.push((await ask(path)).headers["x-ratelimit-remaining"]);
+      left.push((await sendRequest(path)).headers["x-ratelimit-remaining"]);
     }
     expect(left).toEqual(["9", "8", "7", "6"]);
     redis.lose();
-    const refused = await ask("/pay");
+    const refused = await sendRequest("/pay");
     expect(refused.status).toBe(503);
     expect(refused.json()).toMatchObject({
       type: expect.stringMatching(/#temporary-reduced-capacity$/),
     });
-    expect((await ask("/")).json()).toMatchObject({ source: "local", remaining: 9 });
-    expect((await ask("/pay")).status).toBe(503);
-    await redis.giveBack();
+    expect((await sendRequest("/")).json()).toMatchObject({ source: "local", remaining: 9 });
+    expect((await sendRequest("/pay")).status).toBe(503);
+    await redis.restore();
     // One of them was under way when the store was lost.
-    expect((await ask("/pay")).json()).toMatchObject({ source: "store", remaining: 4 });
-    expect((await ask("/")).json()).toMatchObject({ source: "store", remaining: 3 });
+    expect((await sendRequest("/pay")).json()).toMatchObject({ source: "store", remaining: 4 });
+    expect((await sendRequest("/")).json()).toMatchObject({ source: "store", remaining: 3 });
   });
 
   test('a route without limits counts locally with the plugin if both use "local"', async () => {
     const app = await withPlugin({ localShare: 0.5 });
     const config = { rateLimit: { storeTimeout: "50ms" } } as const;
     app.get("/other", { config }, async ({ rateLimit }) => rateLimit);
-    const ask = await start(app);
+    const sendRequest = await start(app);
     redis.lose();
     const left: unknown[] = [];
     for (const path of ["/", "/other", "/"]) {
-      left.push((await ask(path)).headers["x-ratelimit-remaining"]);
+      left.push((await sendRequest(path)).headers["x-ratelimit-remaining"]);
     }
     expect(left).toEqual(["4", "3", "2"]);
   });
@@ -73,8 +73,9 @@ describe("onUnavailable of a route without its own limits", () => {
     });
     const config = { rateLimit: { onUnavailable: "deny" } } as const;
     app.get("/pay", { config }, async ({ rateLimit }) => rateLimit);
-    const ask = await start(app);
-    const asking = (path: string, tier: string) => ask(path, { headers: { "x-tier": tier } });
+    const sendRequest = await start(app);
+    const asking = (path: string, tier: string) =>
+      sendRequest(path, { headers: { "x-tier": tier } });
     expect((await asking("/", "free")).json()).toMatchObject({ remaining: 3 });
     expect((await asking("/pay", "free")).json()).toMatchObject({ remaining: 2 });
     expect((await asking("/pay", "paid")).json()).toMatchObject({ remaining: 9 });
@@ -93,30 +94,36 @@ describe("a route with limits of its own", () => {
     const app = await withPlugin({ localShare: 0.5 });
     const config = { rateLimit: { limits: four } };
     app.get("/own", { config }, async ({ rateLimit }) => rateLimit);
-    const ask = await start(app);
+    const sendRequest = await start(app);
     redis.lose();
-    expect((await ask("/own")).json()).toMatchObject({ source: "local", limit: 2, remaining: 1 });
+    expect((await sendRequest("/own")).json()).toMatchObject({
+      source: "local",
+      limit: 2,
+      remaining: 1,
+    });
   });
 
   test("a route with limits can override each of them", async () => {
     const app = await withPlugin({ localShare: 0.5, onUnavailable: "deny" });
     const config = { rateLimit: { limits: four, onUnavailable: "local" } } as const;
     app.get("/own", { config }, async ({ rateLimit }) => rateLimit);
-    const ask = await start(app);
+    const sendRequest = await start(app);
     redis.lose();
-    expect((await ask("/own")).json()).toMatchObject({ source: "local", limit: 2 });
-    expect((await ask("/")).status).toBe(503);
+    expect((await sendRequest("/own")).json()).toMatchObject({ source: "local", limit: 2 });
+    expect((await sendRequest("/")).status).toBe(503);
   });
 
   test("a route with extend applies its own onUnavailable to both limiters", async () => {
     const app = await withPlugin();
     const config = { rateLimit: { limits: four, extend: true, onUnavailable: "deny" } } as const;
     app.get("/both", { config }, async ({ rateLimit }) => rateLimit);
-    const ask = await start(app);
-    expect((await ask("/both")).json()).toMatchObject({ limits: [{ limit: 10 }, { limit: 4 }] });
+    const sendRequest = await start(app);
+    expect((await sendRequest("/both")).json()).toMatchObject({
+      limits: [{ limit: 10 }, { limit: 4 }],
+    });
     redis.lose();
-    expect((await ask("/both")).status).toBe(503);
-    expect((await ask("/")).json()).toMatchObject({ source: "local", remaining: 9 });
+    expect((await sendRequest("/both")).status).toBe(503);
+    expect((await sendRequest("/")).json()).toMatchObject({ source: "local", remaining: 9 });
   });
 
   test("a route with limits inherits denyCache", async () => {
@@ -126,8 +133,9 @@ describe("a route with limits of its own", () => {
     app.addHook("onSend", async ({ rateLimit }) => {
       sources.push(`${rateLimit?.source}`);
     });
-    const ask = await start(app);
-    for (const status of [200, 429, 429, 429]) expect((await ask("/own")).status).toBe(status);
+    const sendRequest = await start(app);
+    for (const status of [200, 429, 429, 429])
+      expect((await sendRequest("/own")).status).toBe(status);
     expect(sources.slice(-3)).toEqual(["store", "store", "store"]);
   });
 });
@@ -141,13 +149,13 @@ test("app.rateLimit(...) inherits the options for outages, and can override them
   app.get("/inherits", { config, preHandler: inherits }, async () => "never");
   app.get("/names", { config, preHandler: names }, async ({ rateLimit }) => rateLimit);
   app.get("/without", { config, preHandler: without }, async ({ rateLimit }) => rateLimit);
-  const ask = await start(app);
-  expect((await ask("/")).json()).toMatchObject({ remaining: 9 });
-  expect((await ask("/without")).json()).toMatchObject({ remaining: 8 });
+  const sendRequest = await start(app);
+  expect((await sendRequest("/")).json()).toMatchObject({ remaining: 9 });
+  expect((await sendRequest("/without")).json()).toMatchObject({ remaining: 8 });
   redis.lose();
-  expect((await ask("/inherits")).status).toBe(503);
-  expect((await ask("/names")).json()).toMatchObject({ source: "allow" });
-  expect((await ask("/without")).json()).toMatchObject({ source: "allow" });
+  expect((await sendRequest("/inherits")).status).toBe(503);
+  expect((await sendRequest("/names")).json()).toMatchObject({ source: "allow" });
+  expect((await sendRequest("/without")).json()).toMatchObject({ source: "allow" });
 });
 
 test("a route's options are read when it is added", async () => {

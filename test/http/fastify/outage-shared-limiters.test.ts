@@ -2,7 +2,7 @@ import headgate, { createLimiter, fixedWindow } from "@headgate/fastify";
 import Fastify from "fastify";
 import { expect, onTestFinished, test } from "vitest";
 import { useLosableRedis } from "../support/losable-redis.ts";
-import { start } from "./start.ts";
+import { start } from "./start-fastify.ts";
 
 const limits = fixedWindow({ limit: 10, window: "1d" });
 const redis = useLosableRedis();
@@ -20,10 +20,10 @@ test("a limiter passed to the plugin keeps its own options for outages", async (
   const app = Fastify();
   app.register(headgate, { limiter });
   app.get("/", async () => "ok");
-  const ask = await start(app);
-  expect((await ask()).status).toBe(200);
+  const sendRequest = await start(app);
+  expect((await sendRequest()).status).toBe(200);
   redis.lose();
-  expect((await ask()).status).toBe(503);
+  expect((await sendRequest()).status).toBe(503);
 });
 
 test.each([
@@ -55,9 +55,9 @@ test("on the memory store, onUnavailable of a route has no effect, and it counts
   const config = { rateLimit: { onUnavailable: "deny" } } as const;
   app.get("/", async ({ rateLimit }) => rateLimit);
   app.get("/pay", { config }, async ({ rateLimit }) => rateLimit);
-  const ask = await start(app);
-  expect((await ask("/")).json()).toMatchObject({ remaining: 9, source: "store" });
-  expect((await ask("/pay")).json()).toMatchObject({ remaining: 8, source: "store" });
+  const sendRequest = await start(app);
+  expect((await sendRequest("/")).json()).toMatchObject({ remaining: 9, source: "store" });
+  expect((await sendRequest("/pay")).json()).toMatchObject({ remaining: 8, source: "store" });
 });
 
 test("closing an application frees the names and monitors of its routes", async () => {

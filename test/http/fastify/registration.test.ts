@@ -2,7 +2,7 @@ import headgate, { gcra } from "@headgate/fastify";
 import type { FastifyInstance } from "fastify";
 import Fastify from "fastify";
 import { expect, test } from "vitest";
-import { start } from "./start.ts";
+import { start } from "./start-fastify.ts";
 
 const wide = gcra({ limit: 9, window: "1h", name: "wide" });
 const narrow = gcra({ limit: 2, window: "1h", name: "narrow" });
@@ -73,13 +73,13 @@ test.each(places)(
   async ({ build }) => {
     const app = Fastify();
     build(app, () => void app.register(headgate, { limits: wide }));
-    const ask = await start(app);
-    expect((await ask("/plain")).headers["ratelimit"]).toMatch(/^"wide";r=8;/);
-    expect((await ask("/narrow")).headers["ratelimit"]).toMatch(/^"narrow";r=1;/);
-    expect((await ask("/narrow")).status).toBe(200);
-    expect((await ask("/narrow")).status).toBe(429);
-    expect((await ask("/free")).headers).not.toHaveProperty("ratelimit");
-    expect((await ask("/plain")).headers["ratelimit"]).toMatch(/^"wide";r=7;/);
+    const sendRequest = await start(app);
+    expect((await sendRequest("/plain")).headers["ratelimit"]).toMatch(/^"wide";r=8;/);
+    expect((await sendRequest("/narrow")).headers["ratelimit"]).toMatch(/^"narrow";r=1;/);
+    expect((await sendRequest("/narrow")).status).toBe(200);
+    expect((await sendRequest("/narrow")).status).toBe(429);
+    expect((await sendRequest("/free")).headers).not.toHaveProperty("ratelimit");
+    expect((await sendRequest("/plain")).headers["ratelimit"]).toMatch(/^"wide";r=7;/);
   },
 );
 
@@ -89,13 +89,13 @@ test("routes before and after have their limits if the registration is awaited",
   app.register(async (scope) => addRoutes(scope, "/scope"));
   await app.register(headgate, { limits: wide });
   addRoutes(app, "/after");
-  const ask = await start(app);
+  const sendRequest = await start(app);
   for (const prefix of ["/before", "/scope", "/after"]) {
-    expect((await ask(`${prefix}/plain`)).headers["ratelimit"]).toMatch(/^"wide"/);
+    expect((await sendRequest(`${prefix}/plain`)).headers["ratelimit"]).toMatch(/^"wide"/);
     for (const status of [200, 200, 429]) {
-      expect((await ask(`${prefix}/narrow`)).status).toBe(status);
+      expect((await sendRequest(`${prefix}/narrow`)).status).toBe(status);
     }
-    expect((await ask(`${prefix}/free`)).headers).not.toHaveProperty("ratelimit");
+    expect((await sendRequest(`${prefix}/free`)).headers).not.toHaveProperty("ratelimit");
   }
 });
 
@@ -107,20 +107,20 @@ test("a plugin registered in a scope limits only that scope", async () => {
     scope.get("/inside/after", async () => "in");
   });
   app.get("/outside", { config: { rateLimit: false } }, async () => "out");
-  const ask = await start(app);
-  expect((await ask("/inside/before")).headers["ratelimit"]).toMatch(/r=1/);
-  expect((await ask("/inside/after")).headers["ratelimit"]).toMatch(/r=0/);
-  expect((await ask("/outside")).headers).not.toHaveProperty("ratelimit");
+  const sendRequest = await start(app);
+  expect((await sendRequest("/inside/before")).headers["ratelimit"]).toMatch(/r=1/);
+  expect((await sendRequest("/inside/after")).headers["ratelimit"]).toMatch(/r=0/);
+  expect((await sendRequest("/outside")).headers).not.toHaveProperty("ratelimit");
 });
 
 test("app.headgate is the limiter that counts requests", async () => {
   const app = Fastify();
   await app.register(headgate, { limits: narrow });
   app.get("/", async () => "ok");
-  const ask = await start(app);
-  for (const status of [200, 200, 429]) expect((await ask()).status).toBe(status);
+  const sendRequest = await start(app);
+  for (const status of [200, 200, 429]) expect((await sendRequest()).status).toBe(status);
   await app.headgate.limiter.reset("127.0.0.1");
-  expect((await ask()).status).toBe(200);
+  expect((await sendRequest()).status).toBe(200);
 });
 
 test("request.rateLimit is null before the decision, and the decision after it", async () => {
@@ -131,7 +131,7 @@ test("request.rateLimit is null before the decision, and the decision after it",
   });
   await app.register(headgate, { limits: narrow });
   app.get("/", async ({ rateLimit }) => rateLimit);
-  const ask = await start(app);
-  expect((await ask()).json()).toMatchObject({ allowed: true, limit: 2, remaining: 1 });
+  const sendRequest = await start(app);
+  expect((await sendRequest()).json()).toMatchObject({ allowed: true, limit: 2, remaining: 1 });
   expect(seen).toEqual([null]);
 });

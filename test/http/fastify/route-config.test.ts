@@ -2,8 +2,8 @@ import type { RouteRateLimitOptions } from "@headgate/fastify";
 import headgate, { byHeader, byTier, createLimiter, gcra, memoryStore } from "@headgate/fastify";
 import Fastify from "fastify";
 import { expect, test } from "vitest";
-import type { Ask } from "../support/ask.ts";
-import { start } from "./start.ts";
+import type { SendRequest } from "../support/send-request.ts";
+import { start } from "./start-fastify.ts";
 
 const ten = gcra({ limit: 10, window: "1h", name: "ten" });
 const two = gcra({ limit: 2, window: "1h", name: "two" });
@@ -12,7 +12,7 @@ const two = gcra({ limit: 2, window: "1h", name: "two" });
 async function serving(
   configs: Record<string, RouteRateLimitOptions | false>,
   plugin: object = {},
-): Promise<Ask> {
+): Promise<SendRequest> {
   const app = Fastify();
   app.register(headgate, { limits: ten, ...plugin });
   app.get("/", async () => "plain");
@@ -23,42 +23,42 @@ async function serving(
 }
 
 test("rateLimit: false removes the limit of one route only", async () => {
-  const ask = await serving({ "/health": false });
-  for (let i = 0; i < 12; i++) expect((await ask("/health")).status).toBe(200);
-  expect((await ask("/health")).json()).toEqual({ left: null });
-  expect((await ask()).headers["ratelimit"]).toMatch(/r=9/);
+  const sendRequest = await serving({ "/health": false });
+  for (let i = 0; i < 12; i++) expect((await sendRequest("/health")).status).toBe(200);
+  expect((await sendRequest("/health")).json()).toEqual({ left: null });
+  expect((await sendRequest()).headers["ratelimit"]).toMatch(/r=9/);
 });
 
 test("cost sets the units that a call of the route charges to the plugin's limiter", async () => {
-  const ask = await serving({ "/report": { cost: 5 } });
-  await ask();
-  expect((await ask("/report")).headers["ratelimit"]).toMatch(/^"ten";r=4;/);
-  expect((await ask("/report")).status).toBe(429);
-  expect((await ask()).headers["ratelimit"]).toMatch(/r=3/);
+  const sendRequest = await serving({ "/report": { cost: 5 } });
+  await sendRequest();
+  expect((await sendRequest("/report")).headers["ratelimit"]).toMatch(/^"ten";r=4;/);
+  expect((await sendRequest("/report")).status).toBe(429);
+  expect((await sendRequest()).headers["ratelimit"]).toMatch(/r=3/);
 });
 
 test("a route's limits replace the plugin's", async () => {
-  const ask = await serving({ "/search": { limits: two } });
-  for (const status of [200, 200, 429]) expect((await ask("/search")).status).toBe(status);
-  expect((await ask()).headers["ratelimit"]).toMatch(/^"ten";r=9;[^"]*$/);
+  const sendRequest = await serving({ "/search": { limits: two } });
+  for (const status of [200, 200, 429]) expect((await sendRequest("/search")).status).toBe(status);
+  expect((await sendRequest()).headers["ratelimit"]).toMatch(/^"ten";r=9;[^"]*$/);
 });
 
 test("each route with limits has its own counter, even if the limits are equal", async () => {
-  const ask = await serving({ "/a": { limits: two }, "/b": { limits: two } });
-  for (const status of [200, 200, 429]) expect((await ask("/a")).status).toBe(status);
-  expect((await ask("/b")).status).toBe(200);
+  const sendRequest = await serving({ "/a": { limits: two }, "/b": { limits: two } });
+  for (const status of [200, 200, 429]) expect((await sendRequest("/a")).status).toBe(status);
+  expect((await sendRequest("/b")).status).toBe(200);
 });
 
 test("a route with a parameter has one counter for all values", async () => {
-  const ask = await serving({ "/users/:id": { limits: two } });
+  const sendRequest = await serving({ "/users/:id": { limits: two } });
   const statuses: number[] = [];
-  for (const id of ["1", "2", "3?x=1"]) statuses.push((await ask(`/users/${id}`)).status);
+  for (const id of ["1", "2", "3?x=1"]) statuses.push((await sendRequest(`/users/${id}`)).status);
   expect(statuses).toEqual([200, 200, 429]);
 });
 
 test("a route uses the plugin's allowList and denyList, unless it has its own", async () => {
   const here = ["127.0.0.1"];
-  const ask = await serving(
+  const sendRequest = await serving(
     {
       "/blocked": { denyList: here },
       "/limited": { limits: two, allowList: [] },
@@ -67,22 +67,22 @@ test("a route uses the plugin's allowList and denyList, unless it has its own", 
     },
     { allowList: here },
   );
-  expect((await ask("/blocked")).status).toBe(403);
-  for (const status of [200, 200, 429]) expect((await ask("/limited")).status).toBe(status);
+  expect((await sendRequest("/blocked")).status).toBe(403);
+  for (const status of [200, 200, 429]) expect((await sendRequest("/limited")).status).toBe(status);
   for (const path of ["/free", "/free", "/free", "/off", "/"]) {
-    expect((await ask(path)).headers["ratelimit"]).toBeUndefined();
+    expect((await sendRequest(path)).headers["ratelimit"]).toBeUndefined();
   }
 });
 
 test("the plugin's denyList does not apply to a route without a limit", async () => {
-  const ask = await serving({ "/off": false, "/mine": {} }, { denyList: ["127.0.0.1"] });
+  const sendRequest = await serving({ "/off": false, "/mine": {} }, { denyList: ["127.0.0.1"] });
   for (const [path, status] of [
     ["/", 403],
     ["/mine", 403],
     ["/nowhere", 403],
     ["/off", 200],
   ]) {
-    expect((await ask(path as string)).status).toBe(status);
+    expect((await sendRequest(path as string)).status).toBe(status);
   }
 });
 
@@ -95,14 +95,14 @@ test.each([["127.0.0.1/33"], ["localhost"]])("a list with %s fails the boot", as
 
 test("routes with the same name share one counter", async () => {
   const login = { name: "login", limits: two };
-  const ask = await serving({ "/web": login, "/app": login });
+  const sendRequest = await serving({ "/web": login, "/app": login });
   const statuses: number[] = [];
-  for (const path of ["/web", "/app", "/web"]) statuses.push((await ask(path)).status);
+  for (const path of ["/web", "/app", "/web"]) statuses.push((await sendRequest(path)).status);
   expect(statuses).toEqual([200, 200, 429]);
 });
 
 test("a route inherits key, missingKey, skip, cost, headers and onDenied", async () => {
-  const ask = await serving(
+  const sendRequest = await serving(
     { "/search": { limits: two }, "/keyed": { limits: two, key: () => "all", cost: 1 } },
     {
       key: byHeader("x-user"),
@@ -114,36 +114,36 @@ test("a route inherits key, missingKey, skip, cost, headers and onDenied", async
     },
   );
   const headers = { "x-user": "ann" };
-  expect((await ask("/search")).status).toBe(400);
-  const first = await ask("/search", { headers });
+  expect((await sendRequest("/search")).status).toBe(400);
+  const first = await sendRequest("/search", { headers });
   expect(first.headers["x-ratelimit-remaining"]).toBe("0");
   expect(first.headers).not.toHaveProperty("ratelimit");
-  expect((await ask("/search", { headers })).text).toBe("mine");
-  expect((await ask("/search", { headers: { "x-skip": "1" } })).status).toBe(200);
-  expect((await ask("/search", { headers: { "x-user": "bob" } })).status).toBe(200);
-  for (const status of [200, 200, 429]) expect((await ask("/keyed")).status).toBe(status);
+  expect((await sendRequest("/search", { headers })).text).toBe("mine");
+  expect((await sendRequest("/search", { headers: { "x-skip": "1" } })).status).toBe(200);
+  expect((await sendRequest("/search", { headers: { "x-user": "bob" } })).status).toBe(200);
+  for (const status of [200, 200, 429]) expect((await sendRequest("/keyed")).status).toBe(status);
 });
 
 test("an undefined option of a route is inherited", async () => {
-  const ask = await serving({ "/search": { limits: two, cost: undefined } }, { cost: 2 });
-  expect((await ask("/search")).headers["ratelimit"]).toMatch(/r=0/);
+  const sendRequest = await serving({ "/search": { limits: two, cost: undefined } }, { cost: 2 });
+  expect((await sendRequest("/search")).headers["ratelimit"]).toMatch(/r=0/);
 });
 
 test("a route's limiter replaces the plugin's", async () => {
   const limiter = createLimiter({ limits: two });
-  const ask = await serving({ "/search": { limiter } });
-  await ask("/search");
+  const sendRequest = await serving({ "/search": { limiter } });
+  await sendRequest("/search");
   expect(await limiter.consume("127.0.0.1")).toMatchObject({ allowed: true, remaining: 0 });
-  expect((await ask("/search")).status).toBe(429);
+  expect((await sendRequest("/search")).status).toBe(429);
 });
 
 test("a route's limits may depend on the tier, and each tier has its own counter", async () => {
   const tiers = { free: two, premium: ten };
-  const ask = await serving(
+  const sendRequest = await serving(
     { "/a": { limits: byTier(tiers, ({ headers }) => headers["x-plan"] as "free" | "premium") } },
     { key: byHeader("x-user") },
   );
-  const as = (plan: string) => ask("/a", { headers: { "x-user": "ann", "x-plan": plan } });
+  const as = (plan: string) => sendRequest("/a", { headers: { "x-user": "ann", "x-plan": plan } });
   for (const status of [200, 200, 429]) expect((await as("free")).status).toBe(status);
   expect((await as("premium")).headers["ratelimit"]).toMatch(/r=9/);
   expect((await as("gold")).status).toBe(500);
@@ -151,9 +151,9 @@ test("a route's limits may depend on the tier, and each tier has its own counter
 
 test("a plugin with tiers allows routes with their own limits", async () => {
   const limits = byTier({ free: ten }, () => "free");
-  const ask = await serving({ "/a": { limits: two }, "/dear": { cost: 4 } }, { limits });
-  expect((await ask("/a")).headers["ratelimit"]).toMatch(/^"two"/);
-  expect((await ask("/dear")).headers["ratelimit"]).toMatch(/^"ten";r=6/);
+  const sendRequest = await serving({ "/a": { limits: two }, "/dear": { cost: 4 } }, { limits });
+  expect((await sendRequest("/a")).headers["ratelimit"]).toMatch(/^"two"/);
+  expect((await sendRequest("/dear")).headers["ratelimit"]).toMatch(/^"ten";r=6/);
 });
 
 test("routes use the plugin's store", async () => {
@@ -168,11 +168,11 @@ test("routes use the plugin's store", async () => {
 
 test("a plugin with a limiter counts with it, and its routes use its store", async () => {
   const limiter = createLimiter({ name: "mine", limits: ten, store: memoryStore() });
-  const ask = await serving(
+  const sendRequest = await serving(
     { "/a": { limits: two }, "/dear": { cost: 3 } },
     { limiter, limits: undefined },
   );
-  expect((await ask("/a")).headers["ratelimit"]).toMatch(/^"two";r=1/);
-  expect((await ask("/dear")).headers["ratelimit"]).toMatch(/^"ten";r=7/);
+  expect((await sendRequest("/a")).headers["ratelimit"]).toMatch(/^"two";r=1/);
+  expect((await sendRequest("/dear")).headers["ratelimit"]).toMatch(/^"ten";r=7/);
   expect(await limiter.peek("127.0.0.1")).toMatchObject({ remaining: 6 });
 });

@@ -2,7 +2,7 @@ import headgate, { createLimiter, gcra } from "@headgate/fastify";
 import type { FastifyInstance } from "fastify";
 import Fastify from "fastify";
 import { expect, test } from "vitest";
-import { start } from "./start.ts";
+import { start } from "./start-fastify.ts";
 
 const ten = gcra({ limit: 10, window: "1h", name: "ten" });
 const two = gcra({ limit: 2, window: "1h", name: "two" });
@@ -19,14 +19,14 @@ test.each(["onRequest", "preParsing", "preValidation", "preHandler"] as const)(
     const app = await withPlugin();
     const limited = app.rateLimit({ name: "export", limits: two });
     app.post("/export", { [hook]: limited }, async ({ body }) => ({ body: body ?? null }));
-    const ask = await start(app);
+    const sendRequest = await start(app);
     const headers = { "content-type": "application/json" };
     const payload = { a: 1 };
     const first = await app.inject({ method: "POST", url: "/export", headers, payload });
     expect(first.json()).toEqual({ body: payload });
     expect(first.headers["ratelimit"]).toMatch(/^"ten";r=9;.*, "two";r=1;/);
-    expect((await ask("/export", { method: "POST" })).status).toBe(200);
-    const denied = await ask("/export", { method: "POST" });
+    expect((await sendRequest("/export", { method: "POST" })).status).toBe(200);
+    const denied = await sendRequest("/export", { method: "POST" });
     expect(denied.status).toBe(429);
     expect(denied.json()).toMatchObject({ "violated-policies": ["two"] });
     expect(denied.headers["ratelimit"]).toMatch(/^"ten";r=7;/);
@@ -39,11 +39,11 @@ test("one hook on two routes has one counter, and two hooks have two", async () 
   app.get("/a", { preHandler: shared }, async () => "a");
   app.get("/b", { preHandler: shared }, async () => "b");
   app.get("/c", { preHandler: app.rateLimit({ name: "own", limits: two }) }, async () => "c");
-  const ask = await start(app);
-  await ask("/a");
-  await ask("/b");
-  expect((await ask("/a")).status).toBe(429);
-  expect((await ask("/c")).status).toBe(200);
+  const sendRequest = await start(app);
+  await sendRequest("/a");
+  await sendRequest("/b");
+  expect((await sendRequest("/a")).status).toBe(429);
+  expect((await sendRequest("/c")).status).toBe(200);
 });
 
 test("hooks in an array run in order", async () => {
@@ -53,9 +53,9 @@ test("hooks in an array run in order", async () => {
     app.rateLimit({ name: "b", limits: gcra({ limit: 4, window: "1h", name: "b" }) }),
   ];
   app.get("/", { preHandler }, async ({ rateLimit }) => rateLimit);
-  const answer = await (await start(app))();
-  expect(answer.headers["ratelimit"]).toMatch(/^"ten";r=9;.*, "a";r=4;.*, "b";r=3;/);
-  expect(answer.json()).toMatchObject({ limit: 4, remaining: 3 });
+  const response = await (await start(app))();
+  expect(response.headers["ratelimit"]).toMatch(/^"ten";r=9;.*, "a";r=4;.*, "b";r=3;/);
+  expect(response.json()).toMatchObject({ limit: 4, remaining: 3 });
 });
 
 test("app.rateLimit() can be a hook of a scope", async () => {
@@ -65,9 +65,9 @@ test("app.rateLimit() can be a hook of a scope", async () => {
     scope.get("/inside", async () => "in");
   });
   app.get("/outside", async () => "out");
-  const ask = await start(app);
-  for (const status of [200, 200, 429]) expect((await ask("/inside")).status).toBe(status);
-  expect((await ask("/outside")).headers["ratelimit"]).not.toContain("two");
+  const sendRequest = await start(app);
+  for (const status of [200, 200, 429]) expect((await sendRequest("/inside")).status).toBe(status);
+  expect((await sendRequest("/outside")).headers["ratelimit"]).not.toContain("two");
 });
 
 test("app.rateLimit() is the only limit on a route with rateLimit: false", async () => {
@@ -81,9 +81,9 @@ test("without options app.rateLimit() uses the plugin's limiter, which counts a 
   const app = await withPlugin();
   app.get("/", { preHandler: app.rateLimit() }, async () => "ok");
   app.get("/only", { config: { rateLimit: false }, preHandler: app.rateLimit() }, async () => "ok");
-  const ask = await start(app);
-  expect((await ask()).headers["ratelimit"]).toMatch(/^"ten";r=9;[^"]*$/);
-  expect((await ask("/only")).headers["ratelimit"]).toMatch(/^"ten";r=8;[^"]*$/);
+  const sendRequest = await start(app);
+  expect((await sendRequest()).headers["ratelimit"]).toMatch(/^"ten";r=9;[^"]*$/);
+  expect((await sendRequest("/only")).headers["ratelimit"]).toMatch(/^"ten";r=8;[^"]*$/);
 });
 
 test("app.rateLimit() inherits options, and accepts a limiter", async () => {
@@ -116,13 +116,13 @@ test("app.rateLimit() for each request is rejected, because its hooks are kept f
   const own = { name: "own", limits: two };
   app.get("/", { preHandler: (...args) => app.rateLimit(own)(...args) }, async () => "ok");
   app.get("/shared", { preHandler: (...args) => app.rateLimit()(...args) }, async () => "ok");
-  const ask = await start(app);
-  const refused = await ask();
+  const sendRequest = await start(app);
+  const refused = await sendRequest();
   expect([refused.status, refused.json()]).toMatchObject([
     500,
     { code: "HEADGATE_INVALID_OPTION" },
   ]);
   expect(refused.text).toContain("no more routes can be added");
   // That of the plugin is there already.
-  expect((await ask("/shared")).status).toBe(200);
+  expect((await sendRequest("/shared")).status).toBe(200);
 });

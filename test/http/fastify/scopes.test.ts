@@ -2,7 +2,7 @@ import headgate, { gcra, memoryStore } from "@headgate/fastify";
 import type { FastifyRequest } from "fastify";
 import Fastify from "fastify";
 import { expect, test } from "vitest";
-import { start } from "./start.ts";
+import { start } from "./start-fastify.ts";
 
 const outer = gcra({ limit: 9, window: "1h", name: "outer" });
 const inner = gcra({ limit: 8, window: "1h", name: "inner" });
@@ -16,9 +16,11 @@ test("a plugin at the root and one in a scope both count requests of the scope",
     scope.register(headgate, { limits: inner });
     scope.get("/inside", async ({ rateLimit }) => rateLimit);
   });
-  const ask = await start(app);
-  expect((await ask("/inside")).headers["ratelimit"]).toMatch(/^"outer";r=8;.*, "inner";r=7;/);
-  expect((await ask("/")).headers["ratelimit"]).toMatch(/^"outer";r=7;[^"]*$/);
+  const sendRequest = await start(app);
+  expect((await sendRequest("/inside")).headers["ratelimit"]).toMatch(
+    /^"outer";r=8;.*, "inner";r=7;/,
+  );
+  expect((await sendRequest("/")).headers["ratelimit"]).toMatch(/^"outer";r=7;[^"]*$/);
 });
 
 test("the inner plugin reads a route's config, and the outer one still counts", async () => {
@@ -30,10 +32,12 @@ test("the inner plugin reads a route's config, and the outer one still counts", 
     scope.get("/dear", { config: { rateLimit: { cost: 3 } } }, async () => "dear");
     scope.get("/free", { config: { rateLimit: false } }, async () => "free");
   });
-  const ask = await start(app);
-  expect((await ask("/own")).headers["ratelimit"]).toMatch(/^"outer";r=8;.*, "own";r=1;/);
-  expect((await ask("/dear")).headers["ratelimit"]).toMatch(/^"outer";r=7;.*, "inner";r=5;/);
-  expect((await ask("/free")).headers).not.toHaveProperty("ratelimit");
+  const sendRequest = await start(app);
+  expect((await sendRequest("/own")).headers["ratelimit"]).toMatch(/^"outer";r=8;.*, "own";r=1;/);
+  expect((await sendRequest("/dear")).headers["ratelimit"]).toMatch(
+    /^"outer";r=7;.*, "inner";r=5;/,
+  );
+  expect((await sendRequest("/free")).headers).not.toHaveProperty("ratelimit");
 });
 
 test("the inner plugin reads a route's config even if the route was added first", async () => {
@@ -43,8 +47,8 @@ test("the inner plugin reads a route's config even if the route was added first"
     scope.register(headgate, { limits: inner });
   });
   app.register(headgate, { limits: outer });
-  const ask = await start(app);
-  const limits = (await ask("/own")).headers["ratelimit"]?.match(/"\w+";r=\d/g);
+  const sendRequest = await start(app);
+  const limits = (await sendRequest("/own")).headers["ratelimit"]?.match(/"\w+";r=\d/g);
   expect(limits?.sort()).toEqual(['"outer";r=8', '"own";r=1']);
 });
 
@@ -59,9 +63,9 @@ test("sibling scopes have separate counters", async () => {
       { prefix },
     );
   }
-  const ask = await start(app);
-  for (const status of [200, 200, 429]) expect((await ask("/a")).status).toBe(status);
-  expect((await ask("/b")).status).toBe(200);
+  const sendRequest = await start(app);
+  for (const status of [200, 200, 429]) expect((await sendRequest("/a")).status).toBe(status);
+  expect((await sendRequest("/b")).status).toBe(200);
 });
 
 test("scopes with the same limiter share its counter, and count a request once", async () => {
@@ -74,10 +78,10 @@ test("scopes with the same limiter share its counter, and count a request once",
     scope.register(headgate, shared);
     scope.get("/inside", async () => "in");
   });
-  const ask = await start(app);
-  expect((await ask("/inside")).headers["ratelimit"]).toMatch(/^"own";r=1;[^"]*$/);
-  expect((await ask("/")).headers["ratelimit"]).toMatch(/^"own";r=0;/);
-  expect((await ask("/inside")).status).toBe(429);
+  const sendRequest = await start(app);
+  expect((await sendRequest("/inside")).headers["ratelimit"]).toMatch(/^"own";r=1;[^"]*$/);
+  expect((await sendRequest("/")).headers["ratelimit"]).toMatch(/^"own";r=0;/);
+  expect((await sendRequest("/inside")).status).toBe(429);
 });
 
 test("two plugins in one scope both count, and the first reads the routes' config", async () => {
@@ -87,10 +91,10 @@ test("two plugins in one scope both count, and the first reads the routes' confi
   app.get("/", async () => "ok");
   app.get("/own", { config: { rateLimit: { limits: own } } }, async () => "own");
   app.get("/free", { config: { rateLimit: false } }, async () => "free");
-  const ask = await start(app);
-  expect((await ask("/")).headers["ratelimit"]).toMatch(/^"outer";r=8;.*, "inner";r=7;/);
-  expect((await ask("/own")).headers["ratelimit"]).toMatch(/^"own";r=1;.*, "inner";r=6;/);
-  expect((await ask("/free")).headers).not.toHaveProperty("ratelimit");
+  const sendRequest = await start(app);
+  expect((await sendRequest("/")).headers["ratelimit"]).toMatch(/^"outer";r=8;.*, "inner";r=7;/);
+  expect((await sendRequest("/own")).headers["ratelimit"]).toMatch(/^"own";r=1;.*, "inner";r=6;/);
+  expect((await sendRequest("/free")).headers).not.toHaveProperty("ratelimit");
 });
 
 test("a prefix is part of a route's name, so equal routes with other prefixes have separate counters", async () => {
@@ -104,9 +108,10 @@ test("a prefix is part of a route's name, so equal routes with other prefixes ha
       { prefix },
     );
   }
-  const ask = await start(app);
-  for (const status of [200, 200, 429]) expect((await ask("/v1/things")).status).toBe(status);
-  expect((await ask("/v2/things")).status).toBe(200);
+  const sendRequest = await start(app);
+  for (const status of [200, 200, 429])
+    expect((await sendRequest("/v1/things")).status).toBe(status);
+  expect((await sendRequest("/v2/things")).status).toBe(200);
 });
 
 test("a route that extends a limiter already called counts only its own limits", async () => {
@@ -118,10 +123,14 @@ test("a route that extends a limiter already called counts only its own limits",
     const config = { rateLimit: { extend: true, limits: own } };
     scope.get("/", { config }, async () => "ok");
   });
-  const ask = await start(app);
-  expect((await ask()).headers["ratelimit"]).toMatch(/^"outer";r=8;[^"]*, "own";r=1;[^"]*$/);
-  expect((await ask()).headers["ratelimit"]).toMatch(/^"outer";r=7;[^"]*, "own";r=0;[^"]*$/);
-  expect((await ask()).json()).toMatchObject({ "violated-policies": ["own"] });
+  const sendRequest = await start(app);
+  expect((await sendRequest()).headers["ratelimit"]).toMatch(
+    /^"outer";r=8;[^"]*, "own";r=1;[^"]*$/,
+  );
+  expect((await sendRequest()).headers["ratelimit"]).toMatch(
+    /^"outer";r=7;[^"]*, "own";r=0;[^"]*$/,
+  );
+  expect((await sendRequest()).json()).toMatchObject({ "violated-policies": ["own"] });
 });
 
 test("request.rateLimit is null for a request without a limit, even in a scope from before the plugin", async () => {
@@ -137,8 +146,8 @@ test("request.rateLimit is null for a request without a limit, even in a scope f
   app.register(async (scope) => {
     scope.get("/late", { config: { rateLimit: false } }, handler);
   });
-  const ask = await start(app);
-  await ask("/early");
-  await ask("/late");
+  const sendRequest = await start(app);
+  await sendRequest("/early");
+  await sendRequest("/late");
   expect(seen).toEqual([null, null]);
 });

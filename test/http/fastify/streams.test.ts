@@ -2,7 +2,7 @@ import { Readable } from "node:stream";
 import headgate, { gcra } from "@headgate/fastify";
 import Fastify from "fastify";
 import { expect, test } from "vitest";
-import { start } from "./start.ts";
+import { start } from "./start-fastify.ts";
 
 const limits = gcra({ limit: 1, window: "1h" });
 
@@ -10,11 +10,11 @@ test("a stream has the headers, and is denied like any other response", async ()
   const app = Fastify();
   app.register(headgate, { limits });
   app.get("/", async (_request, reply) => reply.send(Readable.from(["a", "b"])));
-  const ask = await start(app);
-  const streamed = await ask();
+  const sendRequest = await start(app);
+  const streamed = await sendRequest();
   expect(streamed).toMatchObject({ status: 200, text: "ab" });
   expect(streamed.headers["x-ratelimit-remaining"]).toBe("0");
-  expect((await ask()).status).toBe(429);
+  expect((await sendRequest()).status).toBe(429);
 });
 
 test("a handler that hijacks the reply is called only for allowed requests", async () => {
@@ -25,11 +25,11 @@ test("a handler that hijacks the reply is called only for allowed requests", asy
     reply.raw.writeHead(200, reply.getHeaders() as Record<string, string>);
     reply.raw.end("by hand");
   });
-  const ask = await start(app);
-  const first = await ask();
+  const sendRequest = await start(app);
+  const first = await sendRequest();
   expect(first.text).toBe("by hand");
   expect(first.headers["x-ratelimit-remaining"]).toBe("0");
-  expect((await ask()).status).toBe(429);
+  expect((await sendRequest()).status).toBe(429);
 });
 
 test("a request that a hook hijacked before the limiter is not counted", async () => {
@@ -42,7 +42,7 @@ test("a request that a hook hijacked before the limiter is not counted", async (
   app.register(headgate, { limits });
   app.get("/", async () => "ok");
   app.get("/taken", async () => "never");
-  const ask = await start(app);
-  for (let i = 0; i < 3; i++) expect((await ask("/taken")).text).toBe("by hand");
-  expect((await ask()).status).toBe(200);
+  const sendRequest = await start(app);
+  for (let i = 0; i < 3; i++) expect((await sendRequest("/taken")).text).toBe("by hand");
+  expect((await sendRequest()).status).toBe(200);
 });

@@ -7,7 +7,7 @@ import { Redis } from "ioredis";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { uniquePrefix, useRedis } from "../support/redis-client.ts";
 import { watchWarnings } from "../support/warnings.ts";
-import { start } from "./start.ts";
+import { start } from "./start-fastify.ts";
 
 const two = gcra({ limit: 2, window: "1h", name: "two" });
 
@@ -41,18 +41,18 @@ describe("a plugin without limits", () => {
     addRoute(app, "/limiter", { limiter: createLimiter({ limits: two }) });
     addRoute(app, "/free");
     addRoute(app, "/off", false);
-    const ask = await start(app);
+    const sendRequest = await start(app);
     for (const path of ["/limited", "/limiter"]) {
-      for (const status of [200, 200, 429]) expect((await ask(path)).status).toBe(status);
+      for (const status of [200, 200, 429]) expect((await sendRequest(path)).status).toBe(status);
     }
     for (const path of ["/free", "/off", "/nowhere"]) {
       for (let i = 0; i < 3; i += 1) {
-        const { status, headers } = await ask(path);
+        const { status, headers } = await sendRequest(path);
         expect(status).toBe(path === "/nowhere" ? 404 : 200);
         expect(Object.keys(headers).filter((name) => name.includes("ratelimit"))).toEqual([]);
       }
     }
-    expect((await ask("/free")).json()).toEqual({ decision: null });
+    expect((await sendRequest("/free")).json()).toEqual({ decision: null });
   });
 
   test("a plugin without limits is reported if no route has limits either", async () => {
@@ -72,8 +72,9 @@ describe("a plugin without limits", () => {
     await app.after();
     const preHandler = app.rateLimit({ name: "export", limits: two });
     app.get("/export", { preHandler }, async () => "...");
-    const ask = await start(app);
-    for (const status of [200, 200, 429]) expect((await ask("/export")).status).toBe(status);
+    const sendRequest = await start(app);
+    for (const status of [200, 200, 429])
+      expect((await sendRequest("/export")).status).toBe(status);
   });
 
   test("a plugin without limits has no limiter, and decisionOf returns its routes' decisions", async () => {
@@ -85,9 +86,9 @@ describe("a plugin without limits", () => {
     app.get("/free", async (request) => {
       seen.push(app.headgate.decisionOf(request));
     });
-    const ask = await start(app);
-    await ask("/limited");
-    await ask("/free");
+    const sendRequest = await start(app);
+    await sendRequest("/limited");
+    await sendRequest("/free");
     expect(seen).toEqual(["limiter GET /limited", undefined]);
     expect(app.headgate.limiter).toBeUndefined();
     expect(app.headgate.tiers.size).toBe(0);
@@ -108,9 +109,10 @@ describe("a plugin without limits", () => {
     });
     addRoute(app, "/limited", { limits: two });
     addRoute(app, "/free");
-    const ask = await start(app);
-    const as = (user: string, path = "/limited") => ask(path, { headers: { "x-user": user } });
-    expect((await ask("/limited")).status).toBe(400);
+    const sendRequest = await start(app);
+    const as = (user: string, path = "/limited") =>
+      sendRequest(path, { headers: { "x-user": user } });
+    expect((await sendRequest("/limited")).status).toBe(400);
     expect((await as("mallory")).status).toBe(403);
     expect((await as("mallory", "/free")).status).toBe(200);
     const { headers } = await as("ann");
@@ -131,9 +133,9 @@ describe("a plugin without limits", () => {
     const app = appOf({ name: "api", store: redisStore(client), onUnavailable: "deny" });
     addRoute(app, "/limited", { limits: two });
     addRoute(app, "/free");
-    const ask = await start(app);
-    expect((await ask("/limited")).status).toBe(503);
-    expect((await ask("/free")).status).toBe(200);
+    const sendRequest = await start(app);
+    expect((await sendRequest("/limited")).status).toBe(503);
+    expect((await sendRequest("/free")).status).toBe(200);
   });
 
   test.each<[string, HeadgateOptions]>([
@@ -185,10 +187,10 @@ describe("a route without limits, under a plugin without limits", () => {
       addRoute(scope, "/inner", { cost: 2 });
     });
     addRoute(app, "/outer");
-    const ask = await start(app);
-    expect((await ask("/inner")).headers["ratelimit"]).toMatch(/^"two";r=0;/);
-    expect((await ask("/inner")).status).toBe(429);
-    expect((await ask("/outer")).headers["ratelimit"]).toBeUndefined();
+    const sendRequest = await start(app);
+    expect((await sendRequest("/inner")).headers["ratelimit"]).toMatch(/^"two";r=0;/);
+    expect((await sendRequest("/inner")).status).toBe(429);
+    expect((await sendRequest("/outer")).headers["ratelimit"]).toBeUndefined();
   });
 
   test("app.rateLimit without limits is rejected", async () => {

@@ -5,9 +5,9 @@ import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { createInterface } from "node:readline";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { Ask } from "../support/ask.ts";
-import { askAt } from "../support/ask.ts";
 import { eventually } from "../support/eventually.ts";
+import type { SendRequest } from "../support/send-request.ts";
+import { createHttpClient } from "../support/send-request.ts";
 
 /** The program of a package that brings one for each platform; undefined where it has none for this one. */
 function programOf(name: string, packages: readonly string[], file: string): string | undefined {
@@ -51,7 +51,7 @@ describe.each(RUNTIMES)("$name", ({ name, program, args }) => {
     return;
   }
 
-  let ask: Ask;
+  let sendRequest: SendRequest;
   let stop: () => Promise<void>;
 
   beforeAll(async () => {
@@ -67,8 +67,8 @@ describe.each(RUNTIMES)("$name", ({ name, program, args }) => {
       });
       exited.then(() => reject(new Error("it ended before it was listening")), reject);
     });
-    const client = askAt({ port });
-    ask = client.ask;
+    const client = createHttpClient({ port });
+    sendRequest = client.sendRequest;
     stop = async () => {
       await client.end();
       child.kill();
@@ -79,16 +79,16 @@ describe.each(RUNTIMES)("$name", ({ name, program, args }) => {
 
   const statusesOf = async (...paths: readonly string[]): Promise<number[]> => {
     const statuses: number[] = [];
-    for (const path of paths) statuses.push((await ask(path)).status);
+    for (const path of paths) statuses.push((await sendRequest(path)).status);
     return statuses;
   };
 
   test("a request is counted by the address of the connection, and a denial has Retry-After", async () => {
-    const first = await ask("/plain");
+    const first = await sendRequest("/plain");
     expect([first.status, first.json()]).toMatchObject([200, { allowed: true, remaining: 1 }]);
     expect(first.headers["ratelimit"]).toMatch(/^"2-per-1h";r=1;t=/);
-    await ask("/plain");
-    const denied = await ask("/plain");
+    await sendRequest("/plain");
+    const denied = await sendRequest("/plain");
     expect([denied.status, denied.json()]).toMatchObject([
       429,
       { "violated-policies": ["2-per-1h"] },
@@ -102,16 +102,16 @@ describe.each(RUNTIMES)("$name", ({ name, program, args }) => {
     const wrong = "/failed?status=404";
     expect(await statusesOf(fine, fine, wrong)).toEqual([200, 200, 404]);
     // It is settled once the client has the answer.
-    await eventually(async () => expect((await ask(fine)).status).toBe(429));
+    await eventually(async () => expect((await sendRequest(fine)).status).toBe(429));
   });
 
   test("onDenied can respond, or let the request continue", async () => {
-    await ask("/own");
-    const denied = await ask("/own");
+    await sendRequest("/own");
+    const denied = await sendRequest("/own");
     expect([denied.status, denied.text]).toEqual([429, "no"]);
     expect(denied.headers).toHaveProperty("retry-after");
-    await ask("/allow");
-    const allowed = await ask("/allow");
+    await sendRequest("/allow");
+    const allowed = await sendRequest("/allow");
     expect([allowed.status, allowed.text]).toEqual([200, "yes"]);
     expect(allowed.headers).not.toHaveProperty("retry-after");
   });
@@ -121,13 +121,13 @@ describe.each(RUNTIMES)("$name", ({ name, program, args }) => {
   });
 
   test("a slot is held until the response has been read", async () => {
-    const first = ask("/slow");
-    await eventually(async () => expect((await ask("/slow")).status).toBe(429));
-    await ask("/end");
+    const first = sendRequest("/slow");
+    await eventually(async () => expect((await sendRequest("/slow")).status).toBe(429));
+    await sendRequest("/end");
     expect((await first).text).toBe("begun ended");
     await eventually(async () => {
-      const next = ask("/slow");
-      await ask("/end");
+      const next = sendRequest("/slow");
+      await sendRequest("/end");
       expect((await next).status).toBe(200);
     });
   });

@@ -7,7 +7,7 @@ import { WsAdapter } from "@nestjs/platform-ws";
 import { SubscribeMessage, WebSocketGateway, WsException } from "@nestjs/websockets";
 import { expect, onTestFinished, test } from "vitest";
 import { WebSocket } from "ws";
-import { hearDecisions } from "../support/hear-decisions.ts";
+import { recordDecisions } from "../support/record-decisions.ts";
 import { makeNest } from "./serve-nest.ts";
 
 const limits = fixedWindow({ limit: 1, window: "1h" });
@@ -61,7 +61,7 @@ test("each message of a gateway is counted, and a denial is a WsException", asyn
 });
 
 test('onDenied may allow, deny or throw for a message, and only "allow" is published as allowed', async () => {
-  const heard = hearDecisions();
+  const heard = recordDecisions();
   const outcomes = [
     () => "allow",
     async () => "allow",

@@ -15,20 +15,23 @@ import {
 import type { ArgumentsHost, ExecutionContext } from "@nestjs/common";
 import { Catch, HttpException, Module } from "@nestjs/common";
 import { describe, expect, test } from "vitest";
-import type { Ask } from "../support/ask.ts";
-import { watchLine } from "../wait/visitors.ts";
+import type { SendRequest } from "../support/send-request.ts";
+import { watchQueue } from "../wait/waiting-clients.ts";
 import { controller, makeNest, PLATFORMS, serveNest } from "./serve-nest.ts";
 
 const hourly = (limit: number, name = "hourly") => fixedWindow({ limit, window: "1h", name });
 
-async function statusesOf(ask: Ask, ...paths: readonly string[]): Promise<number[]> {
+async function statusesOf(
+  sendRequest: SendRequest,
+  ...paths: readonly string[]
+): Promise<number[]> {
   const statuses: number[] = [];
-  for (const path of paths) statuses.push((await ask(path)).status);
+  for (const path of paths) statuses.push((await sendRequest(path)).status);
   return statuses;
 }
 
-const remainingOf = async (ask: Ask, path: string): Promise<string | undefined> =>
-  (await ask(path)).headers["x-ratelimit-remaining"];
+const remainingOf = async (sendRequest: SendRequest, path: string): Promise<string | undefined> =>
+  (await sendRequest(path)).headers["x-ratelimit-remaining"];
 
 describe("options of the module", () => {
   class Settings {
@@ -56,8 +59,11 @@ describe("options of the module", () => {
       HeadgateModule.forRootAsync({ imports: [SettingsModule], useExisting: Settings }),
     ],
   ])("options can come from %s", async (_, limits) => {
-    const { ask } = await serveNest({ imports: [limits], controllers: [controller({ page: [] })] });
-    expect(await statusesOf(ask, "/page", "/page")).toEqual([200, 429]);
+    const { sendRequest } = await serveNest({
+      imports: [limits],
+      controllers: [controller({ page: [] })],
+    });
+    expect(await statusesOf(sendRequest, "/page", "/page")).toEqual([200, 429]);
   });
 
   test("invalid options fail the start", async () => {
@@ -91,11 +97,14 @@ describe.each(PLATFORMS)("on %s", (platform) => {
     );
     const others = controller({ other: [] });
     const limits = HeadgateModule.forRoot({ limits: hourly(100), cost: 10 });
-    const { ask } = await serveNest({ imports: [limits], controllers: [pages, others] }, platform);
-    expect(await remainingOf(ask, "/plain")).toBe("98");
-    expect(await remainingOf(ask, "/five")).toBe("93");
-    expect(await remainingOf(ask, "/asked")).toBe("88");
-    expect(await remainingOf(ask, "/other")).toBe("78");
+    const { sendRequest } = await serveNest(
+      { imports: [limits], controllers: [pages, others] },
+      platform,
+    );
+    expect(await remainingOf(sendRequest, "/plain")).toBe("98");
+    expect(await remainingOf(sendRequest, "/five")).toBe("93");
+    expect(await remainingOf(sendRequest, "/asked")).toBe("88");
+    expect(await remainingOf(sendRequest, "/other")).toBe("78");
   });
 
   test("key, limits, skip and cost get the execution context", async () => {
@@ -107,11 +116,11 @@ describe.each(PLATFORMS)("on %s", (platform) => {
       cost: (context) => Number(headersOf(context)["x-cost"]),
     });
     const pages = controller({ page: [], health: [] });
-    const { ask } = await serveNest({ imports: [limits], controllers: [pages] }, platform);
+    const { sendRequest } = await serveNest({ imports: [limits], controllers: [pages] }, platform);
     const headers = { "x-limit": "9", "x-user": "ada", "x-cost": "4" };
-    const first = await ask("/page", { headers });
+    const first = await sendRequest("/page", { headers });
     expect(first.headers["x-ratelimit-remaining"]).toBe("5");
-    expect((await ask("/health", { headers })).headers).not.toHaveProperty("ratelimit");
+    expect((await sendRequest("/health", { headers })).headers).not.toHaveProperty("ratelimit");
   });
 
   test("a route inherits store, key and response, and counts under its own name", async () => {
@@ -126,27 +135,30 @@ describe.each(PLATFORMS)("on %s", (platform) => {
       },
     });
     const pages = controller({ one: [RateLimit({ limits: hourly(1) })], free: [] });
-    const { ask } = await serveNest({ imports: [limits], controllers: [pages] }, platform);
+    const { sendRequest } = await serveNest({ imports: [limits], controllers: [pages] }, platform);
     const asAda = { headers: { "x-user": "ada" } };
-    expect((await ask("/one")).status).toBe(400);
-    expect((await ask("/one", asAda)).status).toBe(200);
-    const denied = await ask("/one", asAda);
+    expect((await sendRequest("/one")).status).toBe(400);
+    expect((await sendRequest("/one", asAda)).status).toBe(200);
+    const denied = await sendRequest("/one", asAda);
     expect([denied.status, denied.text]).toEqual([418, '{"statusCode":418,"message":"slow down"}']);
     expect(denied.headers).toMatchObject({
       "retry-after": expect.any(String),
       ratelimit: expect.stringContaining("r=0"),
     });
-    expect((await ask("/one", { headers: { "x-user": "grace" } })).status).toBe(200);
-    expect((await ask("/free", asAda)).headers).not.toHaveProperty("ratelimit");
+    expect((await sendRequest("/one", { headers: { "x-user": "grace" } })).status).toBe(200);
+    expect((await sendRequest("/free", asAda)).headers).not.toHaveProperty("ratelimit");
   });
 
   test("the injected HeadgateGuard returns decisions and resets clients", async () => {
     const limits = HeadgateModule.forRoot({ limits: hourly(1) });
     const pages = controller({ page: [] });
-    const { app, ask } = await serveNest({ imports: [limits], controllers: [pages] }, platform);
-    expect(await statusesOf(ask, "/page", "/page")).toEqual([200, 429]);
+    const { app, sendRequest } = await serveNest(
+      { imports: [limits], controllers: [pages] },
+      platform,
+    );
+    expect(await statusesOf(sendRequest, "/page", "/page")).toEqual([200, 429]);
     await app.get(HeadgateGuard).limiter.reset("127.0.0.1");
-    expect((await ask("/page")).status).toBe(200);
+    expect((await sendRequest("/page")).status).toBe(200);
   });
 
   test("a filter of the application can respond, and the headers stay", async () => {
@@ -160,9 +172,12 @@ describe.each(PLATFORMS)("on %s", (platform) => {
     const limits = HeadgateModule.forRoot({ limits: hourly(1) });
     const pages = controller({ page: [] });
     const filters = [new Filter()];
-    const { ask } = await serveNest({ imports: [limits], controllers: [pages], filters }, platform);
-    await ask("/page");
-    const denied = await ask("/page");
+    const { sendRequest } = await serveNest(
+      { imports: [limits], controllers: [pages], filters },
+      platform,
+    );
+    await sendRequest("/page");
+    const denied = await sendRequest("/page");
     expect([denied.status, denied.json()]).toEqual([429, { mine: 1 }]);
     expect(denied.headers).toHaveProperty("retry-after");
   });
@@ -181,9 +196,12 @@ describe.each(PLATFORMS)("on %s", (platform) => {
     const limits = HeadgateModule.forRoot({ limits: hourly(1) });
     const pages = controller({ page: [] });
     const filters = [new Filter()];
-    const { ask } = await serveNest({ imports: [limits], controllers: [pages], filters }, platform);
-    await ask("/page");
-    const { status, text } = await ask("/page");
+    const { sendRequest } = await serveNest(
+      { imports: [limits], controllers: [pages], filters },
+      platform,
+    );
+    await sendRequest("/page");
+    const { status, text } = await sendRequest("/page");
     expect([status, text]).toEqual([402, "own answer"]);
   });
 });
@@ -207,10 +225,10 @@ test("an unsupported kind of context is rejected, and does not pass", async () =
     getHandler: () => hourly,
     getClass: () => Object,
   });
-  const ask = async (kind: string) =>
+  const send = async (kind: string) =>
     app.get(HeadgateGuard).canActivate(context(kind) as unknown as ExecutionContext);
-  await expect(ask("rpc")).rejects.toThrow('messages, not "rpc"; put @SkipRateLimit()');
-  await expect(ask("graphql")).rejects.toThrow("needs the HTTP request of a GraphQL query");
+  await expect(send("rpc")).rejects.toThrow('messages, not "rpc"; put @SkipRateLimit()');
+  await expect(send("graphql")).rejects.toThrow("needs the HTTP request of a GraphQL query");
 });
 
 test("closing an application frees its names, and ends waits with a response", async () => {
@@ -221,10 +239,10 @@ test("closing an application frees its names, and ends waits with a response", a
     imports: [HeadgateModule.forRoot(options)],
     controllers: [controller({ page: [], own: [own] })],
   });
-  const { app, ask } = await serveNest(parts());
-  const line = watchLine();
-  await ask("/page");
-  const waiting = ask("/page");
+  const { app, sendRequest } = await serveNest(parts());
+  const line = watchQueue();
+  await sendRequest("/page");
+  const waiting = sendRequest("/page");
   await line.joined(1);
   await Promise.all([app.close(), waiting]);
   expect((await waiting).status).toBe(429);

@@ -4,7 +4,7 @@ import type { CanActivate, ExecutionContext } from "@nestjs/common";
 import { Catch, UseGuards } from "@nestjs/common";
 import type { FastifyReply } from "fastify";
 import { expect, test } from "vitest";
-import type { Answer } from "../support/ask.ts";
+import type { TestResponse } from "../support/send-request.ts";
 import { controller, PLATFORMS, serveNest } from "./serve-nest.ts";
 
 const limits = fixedWindow({ limit: 1, window: "1h" });
@@ -13,16 +13,16 @@ async function secondWith(
   onDenied: OnDenied,
   platform: (typeof PLATFORMS)[number],
   guards: readonly CanActivate[] = [],
-): Promise<Answer> {
-  const { ask } = await serveNest(
+): Promise<TestResponse> {
+  const { sendRequest } = await serveNest(
     {
       imports: [HeadgateModule.forRoot({ limits, onDenied })],
       controllers: [controller({ page: guards.map((guard) => UseGuards(guard)) })],
     },
     platform,
   );
-  await ask("/page");
-  return ask("/page");
+  await sendRequest("/page");
+  return sendRequest("/page");
 }
 
 test.each(PLATFORMS)(
@@ -70,7 +70,7 @@ test.each(PLATFORMS)(
       const { rateLimit } = http.getRequest<{ rateLimit?: { allowed: boolean } }>();
       http.getResponse<FastifyReply>().status(402).send(`allowed: ${rateLimit?.allowed}`);
     };
-    const { ask } = await serveNest(
+    const { sendRequest } = await serveNest(
       {
         imports: [HeadgateModule.forRoot({ limits, onDenied })],
         controllers: [controller({ page: [] })],
@@ -78,8 +78,8 @@ test.each(PLATFORMS)(
       },
       platform,
     );
-    await ask("/page");
-    const { status, text } = await ask("/page");
+    await sendRequest("/page");
+    const { status, text } = await sendRequest("/page");
     expect([status, text, caught]).toEqual([402, "allowed: false", []]);
   },
 );

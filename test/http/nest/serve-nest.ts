@@ -10,8 +10,8 @@ import { Controller, Get, Module } from "@nestjs/common";
 import { NestFactory } from "@nestjs/core";
 import { FastifyAdapter } from "@nestjs/platform-fastify";
 import { onTestFinished } from "vitest";
-import type { Ask } from "../support/ask.ts";
-import { askAt } from "../support/ask.ts";
+import type { SendRequest } from "../support/send-request.ts";
+import { createHttpClient } from "../support/send-request.ts";
 
 export const PLATFORMS = ["Express", "Fastify"] as const;
 
@@ -62,12 +62,12 @@ export async function makeNest(
 export async function serveNest(
   parts: Parts,
   platform?: (typeof PLATFORMS)[number],
-): Promise<{ readonly app: INestApplication; readonly ask: Ask }> {
+): Promise<{ readonly app: INestApplication; readonly sendRequest: SendRequest }> {
   const app = await makeNest(parts, platform);
   app.useGlobalFilters(...(parts.filters ?? []));
   onTestFinished(() => app.close());
   await app.listen(0, "127.0.0.1");
-  const { ask, end } = askAt(app.getHttpServer().address());
+  const { sendRequest, end } = createHttpClient(app.getHttpServer().address());
   onTestFinished(end);
-  return { app, ask };
+  return { app, sendRequest };
 }

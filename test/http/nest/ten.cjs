@@ -41,15 +41,15 @@ async function run() {
       : await NestFactory.create(Application, options);
   await app.listen(0, "127.0.0.1");
   const { port } = app.getHttpServer().address();
-  const ask = async (path, count) => {
+  const sendRequest = async (path, count) => {
     const answers = [];
     for (let i = 0; i < count; i += 1) answers.push(await fetch(`http://127.0.0.1:${port}${path}`));
     return answers;
   };
   const statusesOf = (answers) => answers.map(({ status }) => status);
-  const home = await ask("/", 4);
-  const search = statusesOf(await ask("/search", 2));
-  const health = statusesOf(await ask("/health", 4));
+  const home = await sendRequest("/", 4);
+  const search = statusesOf(await sendRequest("/search", 2));
+  const health = statusesOf(await sendRequest("/health", 4));
   const denied = home.at(-1).headers.get("content-type");
   await app.close();
   console.log(JSON.stringify({ version, home: statusesOf(home), search, health, denied }));

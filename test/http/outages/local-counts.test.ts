@@ -26,19 +26,21 @@ describeAdapters(({ serve }) => {
 
   test("local counts stay for the next outage, and are not written back", async () => {
     const store = await redis.openStore();
-    const { ask } = await serve({ limits: { name: "api", limits, store, storeTimeout, key } });
-    const remaining = async () => (await ask()).headers["x-ratelimit-remaining"];
+    const { sendRequest } = await serve({
+      limits: { name: "api", limits, store, storeTimeout, key },
+    });
+    const remaining = async () => (await sendRequest()).headers["x-ratelimit-remaining"];
     expect(await remaining()).toBe("9");
     redis.lose();
     for (const left of ["9", "8", "7", "6", "5", "4"]) expect(await remaining()).toBe(left);
-    await redis.giveBack();
+    await redis.restore();
     // The request that found out was executed when the server answered again; no other was sent.
     expect(await countedIn(store)).toBe(2);
     expect(await remaining()).toBe("7");
     redis.lose();
     for (const left of ["3", "2", "1", "0"]) expect(await remaining()).toBe(left);
-    expect((await ask()).status).toBe(429);
-    await redis.giveBack();
+    expect((await sendRequest()).status).toBe(429);
+    await redis.restore();
     expect(await countedIn(store)).toBe(4);
     expect(await remaining()).toBe("5");
   });
@@ -46,8 +48,11 @@ describeAdapters(({ serve }) => {
   test("limiters with the same name share local counts", async () => {
     const store = await redis.openStore();
     const shared = { name: "api", limits, store, storeTimeout, key } as const;
-    const { ask } = await serve({ routes: { "/a": { limits: shared }, "/b": { limits: shared } } });
-    const remaining = async (path: string) => (await ask(path)).headers["x-ratelimit-remaining"];
+    const { sendRequest } = await serve({
+      routes: { "/a": { limits: shared }, "/b": { limits: shared } },
+    });
+    const remaining = async (path: string) =>
+      (await sendRequest(path)).headers["x-ratelimit-remaining"];
     redis.lose();
     expect(await remaining("/a")).toBe("9");
     expect(await remaining("/b")).toBe("8");
@@ -62,7 +67,8 @@ describeAdapters(({ serve }) => {
         serve({ limits: { name: "api", limits, store: on, key } }),
       ),
     );
-    const remaining = async (site = first) => (await site?.ask())?.headers["x-ratelimit-remaining"];
+    const remaining = async (site = first) =>
+      (await site?.sendRequest())?.headers["x-ratelimit-remaining"];
     redis.lose();
     expect(await remaining(first)).toBe("9");
     expect(await remaining(second)).toBe("8");
@@ -73,7 +79,7 @@ describeAdapters(({ serve }) => {
     const store = await redis.openStore();
     const byUser = ({ headers }: { headers: object }) =>
       JSON.stringify(headers).match(/user-\d/)?.[0];
-    const { ask } = await serve({
+    const { sendRequest } = await serve({
       routes: {
         "/a": { limits: { name: "a", limits, store, key: byUser } },
         "/b": { limits: { name: "b", limits, store, key: byUser } },
@@ -82,7 +88,7 @@ describeAdapters(({ serve }) => {
     redis.lose();
     for (const path of ["/a", "/b"]) {
       for (const user of ["user-1", "user-2"]) {
-        const { headers } = await ask(path, { headers: { "x-user": user } });
+        const { headers } = await sendRequest(path, { headers: { "x-user": user } });
         expect(headers["x-ratelimit-remaining"]).toBe("9");
       }
     }

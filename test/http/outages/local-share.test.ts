@@ -36,7 +36,7 @@ describeAdapters(({ serve }) => {
     });
     redis.lose();
     const costing = (cost: number, user = "one") =>
-      site.ask("/", { headers: { "x-cost": `${cost}`, "x-user": user } });
+      site.sendRequest("/", { headers: { "x-cost": `${cost}`, "x-user": user } });
     /** How many of ten requests pass. */
     const admit = async (user: string): Promise<number> => {
       let admitted = 0;

@@ -17,16 +17,16 @@ describeAdapters(({ serve }) => {
       limits: [of("site"), of("second")],
       routes: { "/a": { limits: of("a") }, "/b": { limits: of("b") } },
     });
-    await site.ask("/a");
+    await site.sendRequest("/a");
     for (const round of [1, 2]) {
       redis.lose();
-      for (const path of ["/a", "/b", "/a"]) await site.ask(path);
-      await redis.giveBack();
+      for (const path of ["/a", "/b", "/a"]) await site.sendRequest(path);
+      await redis.restore();
       // A warning of the process comes a turn of the loop later.
       await waitUntil("the return is logged", 5_000, () =>
         site.warnings.length >= 2 * round ? true : undefined,
       );
-      await site.ask("/b");
+      await site.sendRequest("/b");
     }
     expect(site.warnings.map(({ code }) => code)).toEqual([
       "HEADGATE_STORE_DOWN",

@@ -2,11 +2,11 @@ import type { Decision } from "@headgate/core";
 import { gcra } from "@headgate/core";
 import { HeadgateDeniedError } from "@headgate/core/http";
 import { expect, test } from "vitest";
-import type { Answer } from "../support/ask.ts";
 import { describeAdapters } from "../support/describe-frameworks.ts";
 import { useLosableRedis } from "../support/losable-redis.ts";
 import { parseFields } from "../support/rate-limit-fields.ts";
 import { secondsLeft } from "../support/seconds-left.ts";
+import type { TestResponse } from "../support/send-request.ts";
 
 const limits = gcra({ limit: 2, window: "1h", name: "hourly" });
 const roomy = gcra({ limit: 1_000, window: "1h" });
@@ -15,7 +15,7 @@ const roomy = gcra({ limit: 1_000, window: "1h" });
 const storeTimeout = "300ms";
 
 /** The headers that report numbers. */
-function numbersIn({ headers }: Answer): string[] {
+function numbersIn({ headers }: TestResponse): string[] {
   return Object.keys(headers).filter((name) => /^(x-)?ratelimit/.test(name));
 }
 
@@ -25,10 +25,10 @@ describeAdapters(({ serve }) => {
   test('onUnavailable: "local", the default, applies the same limits in this process, marked as degraded', async () => {
     const store = await redis.openStore();
     const site = await serve({ limits: { name: "api", limits, store, storeTimeout } });
-    const before = await site.ask();
+    const before = await site.sendRequest();
     expect(before.json()).toMatchObject({ source: "store", degraded: false, remaining: 1 });
     redis.lose();
-    const first = await site.ask();
+    const first = await site.sendRequest();
     expect(first.status).toBe(200);
     expect(first.json()).toMatchObject({ source: "local", degraded: true, remaining: 1 });
     expect(first.headers).toMatchObject({
@@ -38,8 +38,8 @@ describeAdapters(({ serve }) => {
     expect(parseFields(first.headers["ratelimit-policy"])).toEqual([
       { name: "hourly", q: 2, w: 3_600 },
     ]);
-    expect((await site.ask()).status).toBe(200);
-    const denied = await site.ask();
+    expect((await site.sendRequest()).status).toBe(200);
+    const denied = await site.sendRequest();
     expect(denied.status).toBe(429);
     expect(denied.json()).toMatchObject({
       type: expect.stringMatching(/#quota-exceeded$/),
@@ -56,19 +56,19 @@ describeAdapters(({ serve }) => {
   test('onUnavailable: "allow" allows every request, without numbers', async () => {
     const store = await redis.openStore();
     const site = await serve({ limits: { name: "api", limits, store, onUnavailable: "allow" } });
-    for (let i = 0; i < 2; i += 1) await site.ask();
+    for (let i = 0; i < 2; i += 1) await site.sendRequest();
     redis.lose();
     for (let i = 0; i < 5; i += 1) {
-      const answer = await site.ask();
-      expect(answer.status).toBe(200);
-      expect(answer.json()).toMatchObject({
+      const response = await site.sendRequest();
+      expect(response.status).toBe(200);
+      expect(response.json()).toMatchObject({
         allowed: true,
         source: "allow",
         degraded: true,
         limits: [],
       });
-      expect(numbersIn(answer)).toEqual([]);
-      expect(answer.headers).not.toHaveProperty("retry-after");
+      expect(numbersIn(response)).toEqual([]);
+      expect(response.headers).not.toHaveProperty("retry-after");
     }
   });
 
@@ -82,18 +82,18 @@ describeAdapters(({ serve }) => {
       onUnavailable: "deny",
     } as const;
     const site = await serve({ limits: deny });
-    await site.ask();
+    await site.sendRequest();
     redis.lose();
     for (let i = 0; i < 3; i += 1) {
-      const answer = await site.ask();
-      expect(answer.status).toBe(503);
-      expect(answer.headers).toMatchObject({
+      const response = await site.sendRequest();
+      expect(response.status).toBe(503);
+      expect(response.headers).toMatchObject({
         "retry-after": "1",
         "cache-control": "no-store",
         "content-type": "application/problem+json",
       });
-      expect(numbersIn(answer)).toEqual([]);
-      expect(answer.json()).toEqual({
+      expect(numbersIn(response)).toEqual([]);
+      expect(response.json()).toEqual({
         type: "https://iana.org/assignments/http-problem-types#temporary-reduced-capacity",
         title: "Service Unavailable",
         status: 503,
@@ -102,8 +102,8 @@ describeAdapters(({ serve }) => {
     }
     expect(site.handled).toHaveLength(1);
     expect(site.errors).toEqual([]);
-    await redis.giveBack();
-    expect((await site.ask()).json()).toMatchObject({ source: "store", degraded: false });
+    await redis.restore();
+    expect((await site.sendRequest()).json()).toMatchObject({ source: "store", degraded: false });
   });
 
   test('onDenied runs for onUnavailable: "deny" with status and headers set, and req.rateLimit shows the source', async () => {
@@ -122,9 +122,9 @@ describeAdapters(({ serve }) => {
       },
     });
     redis.lose();
-    const answer = await site.ask();
-    expect(answer).toMatchObject({ status: 503, text: "come back" });
-    expect(answer.headers).toMatchObject({ "retry-after": "1", "cache-control": "no-store" });
+    const response = await site.sendRequest();
+    expect(response).toMatchObject({ status: 503, text: "come back" });
+    expect(response.headers).toMatchObject({ "retry-after": "1", "cache-control": "no-store" });
     expect(seen).toHaveLength(1);
     expect(seen[0]?.[0]).toBe(seen[0]?.[1]);
     expect(seen[0]?.[1]).toMatchObject({ source: "deny", degraded: true, retryAfterMs: 1_000 });
@@ -135,7 +135,7 @@ describeAdapters(({ serve }) => {
     const deny = { name: "api", limits, store, onUnavailable: "deny" } as const;
     const site = await serve({ limits: { ...deny, onDenied: () => {} } });
     redis.lose();
-    expect(await site.ask()).toMatchObject({
+    expect(await site.sendRequest()).toMatchObject({
       status: 503,
       text: expect.stringContaining("#temporary-reduced-capacity"),
     });
@@ -148,9 +148,9 @@ describeAdapters(({ serve }) => {
       const deny = { name: "api", limits, store, onUnavailable: "deny" } as const;
       const site = await serve({ limits: { ...deny, onDenied: "error" }, ownErrorHandler });
       redis.lose();
-      const answer = await site.ask();
-      expect(answer.status).toBe(503);
-      expect(answer.headers).toMatchObject({ "retry-after": "1", "cache-control": "no-store" });
+      const response = await site.sendRequest();
+      expect(response.status).toBe(503);
+      expect(response.headers).toMatchObject({ "retry-after": "1", "cache-control": "no-store" });
       expect(site.handled).toEqual([]);
       if (!ownErrorHandler) return;
       expect(site.errors[0]).toBeInstanceOf(HeadgateDeniedError);
@@ -166,8 +166,8 @@ describeAdapters(({ serve }) => {
       limits: [{ limits }, { name: "api", limits, store, onUnavailable: "deny" }],
     });
     redis.lose();
-    const answer = await site.ask();
-    expect(answer.status).toBe(503);
-    expect(answer.headers).not.toHaveProperty("x-ratelimit-remaining");
+    const response = await site.sendRequest();
+    expect(response.status).toBe(503);
+    expect(response.headers).not.toHaveProperty("x-ratelimit-remaining");
   });
 });

@@ -1,7 +1,7 @@
 import { gcra } from "@headgate/core";
 import { expect } from "vitest";
-import type { Answer } from "../support/ask.ts";
 import { secondsLeft } from "../support/seconds-left.ts";
+import type { TestResponse } from "../support/send-request.ts";
 
 /*
  * However an application ends a denied request by an error, and whatever then answers that error: the headers stay.
@@ -46,7 +46,7 @@ export function combine<End, Handler>(
   );
 }
 
-export function expectKept({ status, headers }: Answer, end: string): void {
+export function expectKept({ status, headers }: TestResponse, end: string): void {
   expect(status).toBe(end.includes("a bug") ? 500 : 429);
   expect(headers).toMatchObject(HEADERS);
 }

@@ -5,8 +5,8 @@ import type { ErrorRequestHandler, RequestHandler } from "express";
 import express from "express";
 import express4 from "express4";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { askAt } from "../support/ask.ts";
 import { listen } from "../support/listen.ts";
+import { createHttpClient } from "../support/send-request.ts";
 import {
   bug,
   combine,
@@ -45,10 +45,12 @@ describe.each([
     app.use(rateLimit({ limits, onDenied }) as RequestHandler, (_req, res) => void res.json({}));
     if (handler !== undefined) app.use(handler);
     const server = await listen(app);
-    const { ask, end } = askAt({ port: (server.address() as AddressInfo).port });
+    const { sendRequest, end } = createHttpClient({
+      port: (server.address() as AddressInfo).port,
+    });
     onTestFinished(end);
-    await ask();
-    return ask();
+    await sendRequest();
+    return sendRequest();
   }
 
   test.each(combine(ends, handlers))(

@@ -4,7 +4,7 @@ import headgate from "@headgate/fastify";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import Fastify from "fastify";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { askAt } from "../support/ask.ts";
+import { createHttpClient } from "../support/send-request.ts";
 import { bug, combine, expectKept, limits, thrown, tooFast, withHeaders } from "./denials.ts";
 
 describe("Fastify", () => {
@@ -46,10 +46,12 @@ describe("Fastify", () => {
     await app.register(headgate, { limits, onDenied });
     app.get("/", async () => "hello");
     await app.listen({ host: "127.0.0.1", port: 0 });
-    const { ask, end } = askAt({ port: (app.server.address() as AddressInfo).port });
+    const { sendRequest, end } = createHttpClient({
+      port: (app.server.address() as AddressInfo).port,
+    });
     onTestFinished(end);
-    await ask();
-    return ask();
+    await sendRequest();
+    return sendRequest();
   }
 
   test.each(combine(ends, handlers))(

@@ -4,7 +4,7 @@ import type { ErrorHandler } from "hono";
 import { Hono } from "hono";
 import { HTTPException } from "hono/http-exception";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
-import type { Answer } from "../support/ask.ts";
+import type { TestResponse } from "../support/send-request.ts";
 import { serveHono } from "../support/serve-hono.ts";
 import { bug, combine, expectKept, HEADERS, limits, thrown } from "./denials.ts";
 
@@ -51,7 +51,7 @@ async function denialWith(
   options: Partial<RateLimitOptions>,
   handler: Handler,
   place: Place = "before a route",
-): Promise<Answer> {
+): Promise<TestResponse> {
   // Hono prints what it answers itself.
   vi.spyOn(console, "error").mockImplementation(() => {});
   onTestFinished(() => void vi.restoreAllMocks());
@@ -60,9 +60,9 @@ async function denialWith(
   const isInside = place === "in an application inside another";
   places[isInside ? "before a route" : place](inner, rateLimit({ limits, ...options }));
   const app = isInside ? new Hono().route("/", inner) : inner;
-  const ask = await serveHono(app);
-  await ask();
-  return ask();
+  const sendRequest = await serveHono(app);
+  await sendRequest();
+  return sendRequest();
 }
 
 describe.each(PLACES)("Hono, %s", (place) => {
@@ -108,10 +108,10 @@ test("Hono: an error that is thrown twice has the headers of the second denial",
   const error = tooFast();
   const app = new Hono();
   app.use(rateLimit({ name: "api", store, limits, onDenied: thrown(() => error) }));
-  const ask = await serveHono(app);
+  const sendRequest = await serveHono(app);
   const waits: (string | undefined)[] = [];
   for (let i = 0; i < 3; i += 1) {
-    waits.push((await ask()).headers["retry-after"]);
+    waits.push((await sendRequest()).headers["retry-after"]);
     now += 60_000;
   }
   expect(waits).toEqual([undefined, "3540", "3480"]);

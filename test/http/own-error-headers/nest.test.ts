@@ -7,7 +7,7 @@ import type { Response } from "express";
 import type { FastifyReply } from "fastify";
 import { describe, expect, test } from "vitest";
 import { controller, PLATFORMS, serveNest } from "../nest/serve-nest.ts";
-import type { Answer } from "../support/ask.ts";
+import type { TestResponse } from "../support/send-request.ts";
 import { bug, combine, expectKept, HEADERS, limits, thrown } from "./denials.ts";
 
 const tooFast = () => new HttpException("too fast", 429);
@@ -72,15 +72,15 @@ async function denialWith(
   place: keyof typeof places,
   options: Partial<RateLimitOptions>,
   handler: Catching | "base" | undefined,
-): Promise<Answer> {
+): Promise<TestResponse> {
   const providers = handler === "base" ? [{ provide: APP_FILTER, useClass: Base }] : [];
   const filters = typeof handler === "function" ? [filterWith(handler)] : [];
-  const { ask } = await serveNest(
+  const { sendRequest } = await serveNest(
     { ...places[place]({ limits, ...options }), providers, filters },
     platform,
   );
-  await ask("/page");
-  return ask("/page");
+  await sendRequest("/page");
+  return sendRequest("/page");
 }
 
 describe.each(PLATFORMS)("Nest on %s", (platform) => {

@@ -48,7 +48,7 @@ async function startFastify(options) {
 }
 
 /** Resolves when the response has arrived and is over, and what follows from it has run. */
-async function ask(server) {
+async function sendRequest(server) {
   const { port } = server.address();
   const served = new Promise((resolve) => {
     server.once("request", (_, answer) => answer.once("close", resolve));
@@ -75,13 +75,13 @@ async function takeCalls(session) {
 const callsOf = (functions) => functions.reduce((sum, { count }) => sum + count, 0);
 
 async function measure(session, server) {
-  for (let i = 0; i < WARMING; i += 1) await ask(server);
+  for (let i = 0; i < WARMING; i += 1) await sendRequest(server);
   await session.post("Profiler.startPreciseCoverage", { callCount: true, detailed: false });
   const measured = [];
   // The first one warms the counters.
   for (let i = 0; i <= MEASURED; i += 1) {
     await takeCalls(session);
-    await ask(server);
+    await sendRequest(server);
     measured.push(await takeCalls(session));
   }
   await session.post("Profiler.stopPreciseCoverage");

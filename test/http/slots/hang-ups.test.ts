@@ -5,20 +5,20 @@ import { PassThrough, pipeline } from "node:stream";
 import { concurrency } from "@headgate/core";
 import { expect, test } from "vitest";
 import { waitUntil } from "../../support/wait-until.ts";
-import { askAt } from "../support/ask.ts";
 import { deferred } from "../support/deferred.ts";
-import type { Handled } from "./sites.ts";
+import { createHttpClient } from "../support/send-request.ts";
+import type { HandledRequest } from "./sites.ts";
 import { describeSites } from "./sites.ts";
 
 const two = concurrency({ limit: 2, ttl: "1m" });
 
 /** Handlers that go on until they are told to answer, whatever becomes of their clients. */
 function slowWork() {
-  const running: Handled[] = [];
-  return { running, handle: (handled: Handled) => running.push(handled) };
+  const running: HandledRequest[] = [];
+  return { running, handle: (handled: HandledRequest) => running.push(handled) };
 }
 
-async function ask(port: number): Promise<Socket> {
+async function send(port: number): Promise<Socket> {
   const socket = connect(port, "127.0.0.1");
   socket.on("error", () => {});
   await once(socket, "connect");
@@ -27,15 +27,15 @@ async function ask(port: number): Promise<Socket> {
 }
 
 /** Resolves when the server has seen that a client left. */
-function seenLeaving({ response }: Handled): Promise<unknown> {
+function seenLeaving({ response }: HandledRequest): Promise<unknown> {
   return once(response, "close");
 }
 
 async function status(port: number): Promise<number> {
-  const { ask, end } = askAt({ port });
-  const answer = await ask("/");
+  const { sendRequest, end } = createHttpClient({ port });
+  const response = await sendRequest("/");
   await end();
-  return answer.status;
+  return response.status;
 }
 
 describeSites((serve) => {
@@ -44,13 +44,14 @@ describeSites((serve) => {
     const { port, clock, remaining } = await serve({ limits: two, handle });
     for (let i = 0; i < 50; i += 1) {
       const handled = running.length;
-      const socket = await ask(port);
+      const socket = await send(port);
       // It is handled, or denied.
       await Promise.race([
         once(socket, "data"),
         waitUntil("it is handled", 10_000, () => running.length > handled || undefined),
       ]);
-      const left = running.length > handled ? seenLeaving(running.at(-1) as Handled) : undefined;
+      const left =
+        running.length > handled ? seenLeaving(running.at(-1) as HandledRequest) : undefined;
       socket.destroy();
       await left;
     }
@@ -70,11 +71,11 @@ describeSites((serve) => {
   test("a slot is released as soon as the work of a disconnected client ends", async () => {
     const { running, handle } = slowWork();
     const { port, remaining } = await serve({ limits: two, handle });
-    const socket = await ask(port);
+    const socket = await send(port);
     const [handled] = await waitUntil("it is handled", 10_000, () =>
       running.length > 0 ? running : undefined,
     );
-    const left = seenLeaving(handled as Handled);
+    const left = seenLeaving(handled as HandledRequest);
     socket.destroy();
     await left;
     expect(await remaining()).toBe(1);
@@ -86,7 +87,7 @@ describeSites((serve) => {
     "a response aborted in the middle of a stream (%s) holds its slot until the slot expires",
     async (way) => {
       const source = new PassThrough();
-      const handled = deferred<Handled>();
+      const handled = deferred<HandledRequest>();
       const { port, clock, remaining } = await serve({
         limits: two,
         handle(one) {
@@ -95,7 +96,7 @@ describeSites((serve) => {
           else pipeline(source, one.response, () => {});
         },
       });
-      const socket = await ask(port);
+      const socket = await send(port);
       source.write("the first part");
       await once(socket, "data");
       const left = seenLeaving(await handled.promise);
@@ -109,21 +110,21 @@ describeSites((serve) => {
   );
 
   test("a client that disconnects before the decision frees no slot", async () => {
-    const entered = deferred<Handled["request"]>();
+    const entered = deferred<HandledRequest["request"]>();
     const goOn = deferred();
     const { running, handle } = slowWork();
     const { port, clock, remaining } = await serve({
       limits: two,
       handle,
       options: {
-        key: async (request: { raw?: Handled["request"] } & Handled["request"]) => {
+        key: async (request: { raw?: HandledRequest["request"] } & HandledRequest["request"]) => {
           entered.resolve(request.raw ?? request);
           await goOn.promise;
           return "everybody";
         },
       },
     });
-    const socket = await ask(port);
+    const socket = await send(port);
     const closed = once((await entered.promise).socket, "close");
     socket.destroy();
     await closed;
@@ -135,14 +136,14 @@ describeSites((serve) => {
   });
 
   test("a request answered before the decision holds no slot", async () => {
-    const entered = deferred<Handled["request"]>();
+    const entered = deferred<HandledRequest["request"]>();
     const goOn = deferred();
     const { handle, running } = slowWork();
     const { port, limiter, remaining } = await serve({
       limits: two,
       handle,
       options: {
-        key: async (request: { raw?: Handled["request"] } & Handled["request"]) => {
+        key: async (request: { raw?: HandledRequest["request"] } & HandledRequest["request"]) => {
           entered.resolve(request.raw ?? request);
           await goOn.promise;
           return "everybody";
@@ -153,7 +154,7 @@ describeSites((serve) => {
     const request = await entered.promise;
     // As a timeout of the application's would.
     const { _httpMessage: response } = request.socket as unknown as {
-      _httpMessage: Handled["response"];
+      _httpMessage: HandledRequest["response"];
     };
     response.end("timed out");
     expect(await asked).toBe(200);

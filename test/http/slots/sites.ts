@@ -14,8 +14,8 @@ import { listen } from "../support/listen.ts";
 import type { ManualClock } from "../support/manual-clock.ts";
 import { manualClock } from "../support/manual-clock.ts";
 
-/** A request that reached the handler, which answers on the response of Node's. */
-export interface Handled {
+/** A request that reached the handler, which responds on Node's response. */
+export interface HandledRequest {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
   readonly own: RequestDecision | undefined;
@@ -23,23 +23,23 @@ export interface Handled {
 
 export interface SiteOptions {
   readonly limits: Policy;
-  readonly handle: (handled: Handled) => unknown;
+  readonly handle: (handled: HandledRequest) => unknown;
   /** More options of the limiter, as the adapters take them. */
   readonly options?: object;
   readonly store?: Store;
 }
 
-export interface PlacesSite {
+export interface SlotSite {
   readonly port: number;
   readonly limiter: Limiter;
   readonly clock: ManualClock;
-  /** Places left of the one subject. */
+  /** The remaining slots of the one subject. */
   remaining(): Promise<number>;
 }
 
-type Serve = (options: SiteOptions) => Promise<PlacesSite>;
+type Serve = (options: SiteOptions) => Promise<SlotSite>;
 
-/** Declares tests on each framework: everybody counts as one, on a clock that stands still. */
+/** Declares tests on each framework: all clients count as one, on a clock that stands still. */
 export function describeSites(declare: (serve: Serve) => void): void {
   describe("Express 4", () => declare(expressSite(express4)));
   describe("Express 5", () => declare(expressSite(express)));
@@ -49,14 +49,14 @@ export function describeSites(declare: (serve: Serve) => void): void {
 function limiterFor({ limits, store }: SiteOptions) {
   const clock = manualClock();
   const limiter = createLimiter({
-    name: "places",
+    name: "slots",
     limits,
     store: store ?? memoryStore({ clock: clock.now }),
     storeTimeout: "1m",
   });
-  const key = () => "everybody";
+  const key = () => "all-clients";
   const remaining = async () => {
-    const { limits } = await limiter.peek("everybody", { cost: 0 });
+    const { limits } = await limiter.peek("all-clients", { cost: 0 });
     return limits.find(({ windowMs }) => windowMs === 0)?.remaining as number;
   };
   return { limiter, clock, key, remaining };
@@ -78,8 +78,8 @@ function expressSite(makeApp: () => Express): Serve {
   };
 }
 
-/** The handler takes the reply over. */
-async function fastifySite(site: SiteOptions): Promise<PlacesSite> {
+/** The handler hijacks the reply. */
+async function fastifySite(site: SiteOptions): Promise<SlotSite> {
   const { limiter, key, ...rest } = limiterFor(site);
   const app = Fastify({ forceCloseConnections: true });
   onTestFinished(() => app.close());

@@ -1,4 +1,4 @@
-/** Something that a test decides the moment of. */
+/** A promise that a test resolves. */
 export interface Deferred<T> {
   readonly promise: Promise<T>;
   resolve(value: T): void;

@@ -10,7 +10,7 @@ const ADAPTERS = [fastifyFramework, express5Framework, honoFramework, nestOnExpr
 
 const FRAMEWORKS = [...ADAPTERS, express4Framework, nestOnFastify];
 
-/** Declares the same tests behind every framework. */
+/** Declares the same tests on every framework. */
 export function describeFrameworks(declare: (framework: Framework) => void): void {
   for (const framework of FRAMEWORKS) describe(framework.name, () => declare(framework));
 }

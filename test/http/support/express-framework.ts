@@ -4,10 +4,10 @@ import type { Express, NextFunction, Request, RequestHandler, Response } from "e
 import express from "express";
 import express4 from "express4";
 import { onTestFinished } from "vitest";
-import { askAt } from "./ask.ts";
 import type { Framework, Route, SharedOptions, Site } from "./framework.ts";
 import { describeError, listOf } from "./framework.ts";
 import { closeAll, closing, listen } from "./listen.ts";
+import { createHttpClient } from "./send-request.ts";
 import { watchWarnings } from "./warnings.ts";
 
 export const express4Framework: Framework = expressFramework("Express 4", express4);
@@ -47,10 +47,12 @@ function expressFramework(name: string, makeApp: () => Express): Framework {
       }
       const server = await listen(app, site.path);
       const { port = 0 } = (site.path === undefined ? server.address() : {}) as AddressInfo;
-      const { ask, end } = askAt(site.path === undefined ? { port } : { path: site.path });
+      const { sendRequest, end } = createHttpClient(
+        site.path === undefined ? { port } : { path: site.path },
+      );
       onTestFinished(end);
       const close = () => closeAll([...made, closing(server)]);
-      return { port, handled, errors, warnings: watchWarnings(), ask, close };
+      return { port, handled, errors, warnings: watchWarnings(), sendRequest, close };
     },
   };
 }

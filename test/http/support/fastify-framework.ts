@@ -3,9 +3,9 @@ import headgate from "@headgate/fastify";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import Fastify from "fastify";
 import { onTestFinished } from "vitest";
-import { askAt } from "./ask.ts";
 import type { Framework, Route, SharedOptions, Site, Warning } from "./framework.ts";
 import { describeError, listOf } from "./framework.ts";
+import { createHttpClient } from "./send-request.ts";
 
 /** A level of pino's: what is below is not for the operator, and what is above is Fastify's own unless it has a code of ours. */
 const WARN = 40;
@@ -40,9 +40,11 @@ export const fastifyFramework: Framework = {
     const place = site.path === undefined ? { host: "127.0.0.1", port: 0 } : { path: site.path };
     await app.listen(place);
     const { port = 0 } = (app.addresses()[0] ?? {}) as Partial<AddressInfo>;
-    const { ask, end } = askAt(site.path === undefined ? { port } : { path: site.path });
+    const { sendRequest, end } = createHttpClient(
+      site.path === undefined ? { port } : { path: site.path },
+    );
     onTestFinished(end);
-    return { port, handled, errors, warnings, ask, close: () => app.close() };
+    return { port, handled, errors, warnings, sendRequest, close: () => app.close() };
   },
 };
 

@@ -2,15 +2,15 @@ import type { Decision } from "@headgate/core";
 import type { CountOption, GuardOptions } from "@headgate/core/http";
 import type { Request } from "express";
 import type { FastifyRequest } from "fastify";
-import type { Answer, Question } from "./ask.ts";
+import type { RequestInput, TestResponse } from "./send-request.ts";
 
 /** A request of any framework. */
 export type AnyRequest = FastifyRequest | Request;
 
-/** Sends a whole answer, in the framework's own way. */
+/** Sends a complete response in the framework's own way. */
 export type Send = (status: number, body: string) => void;
 
-/** What is the same of the frameworks' replies. */
+/** The members that the frameworks' replies share. */
 export interface AnyReply {
   readonly statusCode: number;
 }
@@ -25,19 +25,19 @@ export interface SharedOptions extends GuardOptions<AnyRequest> {
 }
 
 export interface Route {
-  /** Limiters of this route, asked after those of the whole site. */
+  /** Limiters of this route, after those of the whole site. */
   readonly limits?: SharedOptions | readonly SharedOptions[];
-  /** Returns what is answered as JSON; by default the decision that binds. */
+  /** Returns the JSON of the response; by default the binding decision. */
   readonly handle?: (request: AnyRequest) => unknown;
 }
 
-/** What to build with a framework. */
+/** A site to build with a framework. */
 export interface Site {
-  /** Limiters of the whole site, asked one after another. */
+  /** Limiters of the whole site, in order. */
   readonly limits?: SharedOptions | readonly SharedOptions[];
   /** Routes by path, for GET and POST. Default: one, at "/". */
   readonly routes?: Readonly<Record<string, Route>>;
-  /** Runs before the limiters, and may take its time. */
+  /** Runs before the limiters, and may be asynchronous. */
   readonly before?: (request: AnyRequest, send: Send) => unknown;
   readonly trustProxy?: string | boolean | ((address: string, hop: number) => boolean);
   /** Whether errors go to an error handler of the application (default), or to the framework's own. */
@@ -51,28 +51,28 @@ export interface Warning {
   readonly message: string;
 }
 
-/** A site that runs; it ends with the test. */
+/** A running site; it is closed with the test. */
 export interface RunningSite {
   readonly port: number;
   /** The path of each request that reached a handler. */
   readonly handled: string[];
-  /** What reached the application's error handler. */
+  /** The errors that reached the application's error handler. */
   readonly errors: Error[];
-  /** What was logged for an operator. */
+  /** The warnings for the operator. */
   readonly warnings: Warning[];
-  ask(path?: string, question?: Question): Promise<Answer>;
-  /** Ends it as the framework's users do. */
+  sendRequest(path?: string, question?: RequestInput): Promise<TestResponse>;
+  /** Closes the site as the framework's users do. */
   close(): Promise<void>;
 }
 
-/** A framework behind which requests are limited. */
+/** A framework under test. */
 export interface Framework {
   readonly name: string;
   /** Whether it knows which proxies to trust, so that Headgate can tell when it trusts too many. Default true. */
   readonly trustsProxies?: boolean;
-  /** Whether an answer is what a function returns, and not what it sends. Default false. */
+  /** Whether a handler returns its response instead of sending it. Default false. */
   readonly returnsAnswers?: boolean;
-  /** Builds and starts a site. Rejects with what the framework's users would get as an error. */
+  /** Builds and starts a site. Rejects with the error that the framework's users would get. */
   serve(site?: Site): Promise<RunningSite>;
 }
 

@@ -8,11 +8,11 @@ import express from "express";
 import type { Context, MiddlewareHandler } from "hono";
 import { Hono } from "hono";
 import { onTestFinished } from "vitest";
-import { askAt } from "./ask.ts";
 import { deferred } from "./deferred.ts";
 import type { AnyRequest, Framework, Route, Send, SharedOptions, Site } from "./framework.ts";
 import { describeError, listOf } from "./framework.ts";
 import { closeAll, closing, listen } from "./listen.ts";
+import { createHttpClient } from "./send-request.ts";
 import { watchWarnings } from "./warnings.ts";
 
 type NodeContext = Context<{ Bindings: HttpBindings }>;
@@ -58,10 +58,12 @@ export const honoFramework: Framework = {
     }
     const server = await listen(createAdaptorServer({ fetch: app.fetch }) as Server, site.path);
     const { port = 0 } = (site.path === undefined ? server.address() : {}) as AddressInfo;
-    const { ask, end } = askAt(site.path === undefined ? { port } : { path: site.path });
+    const { sendRequest, end } = createHttpClient(
+      site.path === undefined ? { port } : { path: site.path },
+    );
     onTestFinished(end);
     const close = () => closeAll([...made, closing(server)]);
-    return { port, handled, errors, warnings: watchWarnings(), ask, close };
+    return { port, handled, errors, warnings: watchWarnings(), sendRequest, close };
   },
 };
 

@@ -7,16 +7,16 @@ import type { RedisProcess } from "../../support/redis-process.ts";
 import { startRedis } from "../../support/redis-process.ts";
 import { nextMessage } from "./next-message.ts";
 
-/** A server of a suite's own, which can be taken away from its clients and given back. */
+/** A Redis server for one suite, which can be frozen and restored. */
 export interface LosableRedis {
-  /** A store on a client of its own, with nothing in it, until the test ends; on the clock of a test where one is given. */
+  /** Opens an empty store on a client of its own until the test ends, on the clock of the test if one is given. */
   openStore(clock?: Clock): Promise<Store>;
-  /** From now on it answers nothing. The next call is sent all the same, and is executed when it answers again. */
+  /** Freezes the server. The next call is still sent, and runs when the server is restored. */
   lose(): void;
-  /** From now on it answers, whoever has noticed that it was away. */
+  /** Restores the server without waiting for its clients. */
   thaw(): void;
-  /** Resolves when its clients' stores, of which one must have been found down, are asked again. */
-  giveBack(): Promise<void>;
+  /** Restores the server, and resolves when a store that was found down is up again. */
+  restore(): Promise<void>;
 }
 
 export function useLosableRedis(): LosableRedis {
@@ -38,7 +38,7 @@ export function useLosableRedis(): LosableRedis {
     },
     lose: () => server.freeze(),
     thaw: () => server.thaw(),
-    async giveBack() {
+    async restore() {
       const up = nextMessage(CHANNELS.storeUp);
       server.thaw();
       await up;

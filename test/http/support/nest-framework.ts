@@ -26,9 +26,9 @@ import { ExpressAdapter } from "@nestjs/platform-express";
 import { FastifyAdapter } from "@nestjs/platform-fastify";
 import type { FastifyReply } from "fastify";
 import { onTestFinished } from "vitest";
-import { askAt } from "./ask.ts";
 import type { AnyRequest, Framework, Route, Send, SharedOptions, Site } from "./framework.ts";
 import { describeError, listOf } from "./framework.ts";
+import { createHttpClient } from "./send-request.ts";
 import { watchWarnings } from "./warnings.ts";
 
 type Platform = "Express" | "Fastify";
@@ -52,9 +52,9 @@ function nestFramework(platform: Platform): Framework {
       if (ownErrorHandler) app.useGlobalFilters(new Handler(errors));
       await listen(app, platform, path);
       const { port = 0 } = (path === undefined ? app.getHttpServer().address() : {}) as AddressInfo;
-      const { ask, end } = askAt(path === undefined ? { port } : { path });
+      const { sendRequest, end } = createHttpClient(path === undefined ? { port } : { path });
       onTestFinished(end);
-      return { port, handled, errors, warnings, ask, close: () => app.close() };
+      return { port, handled, errors, warnings, sendRequest, close: () => app.close() };
     },
   };
 }

@@ -3,7 +3,7 @@ import { onTestFinished } from "vitest";
 
 const WITHIN_MS = 15_000;
 
-/** The next message that is published on a diagnostics channel. */
+/** Resolves with the next message on a diagnostics channel. */
 export function nextMessage<Message>(channel: string): Promise<Message> {
   return new Promise((resolve, reject) => {
     const end = () => {

@@ -6,7 +6,7 @@ export interface Field {
   readonly [parameter: string]: unknown;
 }
 
-/** Reads such a header as RFC 9651 has it; throws where it breaks that syntax. */
+/** Parses such a header as an RFC 9651 list; throws for invalid syntax. */
 export function parseFields(header: string | undefined): Field[] {
   return parseList(header ?? "").map(([name, parameters]) => ({
     name,

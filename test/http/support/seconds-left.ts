@@ -1,9 +1,9 @@
 import { expect } from "vitest";
 
-/** How long a slow machine may have taken since the wait began. */
+/** The most seconds that a slow machine may take from the start of the wait. */
 const SLACK = 30;
 
-/** Matches whole seconds, as a header's text or as a number: so many, or what is left of them on a slow machine. */
+/** Matches whole seconds, as a header's text or as a number: exactly so many, or a little less on a slow machine. */
 export function secondsLeft(seconds: number): unknown {
   return expect.toSatisfy(
     (value) =>

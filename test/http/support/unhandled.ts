@@ -1,7 +1,7 @@
 import { setImmediate } from "node:timers/promises";
 import { expect, onTestFinished } from "vitest";
 
-/** Watches for what nobody handles; the function it returns fails the test if there was anything. */
+/** Watches for unhandled errors and rejections; the returned function fails the test if there were any. */
 export function watchUnhandled(): () => Promise<void> {
   const seen: unknown[] = [];
   const note = (error: unknown) => {

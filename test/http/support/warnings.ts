@@ -1,14 +1,14 @@
 import { onTestFinished } from "vitest";
 import type { Warning } from "./framework.ts";
 
-/** Collects the process's warnings of Headgate's until the test ends, in place of those who would print them. */
+/** Collects Headgate's process warnings until the test ends, and keeps them from being printed. */
 export function watchWarnings(): Warning[] {
   const { warnings, stop } = collectWarnings();
   onTestFinished(stop);
   return warnings;
 }
 
-/** The same until `stop` is called, for tests that run at the same time. */
+/** Collects them until `stop` is called, for tests that run at the same time. */
 export function collectWarnings(): { readonly warnings: Warning[]; stop(): void } {
   const warnings: Warning[] = [];
   const others = process.listeners("warning");

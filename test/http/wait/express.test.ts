@@ -5,11 +5,11 @@ import type { RequestHandler } from "express";
 import express5 from "express";
 import express4 from "express4";
 import { describe, expect, test } from "vitest";
-import { askAt } from "../support/ask.ts";
 import { eventually } from "../support/eventually.ts";
 import { listen } from "../support/listen.ts";
 import { manualClock } from "../support/manual-clock.ts";
-import { askInLine, watchLine } from "./visitors.ts";
+import { createHttpClient } from "../support/send-request.ts";
+import { sendAndWait, watchQueue } from "./waiting-clients.ts";
 
 const hourly = slidingLog({ limit: 1, window: "1h", name: "hourly" });
 
@@ -21,7 +21,7 @@ describe.each([
     const app = makeApp();
     app.use(...handlers);
     const server = await listen(app);
-    return askAt(server.address() as AddressInfo);
+    return createHttpClient(server.address() as AddressInfo);
   }
 
   const limitedBy = (options: Parameters<typeof rateLimit>[0]) =>
@@ -30,7 +30,7 @@ describe.each([
   test("Server-Timing is appended to the application's own, and the application's to it", async () => {
     const clock = manualClock();
     const store = memoryStore({ clock: clock.now });
-    const { ask, end } = await serve(
+    const { sendRequest, end } = await serve(
       (_req, res, next) => {
         res.setHeader("Server-Timing", ["app;dur=1", "db;dur=2"]);
         next();
@@ -38,8 +38,8 @@ describe.each([
       limitedBy({ name: "api", limits: gcra({ limit: 1, window: "50ms" }), store, wait: "10s" }),
       (_req, res) => void res.append("Server-Timing", "view;dur=3").send("ok"),
     );
-    await ask();
-    const { headers } = await askInLine(ask, clock, 50);
+    await sendRequest();
+    const { headers } = await sendAndWait(sendRequest, clock, 50);
     expect([headers["server-timing"]].flat().join(", ").replaceAll(/,\s*/g, ", ")).toMatch(
       /^app;dur=1, db;dur=2, headgate;dur=\d+\.\d, view;dur=3$/,
     );
@@ -50,7 +50,7 @@ describe.each([
     const limiter = createLimiter({ limits: hourly, maxQueue: 1 });
     await limiter.consume("127.0.0.1");
     let handled = 0;
-    const { ask, end } = await serve(
+    const { sendRequest, end } = await serve(
       (_req, res, next) => {
         void delay(50).then(() => res.status(503).end("too late"));
         next();
@@ -60,7 +60,7 @@ describe.each([
         handled += 1;
       },
     );
-    expect((await ask()).status).toBe(503);
+    expect((await sendRequest()).status).toBe(503);
     await eventually(async () => {
       const { code } = await limiter.wait("127.0.0.1", { timeout: 1 }).catch(Object);
       expect(code).toBe("HEADGATE_WAIT_TIMEOUT");
@@ -70,16 +70,16 @@ describe.each([
   });
 
   test("close responds to waiting requests, even if the limiter was passed in", async () => {
-    const line = watchLine();
+    const line = watchQueue();
     const limiter = createLimiter({ limits: hourly });
     await limiter.consume("127.0.0.1");
     const limit = rateLimit({ limiter, wait: "10m" });
-    const { ask, end } = await serve(limit as RequestHandler);
-    const answer = ask();
+    const { sendRequest, end } = await serve(limit as RequestHandler);
+    const answer = sendRequest();
     await line.joined(1);
     await limit.close();
     expect((await answer).status).toBe(429);
-    expect((await ask()).status).toBe(429);
+    expect((await sendRequest()).status).toBe(429);
     await end();
   });
 });

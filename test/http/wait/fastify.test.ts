@@ -12,11 +12,11 @@ import headgate, {
 } from "@headgate/fastify";
 import Fastify from "fastify";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { start } from "../fastify/start.ts";
+import { start } from "../fastify/start-fastify.ts";
 import { eventually } from "../support/eventually.ts";
 import { manualClock } from "../support/manual-clock.ts";
 import { watchUnhandled } from "../support/unhandled.ts";
-import { askInLine, statusOf, visit, waitedMs, watchLine } from "./visitors.ts";
+import { openRequest, sendAndWait, statusOf, waitedMs, watchQueue } from "./waiting-clients.ts";
 
 const hourly = slidingLog({ limit: 1, window: "1h", name: "hourly" });
 const soon = fixedWindow({ limit: 1, window: "50ms" });
@@ -30,11 +30,11 @@ describe("a route with wait", () => {
     app.get("/own", route({ limits: hourly }), async () => "");
     app.get("/longer", route({ limits: hourly, wait: 120 }), async () => "");
     app.get("/none", route({ limits: hourly, wait: false }), async () => "");
-    const ask = await start(app);
+    const sendRequest = await start(app);
     const waits: (number | undefined)[] = [];
     for (const path of ["/", "/own", "/longer", "/none"]) {
-      expect((await ask(path)).status).toBe(200);
-      const { status, headers } = await ask(path);
+      expect((await sendRequest(path)).status).toBe(200);
+      const { status, headers } = await sendRequest(path);
       expect(status).toBe(429);
       waits.push(waitedMs(headers["server-timing"]));
     }
@@ -52,9 +52,9 @@ describe("a route with wait", () => {
     await app.register(headgate, { name: "api", limits: soon, store, wait: "10s" });
     const rateLimit = { limits: gcra({ limit: 9, window: "1h" }), extend: true };
     app.get("/", { config: { rateLimit } }, async () => "");
-    const ask = await start(app);
-    await ask("/");
-    const { status, headers } = await askInLine(() => ask("/"), clock, 50);
+    const sendRequest = await start(app);
+    await sendRequest("/");
+    const { status, headers } = await sendAndWait(() => sendRequest("/"), clock, 50);
     expect(status).toBe(200);
     expect(waitedMs(headers["server-timing"])).toBeGreaterThan(0);
   });
@@ -85,8 +85,8 @@ describe("a route with wait", () => {
     const app = Fastify();
     await app.register(headgate, { name: "api", limits: hourly, wait });
     app.get("/", { config: { rateLimit: { limits: blocking, wait: false } } }, async () => "");
-    const ask = await start(app);
-    expect((await ask("/")).status).toBe(200);
+    const sendRequest = await start(app);
+    expect((await sendRequest("/")).status).toBe(200);
   });
 
   test("a route decided in a later hook waits in that hook, after its body was read", async () => {
@@ -96,10 +96,10 @@ describe("a route with wait", () => {
     const options = { name: "api", limits: soon, store, wait: "10s" } as const;
     await app.register(headgate, { ...options, hook: "preHandler" });
     app.post("/", async ({ body }) => body);
-    const ask = await start(app);
-    const post = () => ask("/", { method: "POST" });
+    const sendRequest = await start(app);
+    const post = () => sendRequest("/", { method: "POST" });
     await post();
-    const { status, headers } = await askInLine(post, clock, 50);
+    const { status, headers } = await sendAndWait(post, clock, 50);
     expect(status).toBe(200);
     expect(waitedMs(headers["server-timing"])).toBeGreaterThan(0);
   });
@@ -116,8 +116,8 @@ test.each([
   await app.register(headgate, { limiter, wait: "10m" });
   app.get("/", async () => "handled");
   await start(app);
-  const { answer } = await visit((app.server.address() as AddressInfo).port, "/");
-  expect(statusOf(await answer)).toBe(status);
+  const { response } = await openRequest((app.server.address() as AddressInfo).port, "/");
+  expect(statusOf(await response)).toBe(status);
   await eventually(async () => {
     const { code } = await limiter.wait("127.0.0.1", { timeout: 1 }).catch(Object);
     expect(code).toBe("HEADGATE_WAIT_TIMEOUT");
@@ -126,16 +126,16 @@ test.each([
 });
 
 test("closing the application responds to waiting requests without delay", async () => {
-  const line = watchLine();
+  const line = watchQueue();
   const app = Fastify();
   await app.register(headgate, { limits: hourly, wait: "10m" });
   app.get("/", async () => "");
-  const ask = await start(app);
-  await ask("/");
-  const { answer } = await visit((app.server.address() as AddressInfo).port, "/");
+  const sendRequest = await start(app);
+  await sendRequest("/");
+  const { response } = await openRequest((app.server.address() as AddressInfo).port, "/");
   await line.joined(1);
   await app.close();
-  expect(statusOf(await answer)).toBe(429);
+  expect(statusOf(await response)).toBe(429);
 });
 
 test("Server-Timing is appended to the application's own", async () => {
@@ -145,9 +145,11 @@ test("Server-Timing is appended to the application's own", async () => {
   });
   await app.register(headgate, { limits: hourly, wait: 5, onDenied: () => {} });
   app.get("/", async () => "");
-  const ask = await start(app);
-  expect((await ask("/")).headers["server-timing"]).toBe("db;dur=1");
-  expect((await ask("/")).headers["server-timing"]).toMatch(/^db;dur=1, headgate;dur=\d+\.\d$/);
+  const sendRequest = await start(app);
+  expect((await sendRequest("/")).headers["server-timing"]).toBe("db;dur=1");
+  expect((await sendRequest("/")).headers["server-timing"]).toMatch(
+    /^db;dur=1, headgate;dur=\d+\.\d$/,
+  );
 });
 
 describe("wait over HTTP/2", () => {
@@ -171,7 +173,7 @@ describe("wait over HTTP/2", () => {
   }
 
   test("streams of one connection wait in the queue", async () => {
-    const line = watchLine();
+    const line = watchQueue();
     const clock = manualClock();
     const store = memoryStore({ clock: clock.now });
     const client = await serving({ name: "api", limits: soon, store, wait: "10s" });
@@ -188,7 +190,7 @@ describe("wait over HTTP/2", () => {
   });
 
   test("streams that are reset while they wait leave the queue, and cost nothing", async () => {
-    const line = watchLine();
+    const line = watchQueue();
     const settled = watchUnhandled();
     const limiter = createLimiter({ limits: hourly, maxQueue: 30 });
     await limiter.consume("127.0.0.1");

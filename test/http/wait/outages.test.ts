@@ -7,7 +7,7 @@ import { describeAdapters } from "../support/describe-frameworks.ts";
 import type { SharedOptions } from "../support/framework.ts";
 import { useLosableRedis } from "../support/losable-redis.ts";
 import { manualClock } from "../support/manual-clock.ts";
-import { statusOf, visit, waitedMs, watchLine } from "./visitors.ts";
+import { openRequest, statusOf, waitedMs, watchQueue } from "./waiting-clients.ts";
 
 const losable = useLosableRedis();
 const WINDOW_MS = 100;
@@ -22,26 +22,26 @@ describeAdapters(({ serve }) => {
   ] as const)(
     "Redis frozen while requests wait, and onUnavailable %s: they get %j as soon as Redis is needed",
     async (onUnavailable, statuses) => {
-      const line = watchLine();
+      const line = watchQueue();
       const clock = manualClock();
       const store = await losable.openStore(clock.now);
       const options: SharedOptions = { name: "waiting", limits, store, onUnavailable, wait: "10m" };
-      const { port, ask, errors } = await serve({ limits: options });
-      await ask();
-      const visits = await Promise.all([visit(port, "/"), visit(port, "/")]);
+      const { port, sendRequest, errors } = await serve({ limits: options });
+      await sendRequest();
+      const visits = await Promise.all([openRequest(port, "/"), openRequest(port, "/")]);
       await line.joined(2);
       losable.lose();
       clock.advance(WINDOW_MS);
-      const answers = await Promise.all(visits.map(({ answer }) => answer));
+      const answers = await Promise.all(visits.map(({ response }) => response));
       expect(answers.map(statusOf).sort()).toEqual(statuses);
       expect(answers[0]).toMatch(/server-timing: headgate;dur=/i);
       expect(errors).toEqual([]);
-      await losable.giveBack();
+      await losable.restore();
     },
   );
 
   test("a frozen Redis delays no request longer than its wait", async () => {
-    const line = watchLine();
+    const line = watchQueue();
     const store = await losable.openStore();
     const hourly = slidingLog({ limit: 1, window: "1h" });
     const options = {
@@ -51,18 +51,18 @@ describeAdapters(({ serve }) => {
       storeTimeout: "1m",
       wait: 300,
     } as const;
-    const { port, ask } = await serve({ limits: options });
-    await ask();
-    const visited = await visit(port, "/");
+    const { port, sendRequest } = await serve({ limits: options });
+    await sendRequest();
+    const visited = await openRequest(port, "/");
     await line.joined(1);
     losable.lose();
-    const answer = await visited.answer;
+    const answer = await visited.response;
     expect(statusOf(answer)).toBe(429);
     expect(waitedMs(/server-timing: (.*)\r/i.exec(answer)?.[1])).toBeGreaterThanOrEqual(299);
   });
 
   test("Redis killed while requests wait: they are decided without it", async () => {
-    const line = watchLine();
+    const line = watchQueue();
     const server = await startRedis();
     onTestFinished(() => server.stop());
     const client = new Redis(server.socket);
@@ -77,13 +77,13 @@ describeAdapters(({ serve }) => {
       onUnavailable: "deny",
       wait: "10m",
     };
-    const { port, ask, errors } = await serve({ limits: options });
-    await ask();
-    const visits = await Promise.all([visit(port, "/"), visit(port, "/")]);
+    const { port, sendRequest, errors } = await serve({ limits: options });
+    await sendRequest();
+    const visits = await Promise.all([openRequest(port, "/"), openRequest(port, "/")]);
     await line.joined(2);
     await server.stop();
     clock.advance(WINDOW_MS);
-    const answers = await Promise.all(visits.map(({ answer }) => answer));
+    const answers = await Promise.all(visits.map(({ response }) => response));
     expect(answers.map(statusOf)).toEqual([503, 503]);
     expect(errors).toEqual([]);
   });

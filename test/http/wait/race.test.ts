@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import { Random } from "../../conformance/random/random.ts";
 import { describeAdapters } from "../support/describe-frameworks.ts";
 import { eventually } from "../support/eventually.ts";
-import { statusOf, usePlaces, visit } from "./visitors.ts";
+import { openRequest, statusOf, useStores } from "./waiting-clients.ts";
 
 /** So many rounds behind each framework, in each place. */
 const SEEDS = Array.from(
@@ -15,12 +15,12 @@ const SEEDS = Array.from(
 const CLIENTS = 80;
 
 describeAdapters(({ serve }) => {
-  describe.each(usePlaces())("with counts in $name", ({ make }) => {
+  describe.each(useStores())("with counts in $name", ({ createLimiter }) => {
     test.each(SEEDS)(
       "clients that disconnect at random times of their wait are not charged: seed %i",
       async (seed) => {
         const random = new Random(seed);
-        const limiter = make({
+        const limiter = createLimiter({
           limits: [
             gcra({ limit: 1, window: "8ms", name: "pace" }),
             slidingLog({ limit: 1_000, window: "1h", name: "count" }),
@@ -34,9 +34,9 @@ describeAdapters(({ serve }) => {
         const statuses = await Promise.all(
           Array.from({ length: CLIENTS }, async () => {
             await delay(random.whole(0, 100));
-            const { answer, leave } = await visit(port, "/");
-            if (random.chance(0.6)) void delay(random.whole(0, 400)).then(leave);
-            return statusOf(await answer);
+            const { response, disconnect } = await openRequest(port, "/");
+            if (random.chance(0.6)) void delay(random.whole(0, 400)).then(disconnect);
+            return statusOf(await response);
           }),
         );
         // Those who stayed were all served, and those who left are charged only where their requests were handled.

@@ -14,10 +14,10 @@ import session from "express-session";
 import express4 from "express4";
 import Fastify from "fastify";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { start } from "../fastify/start.ts";
-import type { Answer, Ask } from "../support/ask.ts";
-import { askAt } from "../support/ask.ts";
+import { start } from "../fastify/start-fastify.ts";
 import { listen } from "../support/listen.ts";
+import type { SendRequest, TestResponse } from "../support/send-request.ts";
+import { createHttpClient } from "../support/send-request.ts";
 import { watchUnhandled } from "../support/unhandled.ts";
 import { watchWarnings } from "../support/warnings.ts";
 import type { DeniedInExpress } from "./express-ways.ts";
@@ -50,7 +50,7 @@ const FILES = join(import.meta.dirname, "files");
 
 /** An application that denies each request but the first, as the scenario says that the request names. */
 interface Denying<Denied> {
-  readonly ask: Ask;
+  readonly sendRequest: SendRequest;
   readonly ways: Ways<Denied>;
   /** By the id that a request carries. */
   readonly scenarios: Map<string, Scenario>;
@@ -93,10 +93,10 @@ async function onExpress(
   };
   app.use(onError);
   const server = await listen(app);
-  const { ask, end } = askAt(server.address() as { port: number });
+  const { sendRequest, end } = createHttpClient(server.address() as { port: number });
   onTestFinished(end);
   return {
-    ask,
+    sendRequest,
     ways: expressWays,
     scenarios,
     handled,
@@ -137,8 +137,8 @@ async function onFastify(hasHooks: boolean): Promise<Denying<DeniedInFastify>> {
     handled.add(request.headers["x-scenario"]);
     return "[handler]";
   });
-  const ask = await start(app);
-  return { ask, ways: fastifyWays, scenarios, handled, reported: () => reported };
+  const sendRequest = await start(app);
+  return { sendRequest, ways: fastifyWays, scenarios, handled, reported: () => reported };
 }
 
 function lateIn(warnings: readonly { readonly code: string }[]): number {
@@ -150,7 +150,7 @@ async function check<Denied>(app: Denying<Denied>, scenario: Scenario): Promise<
   const id = randomUUID();
   app.scenarios.set(id, scenario);
   const expected = expectedOf(app.ways, scenario);
-  const asked = app.ask("/", { headers: { "x-scenario": id } });
+  const asked = app.sendRequest("/", { headers: { "x-scenario": id } });
   if (expected.by === "anybody") await Promise.race([asked.catch(() => {}), after(MUDDLE_MS)]);
   else await checkAnswer(expected, await within(ANSWER_MS, asked));
   // What is late must have its chance to do harm.
@@ -167,8 +167,8 @@ function mayPass<Denied>(ways: Ways<Denied>, { steps }: Scenario): boolean {
   return isMuddle && steps.some(({ way }) => ways[way]?.letsOn === true);
 }
 
-async function checkAnswer(expected: Expected, answer: Answer): Promise<void> {
-  const { status, headers, text } = answer;
+async function checkAnswer(expected: Expected, response: TestResponse): Promise<void> {
+  const { status, headers, text } = response;
   if (expected.by === "application") {
     expect(expected.bodies).toContain(text.trim());
     return;
@@ -181,12 +181,12 @@ async function checkAnswer(expected: Expected, answer: Answer): Promise<void> {
     return;
   }
   expect([status, headers["content-type"]]).toEqual([429, "application/problem+json"]);
-  expect(answer.json()).toMatchObject({ status: 429, "violated-policies": ["1-per-1h"] });
+  expect(response.json()).toMatchObject({ status: 429, "violated-policies": ["1-per-1h"] });
 }
 
 async function fuzz<Denied>(app: Denying<Denied>): Promise<void> {
   const settled = watchUnhandled();
-  expect((await app.ask("/", { headers: { "x-scenario": "" } })).text).toBe("[handler]");
+  expect((await app.sendRequest("/", { headers: { "x-scenario": "" } })).text).toBe("[handler]");
   await fc.assert(
     fc.asyncProperty(scenariosOf(app.ways), (scenario) => check(app, scenario)),
     { numRuns: RUNS, endOnFailure: true },

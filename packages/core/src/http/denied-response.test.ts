@@ -211,10 +211,7 @@ describe("writes after the response has ended", () => {
         returned = act(res);
       }, 5);
     });
-    expect([text, late]).toMatchObject([
-      "mine",
-      [{ message: expect.stringContaining("ended") }],
-    ]);
+    expect([text, late]).toMatchObject(["mine", [{ message: expect.stringContaining("ended") }]]);
     expect((late[0] as Error).stack).toContain("denied-response.test");
     // As Node's do: whoever writes goes on, and whoever waits is called.
     expect(returned).toBe(name === "write" ? true : response);

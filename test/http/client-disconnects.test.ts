@@ -67,7 +67,7 @@ describeFrameworks(({ serve }) => {
       await settled();
       expect(site.errors).toEqual([]);
       expect(site.warnings).toEqual([]);
-      expect([200, 429]).toContain((await site.ask()).status);
+      expect([200, 429]).toContain((await site.sendRequest()).status);
     },
   );
 
@@ -81,7 +81,7 @@ describeFrameworks(({ serve }) => {
     await settled();
     expect(site.errors).toEqual([]);
     expect(site.handled).toEqual([]);
-    expect((await site.ask()).status).toBe(200);
+    expect((await site.sendRequest()).status).toBe(200);
   });
 
   test("clients that reset their connections before their address was read cause no errors", async () => {
@@ -91,7 +91,7 @@ describeFrameworks(({ serve }) => {
     await settled();
     expect(site.errors).toEqual([]);
     expect(site.warnings).toEqual([]);
-    expect((await site.ask()).status).toBe(200);
+    expect((await site.sendRequest()).status).toBe(200);
   });
 
   test("a client that disconnects does not avoid being counted if its key is known", async () => {
@@ -100,7 +100,7 @@ describeFrameworks(({ serve }) => {
     await askAndLeave(site, entered);
     left.resolve();
     // Whoever leaves early has spent, or was not served.
-    const { status } = await site.ask();
+    const { status } = await site.sendRequest();
     expect(site.handled).toHaveLength(1);
     expect([200, 429]).toContain(status);
     expect(site.errors).toEqual([]);

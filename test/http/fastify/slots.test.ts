@@ -11,7 +11,7 @@ import Fastify from "fastify";
 import { expect, onTestFinished, test } from "vitest";
 import { deferred } from "../support/deferred.ts";
 import { manualClock } from "../support/manual-clock.ts";
-import { start } from "./start.ts";
+import { start } from "./start-fastify.ts";
 
 /** A limiter of one place for everybody, on a clock that stands still. */
 function onePlace() {
@@ -42,9 +42,9 @@ test("a slot is released however the reply is sent", async () => {
     reply.hijack();
     reply.raw.end("done");
   });
-  const ask = await start(app);
+  const sendRequest = await start(app);
   for (const path of ["/returned", "/sent", "/stream", "/redirect", "/hijacked", "/none"]) {
-    const { status } = await ask(path);
+    const { status } = await sendRequest(path);
     expect([200, 302, 404], path).toContain(status);
     expect(await remaining(), path).toBe(1);
   }
@@ -60,8 +60,8 @@ test("a route and a hook have separate slots", async () => {
     seen.push(await remaining());
     return hook.decisionOf(request)?.release();
   });
-  const ask = await start(app);
-  expect(await ask("/export")).toMatchObject({ status: 200, text: "true" });
+  const sendRequest = await start(app);
+  expect(await sendRequest("/export")).toMatchObject({ status: 200, text: "true" });
   expect(seen).toEqual([0]);
   expect(await remaining()).toBe(1);
 });

@@ -8,14 +8,14 @@ import express5 from "express";
 import express4 from "express4";
 import Fastify from "fastify";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { start } from "./fastify/start.ts";
-import { askAt } from "./support/ask.ts";
+import { start } from "./fastify/start-fastify.ts";
 import { deferred } from "./support/deferred.ts";
 import { describeFrameworks } from "./support/describe-frameworks.ts";
 import type { SharedOptions } from "./support/framework.ts";
-import { hearDecisions } from "./support/hear-decisions.ts";
 import { listen } from "./support/listen.ts";
+import { recordDecisions } from "./support/record-decisions.ts";
 import { uniquePrefix, useRedis } from "./support/redis-client.ts";
+import { createHttpClient } from "./support/send-request.ts";
 import { watchUnhandled } from "./support/unhandled.ts";
 
 const redis = useRedis();
@@ -39,8 +39,8 @@ describeFrameworks(({ serve, returnsAnswers = false }) => {
       async (place) => {
         const store =
           place === "Redis" ? redisStore(redis, { prefix: uniquePrefix() }) : memoryStore();
-        const heard = hearDecisions();
-        const { ask, handled } = await serve({
+        const heard = recordDecisions();
+        const { sendRequest, handled } = await serve({
           limits: {
             name: "api",
             limits: fixedWindow({ limit: 1, window: "1h" }),
@@ -49,9 +49,9 @@ describeFrameworks(({ serve, returnsAnswers = false }) => {
             onDenied,
           },
         });
-        await ask();
+        await sendRequest();
         for (let i = 0; i < 2; i += 1) {
-          const { status, headers, json } = await ask();
+          const { status, headers, json } = await sendRequest();
           expect(status).toBe(200);
           expect(json()).toMatchObject({
             allowed: false,
@@ -90,10 +90,10 @@ describeFrameworks(({ serve, returnsAnswers = false }) => {
   ])(
     "a denied request that onDenied does not allow (%s) is published as denied, once",
     async (_, onDenied) => {
-      const heard = hearDecisions();
-      const { ask, handled } = await serve({ limits: { limits: once, onDenied } });
-      await ask();
-      await ask();
+      const heard = recordDecisions();
+      const { sendRequest, handled } = await serve({ limits: { limits: once, onDenied } });
+      await sendRequest();
+      await sendRequest();
       expect(handled).toHaveLength(1);
       expect(heard).toHaveLength(2);
       expect(heard[1]).toMatchObject({ decision: { allowed: false } });
@@ -102,8 +102,8 @@ describeFrameworks(({ serve, returnsAnswers = false }) => {
   );
 
   test('"allow" is ignored after a response has begun', async () => {
-    const heard = hearDecisions();
-    const { ask, handled } = await serve({
+    const heard = recordDecisions();
+    const { sendRequest, handled } = await serve({
       limits: {
         limits: once,
         onDenied: async (_, send) => {
@@ -112,8 +112,8 @@ describeFrameworks(({ serve, returnsAnswers = false }) => {
         },
       },
     });
-    await ask();
-    expect(await ask()).toMatchObject({ status: 503, text: "no" });
+    await sendRequest();
+    expect(await sendRequest()).toMatchObject({ status: 503, text: "no" });
     expect(handled).toHaveLength(1);
     expect(heard[1]).not.toHaveProperty("passed");
   });
@@ -121,8 +121,8 @@ describeFrameworks(({ serve, returnsAnswers = false }) => {
   test.skipIf(returnsAnswers)(
     "a denial whose onDenied never settles is published when the response has ended",
     async () => {
-      const heard = hearDecisions();
-      const { ask } = await serve({
+      const heard = recordDecisions();
+      const { sendRequest } = await serve({
         limits: {
           limits: once,
           onDenied: (_, send) => {
@@ -131,8 +131,8 @@ describeFrameworks(({ serve, returnsAnswers = false }) => {
           },
         },
       });
-      await ask();
-      expect((await ask()).text).toBe("no");
+      await sendRequest();
+      expect((await sendRequest()).text).toBe("no");
       await expect.poll(() => heard.length).toBe(2);
       expect(heard[1]).not.toHaveProperty("passed");
     },
@@ -140,18 +140,18 @@ describeFrameworks(({ serve, returnsAnswers = false }) => {
 
   test("a later limiter decides separately, and may allow or deny", async () => {
     const store = memoryStore();
-    const { ask, handled } = await serve({
+    const { sendRequest, handled } = await serve({
       limits: [
         { name: "first", limits: once, onDenied: () => "allow" },
         { name: "second", limits: gcra({ limit: 2, window: "1h", name: "second" }), store },
       ],
     });
-    await ask();
-    const passed = await ask();
+    await sendRequest();
+    const passed = await sendRequest();
     expect([passed.status, passed.json()]).toMatchObject([200, { allowed: false, limit: 1 }]);
     expect(passed.headers["ratelimit-policy"]).toBe('"once";q=1;w=3600, "second";q=2;w=3600');
     expect(passed.headers["x-ratelimit-limit"]).toBe("1");
-    const denied = await ask();
+    const denied = await sendRequest();
     expect([denied.status, denied.json()]).toMatchObject([
       429,
       { "violated-policies": ["second"] },
@@ -162,14 +162,14 @@ describeFrameworks(({ serve, returnsAnswers = false }) => {
 
   test("a limiter that is mounted twice does not deny a request that onDenied allowed", async () => {
     const limits = { name: "api", limits: once, store: memoryStore(), onDenied: () => "allow" };
-    const { ask } = await serve({ limits: [limits, { ...limits, onDenied: undefined }] });
-    await ask();
-    expect((await ask()).status).toBe(200);
+    const { sendRequest } = await serve({ limits: [limits, { ...limits, onDenied: undefined }] });
+    await sendRequest();
+    expect((await sendRequest()).status).toBe(200);
   });
 
   test("a request whose client disconnected is not allowed by onDenied", async () => {
     const settled = watchUnhandled();
-    const heard = hearDecisions();
+    const heard = recordDecisions();
     const asked = deferred<void>();
     const goOn = deferred<void>();
     const site = await serve({
@@ -182,9 +182,9 @@ describeFrameworks(({ serve, returnsAnswers = false }) => {
         },
       },
     });
-    await site.ask();
-    const { ask, end } = askAt({ port: site.port });
-    const gone = ask().catch(() => "gone");
+    await site.sendRequest();
+    const { sendRequest, end } = createHttpClient({ port: site.port });
+    const gone = sendRequest().catch(() => "gone");
     await asked.promise;
     await end();
     expect(await gone).toBe("gone");
@@ -196,7 +196,7 @@ describeFrameworks(({ serve, returnsAnswers = false }) => {
   });
 
   test('errors of the handler after "allow" go to the application', async () => {
-    const { ask, errors } = await serve({
+    const { sendRequest, errors } = await serve({
       limits: { limits: once, onDenied: () => "allow" },
       routes: {
         "/": {
@@ -206,8 +206,8 @@ describeFrameworks(({ serve, returnsAnswers = false }) => {
         },
       },
     });
-    await ask();
-    expect((await ask()).status).toBe(500);
+    await sendRequest();
+    expect((await sendRequest()).status).toBe(500);
     expect(errors.map(({ name }) => name)).toEqual(["TypeError"]);
   });
 });
@@ -227,9 +227,9 @@ test('"allow" is ignored after a raw response of Fastify', async () => {
     handled.push(url);
     return "handled";
   });
-  const ask = await start(app);
-  await ask("/");
-  expect(await ask("/")).toMatchObject({ status: 503, text: "by hand" });
+  const sendRequest = await start(app);
+  await sendRequest("/");
+  expect(await sendRequest("/")).toMatchObject({ status: 503, text: "by hand" });
   expect(handled).toHaveLength(1);
 });
 
@@ -247,10 +247,12 @@ test.each([
       res.status(500).send("no template");
     };
     app.use(onError);
-    const { ask, end } = askAt((await listen(app)).address() as { port: number });
+    const { sendRequest, end } = createHttpClient(
+      (await listen(app)).address() as { port: number },
+    );
     onTestFinished(end);
     for (let i = 0; i < 2; i += 1) {
-      expect(await ask()).toMatchObject({ status: 500, text: "no template" });
+      expect(await sendRequest()).toMatchObject({ status: 500, text: "no template" });
     }
   },
 );
@@ -269,12 +271,12 @@ describe("headers before the denial", () => {
         reply.hijack();
         reply.raw.end(JSON.stringify(reply.raw.getHeaders()));
       });
-      const ask = await start(app);
-      await ask("/");
-      const { status, headers, text } = await ask("/");
+      const sendRequest = await start(app);
+      await sendRequest("/");
+      const { status, headers, text } = await sendRequest("/");
       expect([status, text]).toEqual([200, "handled"]);
       expect(headers).toMatchObject({ "cache-control": "max-age=60", "retry-after": "7" });
-      const raw = await ask("/raw");
+      const raw = await sendRequest("/raw");
       expect([raw.status, raw.json()]).toEqual([200, { "retry-after": "7" }]);
     },
   );
@@ -292,10 +294,12 @@ describe("headers before the denial", () => {
     app.use(limit as RequestHandler, (req, res) => {
       res.json(limit.decisionOf(req)?.decision.allowed);
     });
-    const { ask, end } = askAt((await listen(app)).address() as { port: number });
+    const { sendRequest, end } = createHttpClient(
+      (await listen(app)).address() as { port: number },
+    );
     onTestFinished(end);
-    await ask();
-    const { status, headers, json } = await ask();
+    await sendRequest();
+    const { status, headers, json } = await sendRequest();
     expect([status, json()]).toEqual([200, false]);
     expect(headers).toMatchObject({ "cache-control": "max-age=60", "retry-after": "7" });
   });

@@ -18,9 +18,9 @@ describeExpress(({ serve }) => {
   /** How ten requests are answered, and what the operator is warned of. */
   async function askTenTimes(handler: RequestHandler) {
     const warnings = watchWarnings();
-    const { ask } = await serve((app) => app.use(handler, (_req, res) => res.end("ok")));
+    const { sendRequest } = await serve((app) => app.use(handler, (_req, res) => res.end("ok")));
     const statuses = new Set<number>();
-    for (let i = 0; i < 10; i += 1) statuses.add((await ask(`/?tenant=${i % 9}`)).status);
+    for (let i = 0; i < 10; i += 1) statuses.add((await sendRequest(`/?tenant=${i % 9}`)).status);
     return { statuses: [...statuses], codes: warnings.map(({ code }) => code) };
   }
 

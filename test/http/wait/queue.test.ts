@@ -5,44 +5,51 @@ import { describe, expect, test } from "vitest";
 import { describeAdapters } from "../support/describe-frameworks.ts";
 import { eventually } from "../support/eventually.ts";
 import type { AnyRequest } from "../support/framework.ts";
-import { hearDecisions } from "../support/hear-decisions.ts";
 import { manualClock } from "../support/manual-clock.ts";
+import { recordDecisions } from "../support/record-decisions.ts";
 import { uniquePrefix, useRedis } from "../support/redis-client.ts";
-import { askInLine, usePlaces, visit, visitorOf, waitedMs, watchLine } from "./visitors.ts";
+import {
+  clientNameOf,
+  openRequest,
+  sendAndWait,
+  useStores,
+  waitedMs,
+  watchQueue,
+} from "./waiting-clients.ts";
 
-const places = usePlaces();
+const places = useStores();
 const redis = useRedis();
 const hourly = slidingLog({ limit: 1, window: "1h", name: "hourly" });
 
 describeAdapters(({ serve }) => {
-  describe.each(places)("with counts in $name", ({ make }) => {
+  describe.each(places)("with counts in $name", ({ createLimiter: make }) => {
     test("waiting requests are allowed first come, first served, at the rate of the limit", async () => {
       const limiter = make({ limits: gcra({ limit: 1, window: "100ms" }) });
       const { port, handled } = await serve({ limits: { limiter, wait: "10s" } });
       const started = performance.now();
-      const line = watchLine();
+      const line = watchQueue();
       const visits = [];
       for (let i = 0; i < 6; i += 1) {
-        visits.push(await visit(port, `/?${i}`));
+        visits.push(await openRequest(port, `/?${i}`));
         // Connections of their own are read in any order: each is in line before the next one is made.
         await eventually(() => {
           if (line.count() < i) expect(handled).toContain(`/?${i}`);
         });
       }
-      const answers = await Promise.all(visits.map(({ answer }) => answer));
+      const answers = await Promise.all(visits.map(({ response }) => response));
       expect(performance.now() - started).toBeGreaterThanOrEqual(499);
       expect(handled).toEqual([0, 1, 2, 3, 4, 5].map((i) => `/?${i}`));
       expect(answers.every((answer) => answer.startsWith("HTTP/1.1 200"))).toBe(true);
     });
 
     test("a request whose wait runs out is denied as usual, and costs nothing", async () => {
-      const heard = hearDecisions();
+      const heard = recordDecisions();
       const limiter = make({ limits: hourly });
-      const { ask, handled } = await serve({ limits: { limiter, wait: 120 } });
-      const first = await ask();
+      const { sendRequest, handled } = await serve({ limits: { limiter, wait: 120 } });
+      const first = await sendRequest();
       expect(first.status).toBe(200);
       expect(first.headers).not.toHaveProperty("server-timing");
-      const denied = await ask();
+      const denied = await sendRequest();
       expect(denied.status).toBe(429);
       expect(denied.json()).toMatchObject({ "violated-policies": ["hourly"] });
       expect(denied.headers).toMatchObject({ "x-ratelimit-remaining": "0" });
@@ -63,9 +70,9 @@ describeAdapters(({ serve }) => {
     test("a request that was allowed after a wait reports how long it waited", async () => {
       const clock = manualClock();
       const limiter = make({ limits: fixedWindow({ limit: 1, window: "50ms" }) }, clock.now);
-      const { ask } = await serve({ limits: { limiter, wait: "10s" } });
-      await ask();
-      const { status, headers, json } = await askInLine(ask, clock, 50);
+      const { sendRequest } = await serve({ limits: { limiter, wait: "10s" } });
+      await sendRequest();
+      const { status, headers, json } = await sendAndWait(sendRequest, clock, 50);
       expect(status).toBe(200);
       expect(json()).toMatchObject({ allowed: true, retryAfterMs: 0 });
       expect(headers).not.toHaveProperty("retry-after");
@@ -75,102 +82,102 @@ describeAdapters(({ serve }) => {
     });
 
     test("no request overtakes those that wait, even with a smaller cost", async () => {
-      const line = watchLine();
+      const line = watchQueue();
       const clock = manualClock();
       const limiter = make({ limits: slidingLog({ limit: 4, window: "50ms" }) }, clock.now);
-      const { port, ask, handled } = await serve({
-        limits: { limiter, wait: "10s", cost: (request) => Number(visitorOf(request)) },
+      const { port, sendRequest, handled } = await serve({
+        limits: { limiter, wait: "10s", cost: (request) => Number(clientNameOf(request)) },
       });
-      await ask("/?3");
-      const large = await visit(port, "/?4");
+      await sendRequest("/?3");
+      const large = await openRequest(port, "/?4");
       // It is in line when it has been denied, which takes a busy server longer.
       await line.joined(1);
-      const small = await visit(port, "/?1");
+      const small = await openRequest(port, "/?1");
       await line.joined(2);
-      for (const { answer } of [large, small]) {
+      for (const { response } of [large, small]) {
         clock.advance(50);
-        await answer;
+        await response;
       }
       expect(handled).toEqual(["/?3", "/?4", "/?1"]);
     });
 
     test("a full queue denies at once, and only its own subject", async () => {
-      const line = watchLine();
+      const line = watchQueue();
       const limiter = make({ limits: hourly, maxQueue: 6 });
-      const wait = { limiter, key: visitorOf };
-      const { port, ask } = await serve({
+      const wait = { limiter, key: clientNameOf };
+      const { port, sendRequest } = await serve({
         routes: {
           "/": { limits: { ...wait, wait: "10m" } },
           "/briefly": { limits: { ...wait, wait: 1 } },
         },
       });
-      await ask("/?ann");
+      await sendRequest("/?ann");
       // Half of all places are for one subject.
-      const visits = await Promise.all(Array.from({ length: 3 }, () => visit(port, "/?ann")));
+      const visits = await Promise.all(Array.from({ length: 3 }, () => openRequest(port, "/?ann")));
       await line.joined(3);
       // What does not wait found the line full.
       const denied = await eventually(async () => {
-        const answer = await ask("/briefly?ann");
-        expect(answer.headers).not.toHaveProperty("server-timing");
-        return answer;
+        const response = await sendRequest("/briefly?ann");
+        expect(response.headers).not.toHaveProperty("server-timing");
+        return response;
       });
       expect(denied.status).toBe(429);
       expect(denied.json()).toMatchObject({ "violated-policies": ["hourly"] });
       expect(Number(denied.headers["retry-after"])).toBeGreaterThan(3_500);
-      expect((await ask("/?ben")).status).toBe(200);
-      const waiting = await ask("/briefly?ben");
+      expect((await sendRequest("/?ben")).status).toBe(200);
+      const waiting = await sendRequest("/briefly?ben");
       expect(waiting.status).toBe(429);
       expect(waiting.headers).toHaveProperty("server-timing");
-      for (const { leave } of visits) leave();
+      for (const { disconnect } of visits) disconnect();
       await eventually(async () => {
-        expect((await ask("/briefly?ann")).headers).toHaveProperty("server-timing");
+        expect((await sendRequest("/briefly?ann")).headers).toHaveProperty("server-timing");
       });
     });
 
     test("all subjects share maxQueue, and requests beyond it are denied", async () => {
-      const line = watchLine();
+      const line = watchQueue();
       const limiter = make({ limits: hourly, maxQueue: 4 });
-      const limited = { limiter, key: visitorOf };
-      const { port, ask } = await serve({
+      const limited = { limiter, key: clientNameOf };
+      const { port, sendRequest } = await serve({
         routes: {
           "/": { limits: { ...limited, wait: "10m" } },
           "/briefly": { limits: { ...limited, wait: 1 } },
         },
       });
-      for (const name of ["a", "b", "c", "d", "new"]) await ask(`/?${name}`);
+      for (const name of ["a", "b", "c", "d", "new"]) await sendRequest(`/?${name}`);
       const visits = await Promise.all(
-        ["a", "b", "c", "d"].map((name) => visit(port, `/?${name}`)),
+        ["a", "b", "c", "d"].map((name) => openRequest(port, `/?${name}`)),
       );
       await line.joined(4);
       await eventually(async () => {
-        const { status, headers } = await ask("/briefly?new");
+        const { status, headers } = await sendRequest("/briefly?new");
         expect(status).toBe(429);
         expect(headers).not.toHaveProperty("server-timing");
       });
       // Whoever has room in its limit is admitted all the same.
-      expect((await ask("/?newest")).status).toBe(200);
-      for (const { leave } of visits) leave();
+      expect((await sendRequest("/?newest")).status).toBe(200);
+      for (const { disconnect } of visits) disconnect();
     });
 
     test("shadow mode does not wait", async () => {
       const limiter = make({ limits: hourly, shadow: true });
-      const { ask } = await serve({ limits: { limiter, wait: "10m" } });
+      const { sendRequest } = await serve({ limits: { limiter, wait: "10m" } });
       for (let i = 0; i < 3; i += 1) {
-        const { status, headers } = await ask();
+        const { status, headers } = await sendRequest();
         expect(status).toBe(200);
         expect(headers).not.toHaveProperty("server-timing");
       }
     });
 
     test("close denies waiting requests as if their wait had run out, and later requests get its error", async () => {
-      const line = watchLine();
+      const line = watchQueue();
       const limiter = make({ limits: hourly, maxQueue: 4 });
-      const { port, ask, errors } = await serve({
+      const { port, sendRequest, errors } = await serve({
         limits: { limiter, wait: "10m" },
         routes: { "/": {} },
       });
-      await ask();
-      const visits = await Promise.all([visit(port, "/"), visit(port, "/")]);
+      await sendRequest();
+      const visits = await Promise.all([openRequest(port, "/"), openRequest(port, "/")]);
       await line.joined(2);
       await eventually(async () => {
         expect((await limiter.wait("127.0.0.1", { timeout: 1 }).catch(Object)).code).toBe(
@@ -178,23 +185,23 @@ describeAdapters(({ serve }) => {
         );
       });
       await limiter.close();
-      for (const { answer } of visits) {
-        expect(await answer).toMatch(/^HTTP\/1.1 429 (.|\r\n)*retry-after: 3\d\d\d\r\n/i);
+      for (const { response } of visits) {
+        expect(await response).toMatch(/^HTTP\/1.1 429 (.|\r\n)*retry-after: 3\d\d\d\r\n/i);
       }
       expect(errors).toEqual([]);
-      expect((await ask()).json()).toMatchObject({ code: "HEADGATE_CLOSED" });
+      expect((await sendRequest()).json()).toMatchObject({ code: "HEADGATE_CLOSED" });
     });
 
     test("a cost above the limit is denied at once, even if others wait", async () => {
-      const line = watchLine();
+      const line = watchQueue();
       const limiter = make({ limits: slidingLog({ limit: 4, window: "1h" }) });
-      const { port, ask } = await serve({
-        limits: { limiter, wait: "10m", cost: (request) => Number(visitorOf(request)) },
+      const { port, sendRequest } = await serve({
+        limits: { limiter, wait: "10m", cost: (request) => Number(clientNameOf(request)) },
       });
-      await ask("/?4");
-      void (await visit(port, "/?4"));
+      await sendRequest("/?4");
+      void (await openRequest(port, "/?4"));
       await line.joined(1);
-      const { status, headers } = await ask("/?5");
+      const { status, headers } = await sendRequest("/?5");
       expect(status).toBe(429);
       expect(headers).not.toHaveProperty("retry-after");
       expect(headers).not.toHaveProperty("server-timing");
@@ -204,29 +211,29 @@ describeAdapters(({ serve }) => {
   test("headers: false hides the wait, and the application's own Server-Timing stays", async () => {
     const limiter = createLimiter({ limits: hourly });
     const silent = await serve({ limits: { limiter, wait: 5, headers: false } });
-    await silent.ask();
-    const denied = await silent.ask();
+    await silent.sendRequest();
+    const denied = await silent.sendRequest();
     expect(denied.status).toBe(429);
     expect(denied.headers).not.toHaveProperty("server-timing");
   });
 
   test("two mounts of one limiter wait once, and two limiters each report their wait", async () => {
-    const heard = hearDecisions();
-    const line = watchLine();
+    const heard = recordDecisions();
+    const line = watchQueue();
     const clock = manualClock();
     const store = memoryStore({ clock: clock.now });
     const limitedTo = (window: number) => fixedWindow({ limit: 1, window });
     const first = createLimiter({ name: "first", limits: limitedTo(30), store });
     const second = createLimiter({ name: "second", limits: limitedTo(60), store });
-    const { ask } = await serve({
+    const { sendRequest } = await serve({
       limits: [
         { limiter: first, wait: "10s" },
         { limiter: first, wait: "10s" },
         { limiter: second, wait: "10s" },
       ],
     });
-    await ask();
-    const asked = ask();
+    await sendRequest();
+    const asked = sendRequest();
     for (const joined of [1, 2]) {
       await line.joined(joined);
       clock.advance(30);
@@ -246,9 +253,9 @@ describeAdapters(({ serve }) => {
       const clock = manualClock();
       const store = memoryStore({ clock: clock.now });
       const options = { name: "plans", limits: limits as never, store, wait: "10s" } as const;
-      const { ask } = await serve({ limits: options });
-      await ask();
-      const { status, headers } = await askInLine(ask, clock, 50);
+      const { sendRequest } = await serve({ limits: options });
+      await sendRequest();
+      const { status, headers } = await sendAndWait(sendRequest, clock, 50);
       expect(status).toBe(200);
       expect(headers["x-ratelimit-limit"]).toBe("1");
       expect(waitedMs(headers["server-timing"])).toBeGreaterThan(0);
@@ -256,47 +263,47 @@ describeAdapters(({ serve }) => {
   });
 
   test("a cost by name does not wait for a limit with cost 0, and its denial reports only the charged limits", async () => {
-    const line = watchLine();
+    const line = watchQueue();
     const requests = slidingLog({ limit: 9, window: "1h", name: "requests" });
     const tokens = fixedWindow({ limit: 1_000, window: "1h", name: "tokens" });
     const limiter = createLimiter({ limits: [requests, tokens] });
-    const cost = (request: AnyRequest) => ({ tokens: Number(visitorOf(request)) });
-    const { port, ask } = await serve({
+    const cost = (request: AnyRequest) => ({ tokens: Number(clientNameOf(request)) });
+    const { port, sendRequest } = await serve({
       routes: {
         "/": { limits: { limiter, cost, wait: "10m" } },
         "/briefly": { limits: { limiter, cost, wait: 20 } },
       },
     });
-    await ask("/?600");
-    const { leave } = await visit(port, "/?600");
+    await sendRequest("/?600");
+    const { disconnect } = await openRequest(port, "/?600");
     await line.joined(1);
-    const free = await ask("/?0");
+    const free = await sendRequest("/?0");
     expect(free.status).toBe(200);
     expect(free.headers).not.toHaveProperty("server-timing");
-    const denied = await ask("/briefly?700");
+    const denied = await sendRequest("/briefly?700");
     expect(denied.status).toBe(429);
     expect(denied.json()).toMatchObject({ "violated-policies": ["tokens"] });
     expect(denied.headers["ratelimit"]).toMatch(/^"requests";r=8;t=\d+, "tokens";r=400;t=\d+$/);
-    leave();
+    disconnect();
   });
 
   test("requests wait in the same way with leases", async () => {
     const store = redisStore(redis, { prefix: uniquePrefix() });
     const lease = { max: 2, ttl: "100ms" } as const;
     const limits = fixedWindow({ limit: 3, window: "300ms" });
-    const { ask } = await serve({
+    const { sendRequest } = await serve({
       limits: { name: "leased", limits, store, storeTimeout: "1m", lease, wait: "10s" },
     });
-    const answers = await Promise.all(Array.from({ length: 9 }, () => ask()));
+    const answers = await Promise.all(Array.from({ length: 9 }, () => sendRequest()));
     expect(answers.map(({ status }) => status)).toEqual(new Array(9).fill(200));
     expect(answers.some(({ headers }) => headers["server-timing"] !== undefined)).toBe(true);
   });
 
   test("onDenied runs after the wait, and may allow the request", async () => {
     const limiter = createLimiter({ limits: hourly });
-    const { ask } = await serve({ limits: { limiter, wait: 20, onDenied: () => "allow" } });
-    await ask();
-    const { status, headers } = await ask();
+    const { sendRequest } = await serve({ limits: { limiter, wait: 20, onDenied: () => "allow" } });
+    await sendRequest();
+    const { status, headers } = await sendRequest();
     expect(status).toBe(200);
     expect(waitedMs(headers["server-timing"])).toBeGreaterThanOrEqual(19);
     expect(headers).not.toHaveProperty("retry-after");
@@ -310,10 +317,10 @@ describeAdapters(({ serve }) => {
       limits,
       store: memoryStore({ clock: clock.now }),
     });
-    const { ask } = await serve({ limits: { limiter, wait: 5 } });
-    await ask();
+    const { sendRequest } = await serve({ limits: { limiter, wait: 5 } });
+    await sendRequest();
     clock.advance(4_000);
-    expect((await ask()).headers["retry-after"]).toBe("6");
+    expect((await sendRequest()).headers["retry-after"]).toBe("6");
   });
 
   test.each([0, -1, 0.5, "11m", 600_001, "soon", null, true, Number.NaN])(
@@ -329,7 +336,7 @@ describeAdapters(({ serve }) => {
   );
 
   test.each([1, "2s", "10m", false])("wait: %j turns waiting off", async (wait) => {
-    const { ask } = await serve({ limits: { limits: hourly, wait: wait as never } });
-    expect((await ask()).status).toBe(200);
+    const { sendRequest } = await serve({ limits: { limits: hourly, wait: wait as never } });
+    expect((await sendRequest()).status).toBe(200);
   });
 });

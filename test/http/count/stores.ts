@@ -4,28 +4,28 @@ import { createLimiter, memoryStore, slidingLog } from "@headgate/core";
 import { redisStore } from "@headgate/core/redis";
 import { uniquePrefix, useRedis } from "../support/redis-client.ts";
 
-/** A limiter of one client, and how much of it is used. */
-export interface Counted {
+/** A limiter of one client, and its used units. */
+export interface CountedLimiter {
   readonly limiter: Limiter;
-  /** The units that count for 127.0.0.1, once the answers that a client has read are settled. */
+  /** The units charged to 127.0.0.1, once the responses that a client has read are settled. */
   used(): Promise<number>;
 }
 
-export interface Place {
+export interface StoreKind {
   readonly name: string;
-  /** A limiter with so many units that come back after an hour. */
-  count(limit: number): Counted;
+  /** Creates a limiter with this many units per hour. */
+  count(limit: number): CountedLimiter;
 }
 
-/** Where requests are counted. For the tests of a suite. */
-export function usePlaces(): readonly Place[] {
+/** The kinds of stores for a suite. */
+export function useStores(): readonly StoreKind[] {
   const redis = useRedis();
-  const placeOn = (name: string, makeStore: () => Store): Place => ({
+  const placeOn = (name: string, makeStore: () => Store): StoreKind => ({
     name,
     count(limit) {
       const limits = slidingLog({ limit, window: "1h", name: "hourly" });
       const options = { name: "counted", limits, storeTimeout: "1m" } as const;
-      return usedOf(createLimiter({ ...options, store: makeStore() }));
+      return countUsage(createLimiter({ ...options, store: makeStore() }));
     },
   });
   return [
@@ -34,14 +34,14 @@ export function usePlaces(): readonly Place[] {
   ];
 }
 
-export function usedOf(
+export function countUsage(
   limiter: Limiter,
   subject: Parameters<Limiter["peek"]>[0] = "127.0.0.1",
-): Counted {
+): CountedLimiter {
   return {
     limiter,
     async used() {
-      // A client may have read an answer before its server is told that it was sent.
+      // A client may have read a response before its server knows that it was sent.
       for (let i = 0; i < 5; i += 1) await setImmediate();
       const { limit, remaining, limits } = await limiter.peek(subject, { cost: 0 });
       return limit - remaining + (limits[0]?.overdrawn ?? 0);
@@ -49,7 +49,7 @@ export function usedOf(
   };
 }
 
-/** An error that is answered with a status. */
+/** An error whose response has this status. */
 export function failure(status: number): Error {
   return Object.assign(new Error(`status ${status}`), { status });
 }

@@ -28,7 +28,7 @@ describeFrameworks(({ serve }) => {
         send = answer;
       },
     });
-    expect(await site.ask()).toMatchObject({ status: 503, text: "timed out" });
+    expect(await site.sendRequest()).toMatchObject({ status: 503, text: "timed out" });
     looked.resolve();
     await settled();
     return site;

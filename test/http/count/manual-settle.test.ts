@@ -11,9 +11,9 @@ import { useLosableRedis } from "../support/losable-redis.ts";
 import { nextMessage } from "../support/next-message.ts";
 import { uniquePrefix, useRedis } from "../support/redis-client.ts";
 import { watchUnhandled } from "../support/unhandled.ts";
-import { failure, usedOf, usePlaces } from "./places.ts";
+import { countUsage, failure, useStores } from "./stores.ts";
 
-const places = usePlaces();
+const places = useStores();
 const redis = useRedis();
 const losable = useLosableRedis();
 const hourly = slidingLog({ limit: 20, window: "1h", name: "hourly" });
@@ -31,11 +31,11 @@ describeAdapters(({ serve }) => {
       ])("%s", async (_, act, expected) => {
         for (const say of [false, true, 9]) {
           const { limiter, used } = count(20);
-          const { ask } = await serve({
+          const { sendRequest } = await serve({
             limits: { limiter, cost: 2, count: () => say },
             routes: { "/": { handle: (request) => act(limiter, decisionOf(request)) } },
           });
-          expect((await ask()).status).toBe(200);
+          expect((await sendRequest()).status).toBe(200);
           expect(await used()).toBe(expected);
         }
       });
@@ -57,12 +57,12 @@ describeAdapters(({ serve }) => {
         },
       },
     });
-    const { ask } = await started(held, starting);
-    const asked = ask();
+    const { sendRequest } = await started(held, starting);
+    const asked = sendRequest();
     await eventually(() => expect(held).toHaveLength(1));
     await held.shift()?.carryOut();
     await asked;
-    const looked = usedOf(limiter).used();
+    const looked = countUsage(limiter).used();
     await eventually(() => expect(held).toHaveLength(2));
     for (const call of held.splice(0)) await call.carryOut();
     expect(await settled).toMatchObject({ charged: 7 });
@@ -72,11 +72,11 @@ describeAdapters(({ serve }) => {
   test("a limiter closed before the response ends leaves the charge, and causes no error", async () => {
     const expectNothingUnhandled = watchUnhandled();
     const limiter = createLimiter({ limits: hourly });
-    const { ask, errors, warnings } = await serve({
+    const { sendRequest, errors, warnings } = await serve({
       limits: { limiter, count: "failed" },
       routes: { "/": { handle: () => limiter.close() } },
     });
-    expect((await ask()).status).toBe(200);
+    expect((await sendRequest()).status).toBe(200);
     await expectNothingUnhandled();
     expect([errors, warnings]).toEqual([[], []]);
   });
@@ -99,7 +99,7 @@ describeAdapters(({ serve }) => {
       storeTimeout: "1m",
     });
     const sources = new Set<string>();
-    const { ask } = await serve({
+    const { sendRequest } = await serve({
       limits: { limiter, count: "failed" },
       routes: {
         "/": {
@@ -115,11 +115,11 @@ describeAdapters(({ serve }) => {
         },
       },
     });
-    for (let i = 0; i < 30; i += 1) await ask(i % 3 === 0 ? "/wrong" : "/");
+    for (let i = 0; i < 30; i += 1) await sendRequest(i % 3 === 0 ? "/wrong" : "/");
     expect(sources).toContain("lease");
     await limiter.close();
     // What was held is given back at the end.
-    expect(await usedOf(other).used()).toBe(10);
+    expect(await countUsage(other).used()).toBe(10);
   });
 
   test("while Redis is unavailable a request stays charged, and no error occurs", async () => {
@@ -135,20 +135,20 @@ describeAdapters(({ serve }) => {
       limits: { limiter, count: "failed" },
       routes: { "/": {}, "/slow": { handle: () => letGo.promise } },
     });
-    const asked = site.ask("/slow");
+    const asked = site.sendRequest("/slow");
     await eventually(() => expect(site.handled).toHaveLength(1));
     const down = nextMessage(CHANNELS.storeDown);
     losable.lose();
-    expect((await site.ask()).json()).toMatchObject({ source: "local" });
+    expect((await site.sendRequest()).json()).toMatchObject({ source: "local" });
     await down;
     letGo.resolve();
     expect((await asked).status).toBe(200);
     const looked = await limiter.peek("127.0.0.1", { cost: 0 });
     // What was decided without Redis was settled here.
     expect(looked).toMatchObject({ source: "local", remaining: 20 });
-    await losable.giveBack();
+    await losable.restore();
     await expectNothingUnhandled();
-    const { used } = usedOf(limiter);
+    const { used } = countUsage(limiter);
     await eventually(async () => {
       expect((await limiter.peek("127.0.0.1")).source).toBe("store");
     });

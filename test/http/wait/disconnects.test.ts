@@ -11,9 +11,16 @@ import { eventually } from "../support/eventually.ts";
 import type { AnyRequest } from "../support/framework.ts";
 import { manualClock } from "../support/manual-clock.ts";
 import { watchUnhandled } from "../support/unhandled.ts";
-import { askInLine, statusOf, usePlaces, visit, visitorOf, watchLine } from "./visitors.ts";
+import {
+  clientNameOf,
+  openRequest,
+  sendAndWait,
+  statusOf,
+  useStores,
+  watchQueue,
+} from "./waiting-clients.ts";
 
-const places = usePlaces();
+const places = useStores();
 const hourly = slidingLog({ limit: 1, window: "1h", name: "hourly" });
 
 /** Node's own request. */
@@ -30,23 +37,23 @@ async function isAnybodyWaiting(limiter: Limiter, maxQueue: number): Promise<boo
 }
 
 describeAdapters(({ serve }) => {
-  describe.each(places)("with counts in $name", ({ make }) => {
+  describe.each(places)("with counts in $name", ({ createLimiter: make }) => {
     test("a client that disconnects while it waits costs nothing, delays nobody, and reaches no handler", async () => {
-      const line = watchLine();
+      const line = watchQueue();
       const settled = watchUnhandled();
       const limiter = make({
         limits: slidingLog({ limit: 4, window: "1h" }),
       });
-      const { port, ask, handled, errors } = await serve({
-        limits: { limiter, wait: "10s", cost: (request) => Number(visitorOf(request)) },
+      const { port, sendRequest, handled, errors } = await serve({
+        limits: { limiter, wait: "10s", cost: (request) => Number(clientNameOf(request)) },
       });
-      await ask("/?2");
+      await sendRequest("/?2");
       // Only all four would do for the first in line; two are left for the second.
-      const first = await visit(port, "/?4");
+      const first = await openRequest(port, "/?4");
       await line.joined(1);
-      const second = await visit(port, "/?2");
-      first.leave();
-      expect(statusOf(await second.answer)).toBe(200);
+      const second = await openRequest(port, "/?2");
+      first.disconnect();
+      expect(statusOf(await second.response)).toBe(200);
       expect(handled).toEqual(["/?2", "/?2"]);
       expect(errors).toEqual([]);
       await settled();
@@ -55,57 +62,61 @@ describeAdapters(({ serve }) => {
     test("hundreds of sockets of one subject delay no other subject, and leave the queue at once", async () => {
       const clock = manualClock();
       const limiter = make({ limits: fixedWindow({ limit: 1, window: "100ms" }) }, clock.now);
-      const limited = { limiter, key: visitorOf };
-      const { port, ask } = await serve({
+      const limited = { limiter, key: clientNameOf };
+      const { port, sendRequest } = await serve({
         routes: {
           "/": { limits: { ...limited, wait: "10m" } },
           "/briefly": { limits: { ...limited, wait: 1 } },
         },
       });
       const answers: string[] = [];
-      const visits = await Promise.all(Array.from({ length: 300 }, () => visit(port, "/?abuser")));
-      for (const { answer } of visits) void answer.then((text) => answers.push(text));
+      const visits = await Promise.all(
+        Array.from({ length: 300 }, () => openRequest(port, "/?abuser")),
+      );
+      for (const { response } of visits) void response.then((text) => answers.push(text));
       await eventually(() => expect(answers.length).toBeGreaterThanOrEqual(199));
       expect(answers.filter((text) => statusOf(text) === 429).length).toBeGreaterThanOrEqual(150);
       // Somebody else passes at once.
-      const other = await ask("/?other");
+      const other = await sendRequest("/?other");
       expect(other.status).toBe(200);
       expect(other.headers).not.toHaveProperty("server-timing");
       // And waits for nothing but its own turn.
-      const again = await askInLine(() => ask("/?other"), clock, 100);
+      const again = await sendAndWait(() => sendRequest("/?other"), clock, 100);
       expect(again.status).toBe(200);
       expect(again.headers).toHaveProperty("server-timing");
-      for (const { leave } of visits) leave();
+      for (const { disconnect } of visits) disconnect();
       await eventually(async () => {
-        expect((await ask("/briefly?abuser")).headers).toHaveProperty("server-timing");
+        expect((await sendRequest("/briefly?abuser")).headers).toHaveProperty("server-timing");
       });
     });
 
     test("pipelined requests of one connection all leave the queue with it", async () => {
-      const line = watchLine();
+      const line = watchQueue();
       const limiter = make({ limits: hourly, maxQueue: 24 });
       const requests: IncomingMessage[] = [];
-      const { port, ask } = await serve({
+      const { port, sendRequest } = await serve({
         before: (request) => void requests.push(rawOf(request)),
         routes: {
           "/": { limits: { limiter, wait: "10m" } },
           "/briefly": { limits: { limiter, wait: 100 } },
         },
       });
-      await ask();
+      await sendRequest();
       const socket = connect(port, "127.0.0.1");
       await once(socket, "connect");
       socket.write("GET / HTTP/1.1\r\nHost: here\r\n\r\n".repeat(12));
       await line.joined(12);
       await eventually(async () => {
-        expect((await ask("/briefly")).headers).not.toHaveProperty("server-timing");
+        expect((await sendRequest("/briefly")).headers).not.toHaveProperty("server-timing");
       });
       // Node warns of eleven.
       expect(requests[1]?.socket.listenerCount("close")).toBeLessThan(8);
       socket.destroy();
       // All the places are free.
       await eventually(async () => {
-        const answers = await Promise.all(Array.from({ length: 12 }, () => ask("/briefly")));
+        const answers = await Promise.all(
+          Array.from({ length: 12 }, () => sendRequest("/briefly")),
+        );
         for (const { headers } of answers) expect(headers).toHaveProperty("server-timing");
       });
     });
@@ -117,15 +128,15 @@ describeAdapters(({ serve }) => {
     const limits = fixedWindow({ limit: 1, window: "10ms" });
     const limiter = createLimiter({ name: "kept", limits, store });
     const seen: IncomingMessage[] = [];
-    const { ask } = await serve({
+    const { sendRequest } = await serve({
       before: (request) => void seen.push(rawOf(request)),
       limits: { limiter, wait: "10s" },
     });
-    await ask();
+    await sendRequest();
     const socket = seen[0]?.socket;
     const before = socket?.listenerCount("close");
     for (let i = 0; i < 20; i += 1) {
-      const { status, headers } = await askInLine(ask, clock, 10);
+      const { status, headers } = await sendAndWait(sendRequest, clock, 10);
       expect(status).toBe(200);
       expect(headers).toHaveProperty("server-timing");
     }
@@ -159,7 +170,7 @@ describeAdapters(({ serve }) => {
       const used = limiter.consume("127.0.0.1");
       await (await next("decide"))?.carryOut();
       expect((await used).allowed).toBe(true);
-      const { answer, leave } = await visit(port, "/");
+      const { response, disconnect } = await openRequest(port, "/");
       await (await next("decide"))?.carryOut();
       // In line, it is asked for again.
       const attempt = await next("decide");
@@ -168,7 +179,7 @@ describeAdapters(({ serve }) => {
       const socket = request?.socket;
       if (isHeardOf) {
         const closed = once(socket as NonNullable<typeof socket>, "close");
-        leave();
+        disconnect();
         await closed;
         await attempt?.deliver();
       } else {
@@ -177,7 +188,7 @@ describeAdapters(({ serve }) => {
         await delivered;
       }
       await (await next("refund"))?.carryOut();
-      expect(statusOf(await answer)).toBe(0);
+      expect(statusOf(await response)).toBe(0);
       const free = limiter.peek("127.0.0.1");
       await (await next("peek"))?.carryOut();
       expect((await free).allowed).toBe(true);
@@ -189,14 +200,14 @@ describeAdapters(({ serve }) => {
   test("a request that something else answers leaves the queue", async () => {
     const settled = watchUnhandled();
     const limiter = createLimiter({ limits: hourly, maxQueue: 2 });
-    const { ask, handled, errors } = await serve({
+    const { sendRequest, handled, errors } = await serve({
       before: (request, send) => {
         if (request.url === "/?late") void delay(100).then(() => send(503, "too late"));
       },
       limits: { limiter, wait: "10m" },
     });
-    await ask();
-    const { status, text } = await ask("/?late");
+    await sendRequest();
+    const { status, text } = await sendRequest("/?late");
     expect([status, text]).toEqual([503, "too late"]);
     await eventually(async () => expect(await isAnybodyWaiting(limiter, 2)).toBe(false));
     expect(handled).toHaveLength(1);

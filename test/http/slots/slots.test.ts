@@ -8,16 +8,16 @@ import type { CountingStore } from "@headgate/core/internal";
 import { requireStore } from "@headgate/core/internal";
 import { expect, test } from "vitest";
 import { waitUntil } from "../../support/wait-until.ts";
-import { askAt } from "../support/ask.ts";
 import { describeAdapters } from "../support/describe-frameworks.ts";
 import { manualClock } from "../support/manual-clock.ts";
-import type { Handled } from "./sites.ts";
+import { createHttpClient } from "../support/send-request.ts";
+import type { HandledRequest } from "./sites.ts";
 import { describeSites } from "./sites.ts";
 
 const one = concurrency({ limit: 1, ttl: "1m" });
 
 describeSites((serve) => {
-  test.each<[string, (handled: Handled) => unknown]>([
+  test.each<[string, (handled: HandledRequest) => unknown]>([
     ["end", ({ response }) => response.end("done")],
     ["a pipe", ({ response }) => Readable.from(["do", "ne"]).pipe(response)],
     [
@@ -30,24 +30,24 @@ describeSites((serve) => {
     ],
   ])("a slot is released with %s", async (_, handle) => {
     const { port, remaining } = await serve({ limits: one, handle });
-    const { ask, end } = askAt({ port });
+    const { sendRequest, end } = createHttpClient({ port });
     for (let i = 0; i < 3; i += 1) {
-      expect(await ask()).toMatchObject({ status: 200, text: "done" });
+      expect(await sendRequest()).toMatchObject({ status: 200, text: "done" });
       expect(await remaining()).toBe(1);
     }
     await end();
   });
 
   test("while the slot is held the next request is denied, and holds none", async () => {
-    const running: Handled[] = [];
+    const running: HandledRequest[] = [];
     const { port, remaining } = await serve({
       limits: one,
       handle: (handled) => running.push(handled),
     });
-    const { ask, end } = askAt({ port });
-    const first = ask();
+    const { sendRequest, end } = createHttpClient({ port });
+    const first = sendRequest();
     await waitUntil("it is handled", 10_000, () => running[0]);
-    const denied = await ask();
+    const denied = await sendRequest();
     expect(denied).toMatchObject({
       status: 429,
       headers: {
@@ -86,13 +86,13 @@ describeSites((serve) => {
   });
 
   test("a slot can be released before the response, and is not released twice", async () => {
-    const running: Handled[] = [];
+    const running: HandledRequest[] = [];
     const { port, limiter, remaining } = await serve({
       limits: one,
       handle: (handled) => running.push(handled),
     });
-    const { ask, end } = askAt({ port });
-    const asked = ask();
+    const { sendRequest, end } = createHttpClient({ port });
+    const asked = sendRequest();
     const handled = await waitUntil("it is handled", 10_000, () => running[0]);
     expect(await handled.own?.release()).toBe(true);
     expect(await handled.own?.release()).toBe(false);
@@ -116,14 +116,14 @@ describeSites((serve) => {
         return memory.run(operation, call);
       },
     };
-    const running: Handled[] = [];
+    const running: HandledRequest[] = [];
     const { port, remaining } = await serve({
       limits: concurrency({ limit: 1, ttl: 30 }),
       handle: (handled) => running.push(handled),
       store,
     });
-    const { ask, end } = askAt({ port });
-    const asked = ask();
+    const { sendRequest, end } = createHttpClient({ port });
+    const asked = sendRequest();
     const handled = await waitUntil("it is handled", 10_000, () => running[0]);
     for (let i = 1; i <= 4; i += 1) {
       clock.advance(20);
@@ -154,7 +154,7 @@ describeAdapters(({ serve }) => {
     );
     const site = await serve({ limits: { limits: one, key }, routes });
     for (const path of [...Object.keys(ways), ...Object.keys(ways)]) {
-      expect((await site.ask(path)).status).toBe(path === "/ok" ? 200 : 500);
+      expect((await site.sendRequest(path)).status).toBe(path === "/ok" ? 200 : 500);
     }
   });
 
@@ -166,9 +166,9 @@ describeAdapters(({ serve }) => {
       ],
     });
     const statuses = [];
-    for (let i = 0; i < 3; i += 1) statuses.push((await site.ask()).headers["ratelimit"]);
+    for (let i = 0; i < 3; i += 1) statuses.push((await site.sendRequest()).headers["ratelimit"]);
     for (const ratelimit of statuses) expect(ratelimit).toContain('"1-at-once";r=0');
-    expect((await site.ask()).json()).toMatchObject({ "violated-policies": ["1-per-1h"] });
+    expect((await site.sendRequest()).json()).toMatchObject({ "violated-policies": ["1-per-1h"] });
   });
 
   test("a denied request that onDenied allows holds no slot", async () => {
@@ -185,12 +185,12 @@ describeAdapters(({ serve }) => {
         },
       },
     });
-    const first = site.ask();
+    const first = site.sendRequest();
     await waitUntil("it is handled", 10_000, () => held[0]);
-    expect((await site.ask()).status).toBe(200);
+    expect((await site.sendRequest()).status).toBe(200);
     expect(seen.map((signal) => signal?.aborted)).toEqual([false, undefined]);
     // What was let on has given nothing back.
-    const third = await site.ask();
+    const third = await site.sendRequest();
     expect(third.headers["x-ratelimit-remaining"]).toBe("0");
     held[0]?.();
     await first;
@@ -209,12 +209,12 @@ describeAdapters(({ serve }) => {
       },
       routes: { "/": { handle: () => new Promise<void>((resolve) => held.push(resolve)) } },
     });
-    const asked = [site.ask()];
+    const asked = [site.sendRequest()];
     await waitUntil("it is handled", 10_000, () => held[0]);
-    expect((await site.ask()).status).toBe(429);
-    asked.push(site.ask("/", { headers: { "x-plan": "2" } }));
+    expect((await site.sendRequest()).status).toBe(429);
+    asked.push(site.sendRequest("/", { headers: { "x-plan": "2" } }));
     await waitUntil("it is handled", 10_000, () => held[1]);
-    expect((await site.ask("/", { headers: { "x-plan": "2" } })).status).toBe(429);
+    expect((await site.sendRequest("/", { headers: { "x-plan": "2" } })).status).toBe(429);
     for (const end of held) end();
     await Promise.all(asked);
   });
@@ -226,12 +226,12 @@ describeAdapters(({ serve }) => {
       limits: { key, limits: { base: hourly, limitsOf: () => [hourly, one] } },
       routes: { "/": { handle: () => new Promise<void>((resolve) => held.push(resolve)) } },
     });
-    const first = site.ask();
+    const first = site.sendRequest();
     await waitUntil("it is handled", 10_000, () => held[0]);
-    expect((await site.ask()).status).toBe(429);
+    expect((await site.sendRequest()).status).toBe(429);
     held[0]?.();
     await first;
-    const second = site.ask();
+    const second = site.sendRequest();
     await waitUntil("it is handled", 10_000, () => held[1]);
     held[1]?.();
     expect((await second).headers["ratelimit-policy"]).toBe(

@@ -2,12 +2,12 @@ import { concurrency } from "@headgate/core";
 import { redisStore } from "@headgate/core/redis";
 import { describe, expect, test } from "vitest";
 import { waitUntil } from "../../support/wait-until.ts";
-import type { Handled } from "../slots/sites.ts";
+import type { HandledRequest } from "../slots/sites.ts";
 import { describeSites } from "../slots/sites.ts";
-import { askAt } from "../support/ask.ts";
 import { eventually } from "../support/eventually.ts";
 import { uniquePrefix, useRedis } from "../support/redis-client.ts";
-import { statusOf, visit, watchLine } from "./visitors.ts";
+import { createHttpClient } from "../support/send-request.ts";
+import { openRequest, statusOf, watchQueue } from "./waiting-clients.ts";
 
 const redis = useRedis();
 const limits = concurrency({ limit: 1, ttl: "10m" });
@@ -15,7 +15,7 @@ const limits = concurrency({ limit: 1, ttl: "10m" });
 describeSites((serve) => {
   describe.each(["memory", "Redis"])("with counts in %s", (place) => {
     async function serving() {
-      const running: Handled[] = [];
+      const running: HandledRequest[] = [];
       const site = await serve({
         limits,
         handle: (handled) => running.push(handled),
@@ -24,14 +24,14 @@ describeSites((serve) => {
       });
       const handled = (i: number) =>
         waitUntil(`request ${i} is handled`, 20_000, () => running[i]?.response);
-      return { ...site, ...askAt(site), running, handled };
+      return { ...site, ...createHttpClient(site), running, handled };
     }
 
     test("a waiting request takes over a slot when it is released", async () => {
-      const { ask, end, handled, remaining } = await serving();
-      const first = ask();
+      const { sendRequest, end, handled, remaining } = await serving();
+      const first = sendRequest();
       const response = await handled(0);
-      const others = [ask(), ask()];
+      const others = [sendRequest(), sendRequest()];
       response.end("first");
       expect(await first).toMatchObject({ status: 200, text: "first" });
       (await handled(1)).end("next");
@@ -44,15 +44,15 @@ describeSites((serve) => {
     });
 
     test("a client that disconnects while it waits holds no slot", async () => {
-      const line = watchLine();
-      const { port, ask, end, handled, running, remaining } = await serving();
-      const first = ask();
+      const line = watchQueue();
+      const { port, sendRequest, end, handled, running, remaining } = await serving();
+      const first = sendRequest();
       const response = await handled(0);
-      const { answer, leave } = await visit(port, "/");
+      const { response: answer, disconnect } = await openRequest(port, "/");
       await line.joined(1);
-      leave();
+      disconnect();
       expect(statusOf(await answer)).toBe(0);
-      const last = ask();
+      const last = sendRequest();
       response.end("first");
       await first;
       (await handled(1)).end("last");

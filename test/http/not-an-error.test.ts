@@ -41,8 +41,8 @@ describeAdapters(({ serve }) => {
     places[place]?.(options[option]?.(failures[failure]?.(reason) as never) as never) as Site;
 
   /** What the error handler has of a request that went no further than it. */
-  async function errorOf({ ask, errors, handled }: RunningSite): Promise<unknown> {
-    const { status } = await ask();
+  async function errorOf({ sendRequest, errors, handled }: RunningSite): Promise<unknown> {
+    const { status } = await sendRequest();
     expect(status).toBe(500);
     expect(handled).toEqual([]);
     expect(errors).toHaveLength(1);
@@ -66,8 +66,8 @@ describeAdapters(({ serve }) => {
       for (const option of Object.keys(options)) {
         for (const reason of reasons) {
           const site = failing(option, "rejects", reason, place);
-          const { ask, handled } = await serve({ ...site, ownErrorHandler: false });
-          expect((await ask()).status).toBe(500);
+          const { sendRequest, handled } = await serve({ ...site, ownErrorHandler: false });
+          expect((await sendRequest()).status).toBe(500);
           expect(handled).toEqual([]);
         }
       }

@@ -11,56 +11,63 @@ import type { AnyRequest } from "../support/framework.ts";
 import type { ManualClock } from "../support/manual-clock.ts";
 import { uniquePrefix, useRedis } from "../support/redis-client.ts";
 
-/** Where requests are counted. */
-export interface Place {
+/** A kind of store on which requests are counted. */
+export interface StoreKind {
   readonly name: string;
-  /** A limiter, on the clock of a test where one is given. */
-  make(options: Pick<LimiterOptions, "limits" | "maxQueue" | "shadow">, clock?: Clock): Limiter;
+  /** Creates a limiter, on the clock of the test if one is given. */
+  createLimiter(
+    options: Pick<LimiterOptions, "limits" | "maxQueue" | "shadow">,
+    clock?: Clock,
+  ): Limiter;
 }
 
-/** For the tests of a suite. */
-export function usePlaces(): readonly Place[] {
+/** The kinds of stores for a suite. */
+export function useStores(): readonly StoreKind[] {
   const redis = useRedis();
   return [
     {
       name: "memory",
-      make: (options, clock) => made({ ...options, store: memoryStore({ clock }) }),
+      createLimiter: (options, clock) =>
+        createTestLimiter({ ...options, store: memoryStore({ clock }) }),
     },
     {
       name: "Redis",
-      make: (options, clock) =>
-        made({ ...options, store: redisStore(redis, { prefix: uniquePrefix(), clock }) }),
+      createLimiter: (options, clock) =>
+        createTestLimiter({
+          ...options,
+          store: redisStore(redis, { prefix: uniquePrefix(), clock }),
+        }),
     },
   ];
 }
 
-function made(options: LimiterOptions): Limiter {
+function createTestLimiter(options: LimiterOptions): Limiter {
   const limiter = createLimiter({ name: "waiting", storeTimeout: "1m", ...options });
   onTestFinished(() => limiter.close());
   return limiter;
 }
 
-/** Who asks, in the tests' requests: `/?ada`. */
-export function visitorOf(request: AnyRequest): string {
+/** The client of a test's request: `/?ada`. */
+export function clientNameOf(request: AnyRequest): string {
   return new URL(request.url, "http://localhost").search.slice(1) || "nobody";
 }
 
 /** A request on a connection of its own. */
-export interface Visit {
-  /** What was answered, as text; resolves when the connection is closed. */
-  readonly answer: Promise<string>;
-  /** Hangs up. */
-  leave(): void;
+export interface OpenRequest {
+  /** The raw response; resolves when the connection is closed. */
+  readonly response: Promise<string>;
+  /** Closes the connection. */
+  disconnect(): void;
 }
 
 /** Sends a request; resolves when it has been sent. */
-export async function visit(port: number, path: string): Promise<Visit> {
+export async function openRequest(port: number, path: string): Promise<OpenRequest> {
   const socket = connect(port, "127.0.0.1");
   onTestFinished(() => void socket.destroy());
-  const answer = textOf(socket);
+  const response = textOf(socket);
   await once(socket, "connect");
   socket.write(`GET ${path} HTTP/1.1\r\nHost: here\r\nConnection: close\r\n\r\n`);
-  return { answer, leave: () => void socket.destroy() };
+  return { response, disconnect: () => void socket.destroy() };
 }
 
 function textOf(socket: Socket): Promise<string> {
@@ -72,19 +79,19 @@ function textOf(socket: Socket): Promise<string> {
   return new Promise((resolve) => socket.once("close", () => resolve(text)));
 }
 
-/** The status of an answer; 0 where there is none. */
-export function statusOf(answer: string): number {
-  return Number(/^HTTP\/1.1 (\d+)/.exec(answer)?.[1] ?? 0);
+/** The status of a raw response; 0 without one. */
+export function statusOf(response: string): number {
+  return Number(/^HTTP\/1.1 (\d+)/.exec(response)?.[1] ?? 0);
 }
 
-/** The milliseconds that an answer says its request waited; undefined where it did not. */
+/** The wait in milliseconds that Server-Timing reports; undefined without one. */
 export function waitedMs(header: string | undefined): number | undefined {
   const [, ms] = /(?:^|, )headgate;dur=(\d+\.\d)$/.exec(header ?? "") ?? [];
   return ms === undefined ? undefined : Number(ms);
 }
 
-/** Counts who joins a line of this process from now on: calls of `wait`, and requests. */
-export function watchLine(): { count(): number; joined(count: number): Promise<void> } {
+/** Counts the calls of `wait` and the requests that join a queue of this process from now on. */
+export function watchQueue(): { count(): number; joined(count: number): Promise<void> } {
   let joined = 0;
   const waiting = new Map<string, number>();
   const note = (message: unknown): void => {
@@ -100,15 +107,15 @@ export function watchLine(): { count(): number; joined(count: number): Promise<v
   };
 }
 
-/** Asks, and lets time pass on the clock of the limiter, which stands still otherwise, once the request is in line. */
-export async function askInLine<Answer>(
-  ask: () => Promise<Answer>,
+/** Sends a request, and once it waits in the queue advances the clock of the limiter, which otherwise stands still. */
+export async function sendAndWait<Response>(
+  sendRequest: () => Promise<Response>,
   clock: ManualClock,
   milliseconds: number,
-): Promise<Answer> {
-  const line = watchLine();
-  const answer = ask();
+): Promise<Response> {
+  const line = watchQueue();
+  const response = sendRequest();
   await line.joined(1);
   clock.advance(milliseconds);
-  return answer;
+  return response;
 }

@@ -5,7 +5,7 @@ import type { ExecutionContext } from "@nestjs/common";
 import { Hono } from "hono";
 import { expect, onTestFinished, test } from "vitest";
 import { controller, PLATFORMS, serveNest } from "./nest/serve-nest.ts";
-import type { Ask } from "./support/ask.ts";
+import type { SendRequest } from "./support/send-request.ts";
 import { serveHono } from "./support/serve-hono.ts";
 
 /*
@@ -14,7 +14,7 @@ import { serveHono } from "./support/serve-hono.ts";
 
 /** How a client is forgiven that has just asked. */
 interface Site {
-  readonly ask: Ask;
+  readonly sendRequest: SendRequest;
   resetClient(): Promise<boolean>;
 }
 
@@ -36,7 +36,7 @@ const serveOnHono: Serve = async (resetDimensions) => {
   });
   onTestFinished(() => limit.close());
   const app = new Hono().get("/page", limit, (c) => c.text("page"));
-  return { ask: await serveHono(app), resetClient: () => limit.resetClient(last) };
+  return { sendRequest: await serveHono(app), resetClient: () => limit.resetClient(last) };
 };
 
 const serveNestOn =
@@ -48,11 +48,11 @@ const serveNestOn =
       return context.switchToHttp().getRequest().headers["x-account"];
     };
     const imports = [HeadgateModule.forRoot({ limits, resetDimensions, key: { account } })];
-    const { app, ask } = await serveNest(
+    const { app, sendRequest } = await serveNest(
       { imports, controllers: [controller({ page: [] })] },
       platform,
     );
-    return { ask, resetClient: () => app.get(HeadgateGuard).resetClient(last) };
+    return { sendRequest, resetClient: () => app.get(HeadgateGuard).resetClient(last) };
   };
 
 const FRAMEWORKS: readonly [string, Serve][] = [
@@ -61,9 +61,9 @@ const FRAMEWORKS: readonly [string, Serve][] = [
 ];
 
 test.each(FRAMEWORKS)("%s: resetClient resets one client in one line", async (_, serve) => {
-  const { ask, resetClient } = await serve(["account"]);
+  const { sendRequest, resetClient } = await serve(["account"]);
   const statusOf = async (account: string) =>
-    (await ask("/page", { headers: { "x-account": account } })).status;
+    (await sendRequest("/page", { headers: { "x-account": account } })).status;
   expect(await statusOf("grace")).toBe(200);
   expect(await statusOf("ada")).toBe(200);
   expect(await statusOf("ada")).toBe(429);
@@ -75,8 +75,8 @@ test.each(FRAMEWORKS)("%s: resetClient resets one client in one line", async (_,
 test.each(FRAMEWORKS)(
   "%s: resetClient without the option resetDimensions is an error",
   async (_, serve) => {
-    const { ask, resetClient } = await serve(undefined);
-    await ask("/page", { headers: { "x-account": "ada" } });
+    const { sendRequest, resetClient } = await serve(undefined);
+    await sendRequest("/page", { headers: { "x-account": "ada" } });
     await expect(resetClient()).rejects.toMatchObject({ code: "HEADGATE_INVALID_OPTION" });
   },
 );

@@ -4,7 +4,7 @@ import type { RequestDecision } from "@headgate/fastify";
 import headgate, { byTier } from "@headgate/fastify";
 import Fastify from "fastify";
 import { expect, test } from "vitest";
-import { start } from "./start.ts";
+import { start } from "./start-fastify.ts";
 
 const wide = fixedWindow({ limit: 100, window: "1h", name: "wide" });
 const narrow = fixedWindow({ limit: 3, window: "1h", name: "narrow" });
@@ -23,13 +23,13 @@ test("app.headgate.decisionOf returns the plugin's decision, or the route's if i
   app.get("/both", { config: { rateLimit: { limits: narrow, extend: true } } }, answer);
   app.get("/free", { config: { rateLimit: false } }, answer);
   app.get("/skipped", { config: { rateLimit: { skip: () => true } } }, answer);
-  const ask = await start(app);
+  const sendRequest = await start(app);
   const subject = { default: "127.0.0.1" };
-  expect((await ask("/")).json()).toEqual({ limits: ["wide"], subject });
-  expect((await ask("/own")).json()).toEqual({ limits: ["narrow"], subject });
-  expect((await ask("/both")).json()).toEqual({ limits: ["wide", "narrow"], subject });
-  expect((await ask("/free")).text).toBe("nothing");
-  expect((await ask("/skipped")).text).toBe("nothing");
+  expect((await sendRequest("/")).json()).toEqual({ limits: ["wide"], subject });
+  expect((await sendRequest("/own")).json()).toEqual({ limits: ["narrow"], subject });
+  expect((await sendRequest("/both")).json()).toEqual({ limits: ["wide", "narrow"], subject });
+  expect((await sendRequest("/free")).text).toBe("nothing");
+  expect((await sendRequest("/skipped")).text).toBe("nothing");
 });
 
 test("a hook has its own decision, separate from the plugin's", async () => {
@@ -41,16 +41,16 @@ test("a hook has its own decision, separate from the plugin's", async () => {
     return [seen(app.headgate.decisionOf(request)), seen(exportLimit.decisionOf(request)), given];
   });
   app.get("/", async (request) => ({ asked: exportLimit.decisionOf(request) !== undefined }));
-  const ask = await start(app);
+  const sendRequest = await start(app);
   const subject = { default: "127.0.0.1" };
   for (let i = 0; i < 5; i += 1) {
-    expect((await ask("/export")).json()).toEqual([
+    expect((await sendRequest("/export")).json()).toEqual([
       { limits: ["wide"], subject },
       { limits: ["narrow"], subject },
       true,
     ]);
   }
-  expect((await ask("/")).json()).toEqual({ asked: false });
+  expect((await sendRequest("/")).json()).toEqual({ asked: false });
 });
 
 test("settle changes the cost, also of two limiters in one decision", async () => {
@@ -63,11 +63,11 @@ test("settle changes the cost, also of two limiters in one decision", async () =
     const { limits } = (await own?.limiter.peek(own.subject, { cost: 0 })) ?? { limits: [] };
     return [settled, limits.map(({ remaining, overdrawn }) => remaining - overdrawn)];
   });
-  const ask = await start(app);
+  const sendRequest = await start(app);
   const settled = [30, 0].map((charged) => ({ charged, overflow: 0, degraded: false }));
-  expect((await ask("/")).json()).toEqual([settled, [70, 20]]);
-  expect((await ask("/")).json()).toEqual([settled, [40, -10]]);
-  expect((await ask("/")).status).toBe(429);
+  expect((await sendRequest("/")).json()).toEqual([settled, [70, 20]]);
+  expect((await sendRequest("/")).json()).toEqual([settled, [40, -10]]);
+  expect((await sendRequest("/")).status).toBe(429);
 });
 
 test("a hook settles its own charge, separate from the plugin's", async () => {
@@ -84,9 +84,9 @@ test("a hook settles its own charge, separate from the plugin's", async () => {
       app.headgate.decisionOf(request)?.decision.remaining,
     ];
   });
-  const ask = await start(app);
-  expect((await ask("/")).json()).toEqual([90, 10, 99]);
-  expect((await ask("/")).status).toBe(429);
+  const sendRequest = await start(app);
+  expect((await sendRequest("/")).json()).toEqual([90, 10, 99]);
+  expect((await sendRequest("/")).status).toBe(429);
 });
 
 test("decisionOf works in onDenied, in inner scopes, and with tiers", async () => {
@@ -102,9 +102,9 @@ test("decisionOf works in onDenied, in inner scopes, and with tiers", async () =
       return app.headgate.decisionOf(request)?.limiter === app.headgate.tiers.get("free");
     });
   });
-  const ask = await start(app);
-  expect((await ask()).json()).toBe(true);
-  expect((await ask()).json()).toEqual([
+  const sendRequest = await start(app);
+  expect((await sendRequest()).json()).toBe(true);
+  expect((await sendRequest()).json()).toEqual([
     { limits: ["free"], subject: { default: "127.0.0.1" } },
     1,
   ]);
@@ -117,10 +117,10 @@ test("a cost that comes after the limiter was called is an error", async () => {
   app.get("/once", { preHandler: app.rateLimit() }, async () => "once");
   const free = { config: { rateLimit: false as const }, preHandler: app.rateLimit({ cost: 5 }) };
   app.get("/here", free, async () => "here");
-  const ask = await start(app);
-  expect((await ask("/report")).json()).toMatchObject({ code: "HEADGATE_INVALID_OPTION" });
-  expect((await ask("/once")).headers["x-ratelimit-remaining"]).toBe("98");
-  expect((await ask("/here")).headers["x-ratelimit-remaining"]).toBe("93");
+  const sendRequest = await start(app);
+  expect((await sendRequest("/report")).json()).toMatchObject({ code: "HEADGATE_INVALID_OPTION" });
+  expect((await sendRequest("/once")).headers["x-ratelimit-remaining"]).toBe("98");
+  expect((await sendRequest("/here")).headers["x-ratelimit-remaining"]).toBe("93");
 });
 
 test("a hook called without done throws at once", async () => {
@@ -131,8 +131,8 @@ test("a hook called without done throws at once", async () => {
     hook(request, reply);
     return "ok";
   });
-  const ask = await start(app);
-  const refused = await ask();
+  const sendRequest = await start(app);
+  const refused = await sendRequest();
   expect(refused.status).toBe(500);
   expect(refused.json()).toMatchObject({ code: "HEADGATE_INVALID_OPTION" });
 });
@@ -158,6 +158,6 @@ test("decisionOf works for a limiter that was passed to a route", async () => {
   app.get("/", { config: { rateLimit: { limiter } } }, async (request) => {
     return app.headgate.decisionOf(request)?.limiter === limiter;
   });
-  const ask = await start(app);
-  expect((await ask()).json()).toBe(true);
+  const sendRequest = await start(app);
+  expect((await sendRequest()).json()).toBe(true);
 });

@@ -18,22 +18,22 @@ test("a good login succeeds while Redis is unavailable, and this process resets 
     storeTimeout: "300ms",
   };
   const guard = createHttpGuard("rateLimit", options);
-  const ask = async () => {
+  const sendRequest = async () => {
     const request = { headers: {} };
     const { kind } = await guard.check(request, client);
     return { kind, request };
   };
-  await ask();
+  await sendRequest();
   redis.lose();
-  await ask();
-  const { request } = await ask();
-  expect(await ask()).toMatchObject({ kind: "denied" });
+  await sendRequest();
+  const { request } = await sendRequest();
+  expect(await sendRequest()).toMatchObject({ kind: "denied" });
   expect(await guard.resetClient(request)).toBe(false);
-  expect(await ask()).toMatchObject({ kind: "allowed" });
-  await redis.giveBack();
-  const { kind, request: last } = await ask();
+  expect(await sendRequest()).toMatchObject({ kind: "allowed" });
+  await redis.restore();
+  const { kind, request: last } = await sendRequest();
   expect(kind).toBe("denied");
   expect(await guard.resetClient(last)).toBe(true);
-  expect(await ask()).toMatchObject({ kind: "allowed" });
+  expect(await sendRequest()).toMatchObject({ kind: "allowed" });
   await guard.close();
 });

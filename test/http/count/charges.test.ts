@@ -4,9 +4,9 @@ import { describeAdapters } from "../support/describe-frameworks.ts";
 import { eventually } from "../support/eventually.ts";
 import type { AnyReply, AnyRequest, Route, SharedOptions } from "../support/framework.ts";
 import { watchUnhandled } from "../support/unhandled.ts";
-import { failure, usePlaces } from "./places.ts";
+import { failure, useStores } from "./stores.ts";
 
-const places = usePlaces();
+const places = useStores();
 
 function fail(status: number): Route {
   return {
@@ -41,11 +41,11 @@ describeAdapters(({ serve }) => {
       ["failed", FAILED],
       ["succeeded", SUCCEEDED],
     ] as const)("count: %s charges the responses %j", async (count, counted) => {
-      const { ask, used } = await start(50, { count });
+      const { sendRequest, used } = await start(50, { count });
       for (const method of ["GET", "HEAD"] as const) {
         for (const path of [...FAILED, ...SUCCEEDED]) {
           const before = await used();
-          await ask(path, { method });
+          await sendRequest(path, { method });
           const isCounted = (counted as readonly string[]).includes(path);
           expect([method, path, (await used()) - before]).toEqual([
             method,
@@ -57,16 +57,16 @@ describeAdapters(({ serve }) => {
     });
 
     test("requests that count are denied once the limit is used up, and requests that do not count never are", async () => {
-      const { ask } = await start(3, { count: "failed" });
-      for (let i = 0; i < 9; i += 1) expect((await ask("/")).status).toBe(200);
-      for (let i = 0; i < 3; i += 1) expect((await ask("/wrong")).status).toBe(401);
-      expect((await ask("/")).status).toBe(429);
+      const { sendRequest } = await start(3, { count: "failed" });
+      for (let i = 0; i < 9; i += 1) expect((await sendRequest("/")).status).toBe(200);
+      for (let i = 0; i < 3; i += 1) expect((await sendRequest("/wrong")).status).toBe(401);
+      expect((await sendRequest("/")).status).toBe(429);
     });
 
     test("a count function gets the request and response, and returns the cost", async () => {
       const seen: unknown[] = [];
       const results: Record<string, boolean | number> = { "/": 0, "/wrong": 7, "/broken": true };
-      const { ask, used } = await start(50, {
+      const { sendRequest, used } = await start(50, {
         cost: 3,
         count(request: AnyRequest, reply: AnyReply) {
           seen.push([request.url, reply.statusCode]);
@@ -76,7 +76,7 @@ describeAdapters(({ serve }) => {
       const costs: number[] = [];
       for (const path of ["/", "/wrong", "/broken", "/nowhere"]) {
         const before = await used();
-        await ask(path);
+        await sendRequest(path);
         costs.push((await used()) - before);
       }
       expect(seen).toEqual([
@@ -90,23 +90,23 @@ describeAdapters(({ serve }) => {
 
     test("an asynchronous count function leaves the request charged until it resolves", async () => {
       let answer = (_: boolean): void => {};
-      const { ask, used } = await start(5, {
+      const { sendRequest, used } = await start(5, {
         count: () =>
           new Promise<boolean>((resolve) => {
             answer = resolve;
           }),
       });
-      await ask();
+      await sendRequest();
       expect(await used()).toBe(1);
       answer(false);
       expect(await used()).toBe(0);
     });
 
     test("a settled cost above the limit is charged in full", async () => {
-      const { ask, used } = await start(5, { count: () => 12 });
-      await ask();
+      const { sendRequest, used } = await start(5, { count: () => 12 });
+      await sendRequest();
       expect(await used()).toBe(12);
-      expect((await ask()).status).toBe(429);
+      expect((await sendRequest()).status).toBe(429);
       expect(await used()).toBe(12);
     });
 
@@ -124,7 +124,7 @@ describeAdapters(({ serve }) => {
           },
         },
       });
-      const answers = await Promise.all(Array.from({ length: 200 }, () => site.ask()));
+      const answers = await Promise.all(Array.from({ length: 200 }, () => site.sendRequest()));
       expect(answers.filter(({ status }) => status === 401)).toHaveLength(5);
       expect(answers.filter(({ status }) => status === 429)).toHaveLength(195);
       expect(arrived).toBe(5);
@@ -141,9 +141,9 @@ describeAdapters(({ serve }) => {
         limits: { limiter, count: "failed" },
         routes: { "/": { handle: () => held } },
       });
-      const asked = Array.from({ length: 5 }, () => site.ask());
+      const asked = Array.from({ length: 5 }, () => site.sendRequest());
       await eventually(() => expect(site.handled).toHaveLength(5));
-      expect((await site.ask()).status).toBe(429);
+      expect((await site.sendRequest()).status).toBe(429);
       letGo();
       await Promise.all(asked);
       expect(await used()).toBe(0);
@@ -155,11 +155,11 @@ describeAdapters(({ serve }) => {
       limits: fixedWindow({ limit: 2, window: "1h" }),
       shadow: true,
     });
-    const { ask } = await serve({ limits: { limiter, count: "failed" }, routes });
+    const { sendRequest } = await serve({ limits: { limiter, count: "failed" }, routes });
     const left = async () => (await limiter.peek("127.0.0.1", { cost: 0 })).remaining;
-    await ask("/");
+    await sendRequest("/");
     expect(await left()).toBe(2);
-    for (let i = 0; i < 3; i += 1) expect((await ask("/wrong")).status).toBe(401);
+    for (let i = 0; i < 3; i += 1) expect((await sendRequest("/wrong")).status).toBe(401);
     expect(await left()).toBe(0);
   });
 
@@ -176,8 +176,8 @@ describeAdapters(({ serve }) => {
         (_: AnyRequest, send: (status: number, body: string) => void) => send(200, "in our way"),
         () => "allow",
       ]) {
-        const { ask } = await serve({ limits: { limiter, count, onDenied } });
-        await ask();
+        const { sendRequest } = await serve({ limits: { limiter, count, onDenied } });
+        await sendRequest();
       }
       expect(count).not.toHaveBeenCalled();
       expect(await limiter.reset("127.0.0.1")).toBe(true);
@@ -188,10 +188,10 @@ describeAdapters(({ serve }) => {
       const first = createLimiter({ limits: fixedWindow({ limit: 9, window: "1h" }) });
       const denying = createLimiter({ limits });
       await denying.consume("127.0.0.1");
-      const { ask } = await serve({
+      const { sendRequest } = await serve({
         limits: [{ limiter: first, count: "failed" }, { limiter: denying }],
       });
-      expect((await ask()).status).toBe(429);
+      expect((await sendRequest()).status).toBe(429);
       expect((await first.peek("127.0.0.1", { cost: 0 })).remaining).toBe(8);
     });
   });
@@ -201,20 +201,20 @@ describeAdapters(({ serve }) => {
       const expectNothingUnhandled = watchUnhandled();
       const count = vi.fn(() => false);
       const limits = gcra({ limit: 1, window: "1h" });
-      const { ask } = await serve({
+      const { sendRequest } = await serve({
         limits: [
           { limits, count, skip: () => true },
           { limits, count, key: () => undefined, missingKey: "skip" },
         ],
       });
-      for (let i = 0; i < 3; i += 1) expect((await ask()).status).toBe(200);
+      for (let i = 0; i < 3; i += 1) expect((await sendRequest()).status).toBe(200);
       expect(count).not.toHaveBeenCalled();
       await expectNothingUnhandled();
     });
 
     test("a request whose key function fails gets the error as usual", async () => {
       const expectNothingUnhandled = watchUnhandled();
-      const { ask, errors } = await serve({
+      const { sendRequest, errors } = await serve({
         limits: {
           limits: gcra({ limit: 1, window: "1h" }),
           count: "failed",
@@ -223,7 +223,7 @@ describeAdapters(({ serve }) => {
           },
         },
       });
-      for (let i = 0; i < 3; i += 1) expect((await ask()).status).toBe(500);
+      for (let i = 0; i < 3; i += 1) expect((await sendRequest()).status).toBe(500);
       expect(errors).toHaveLength(3);
       await expectNothingUnhandled();
     });
