@@ -36,7 +36,7 @@ async function start(): Promise<void> {
 }
 
 test("lists blocks with the time left, and who set them", async () => {
-  expect(await blocks()).toEqual({ exitCode: 0, stdout: "No block is in force.\n", stderr: "" });
+  expect(await blocks()).toEqual({ exitCode: 0, stdout: "No blocks are in force.\n", stderr: "" });
   await start();
   const { exitCode, stdout, stderr } = await blocks();
   expect(exitCode).toBe(0);
@@ -48,7 +48,7 @@ test("lists blocks with the time left, and who set them", async () => {
     "SET BY",
     "REASON",
   ]);
-  expect(first).toMatch(/^other +bob +(23 h 60 min|1 d|23 h 59 min) +eve, by hand +abuse/);
+  expect(first).toMatch(/^other +bob +(23 h 60 min|1 d|23 h 59 min) +the operator eve +abuse/);
   expect(second).toMatch(
     new RegExp(`^login +#${hashSubject("ann")} +(2 h|1 h 59 min|1 h 60 min) +the limit tries`),
   );

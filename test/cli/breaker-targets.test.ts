@@ -95,7 +95,7 @@ test("a breaker says where its targets are unknown, or more than are listed", as
   expect((await headgate("breakers")).stdout).toContain("   at least 7 more targets\n");
   await rewrite(({ targets: _, ...process }) => process);
   const { stdout } = await headgate("breakers");
-  expect(stdout).toContain("   targets unknown: name them with --target\n");
+  expect(stdout).toContain("   targets unknown: give them with --target\n");
   expect(stdout).not.toContain("bank");
 });
 

@@ -90,7 +90,7 @@ test("a server that is not a cluster is named, and so is a database that a clust
   expect(wrong.stderr).toMatch(/is not a cluster: leave out --cluster\n$/);
   const several = await runCli(["log", "--redis", urlOf(alone.port, alone.port)]);
   expect(several.stderr).toMatch(
-    /is not a cluster, and only a cluster or --sentinel NAME takes several hosts/,
+    /is not a cluster: give one host, because only a cluster or --sentinel NAME accepts several/,
   );
   expect([wrong.exitCode, several.exitCode]).toEqual([3, 3]);
   await alone.stop();

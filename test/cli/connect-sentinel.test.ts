@@ -54,7 +54,7 @@ test("a wrong name, a server in place of a Sentinel, and a Sentinel in place of 
   const server = `redis://127.0.0.1:${data?.port}`;
   expect(await failure("--redis", server, "--sentinel", "x")).toContain("is not a Sentinel");
   const one = `redis://127.0.0.1:${sentinel.addresses[0]?.port}`;
-  expect(await failure("--redis", one)).toContain("is a Sentinel: say what it calls the primary");
+  expect(await failure("--redis", one)).toContain("is a Sentinel: give its name of the primary");
   const none = await failure("--redis", "redis://127.0.0.1:1", "--sentinel", "x");
   expect(none).toContain("nothing listens there");
 });

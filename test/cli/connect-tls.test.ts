@@ -117,13 +117,13 @@ describe.skipIf(started === undefined)(
     test("it is known by who signed its certificate", async () => {
       const { exitCode } = await limiters("--redis", url, "--cacert", path("ca.crt"));
       expect(exitCode).toBe(0);
-      await expectFailure(["--redis", url], "give the authority's with --cacert FILE");
+      await expectFailure(["--redis", url], "give the CA certificate with --cacert FILE");
     });
 
     test("files are checked before anything is sent", async () => {
       const missing = ["--redis", url, "--cacert", path("none")];
       await expectFailure(missing, "cannot read --cacert", 2);
-      await expectFailure(["--redis", url, "--cacert", path("server.ext")], "holds no PEM", 2);
+      await expectFailure(["--redis", url, "--cacert", path("server.ext")], "is not a PEM file", 2);
       await expectFailure(["--redis", url, "--cert", path("server.crt")], "give both", 2);
     });
 
@@ -131,7 +131,7 @@ describe.skipIf(started === undefined)(
       const plain = `rediss://127.0.0.1:${server.port}`;
       await expectFailure(
         ["--redis", plain, "--timeout", "300ms"],
-        "use redis:// if it speaks none",
+        "use redis:// if this port has no TLS",
       );
       const bare = url.replace("rediss", "redis");
       await expectFailure(["--redis", bare], "if it requires TLS, use rediss://");

@@ -78,7 +78,7 @@ describe("the password", () => {
     expectConnected(await runCli(["limiters", "--redis-file", path]));
     const warned = await runCli(["limiters", "--redis", url]);
     expectConnected(warned);
-    expect(warned.stderr).toMatch(/^headgate: warning: others can see the password .*--redis-file/);
+    expect(warned.stderr).toMatch(/^headgate: warning: the password in --redis .*--redis-file/);
   });
 
   test("goes together with a user, who needs no more than to look", async () => {
@@ -108,7 +108,7 @@ describe("the password", () => {
     expectFailure(await runCli(args, { environment }), 3, "may not run EVALSHA");
     await admin.call("ACL", "SETUSER", "headgate-reader", "+lrange", "+evalsha");
     const foreign = await runCli([...args, "--prefix", "other"], { environment });
-    expectFailure(foreign, 3, "may not see keys with this prefix");
+    expectFailure(foreign, 3, "may not access keys with this prefix");
   });
 });
 
@@ -150,19 +150,19 @@ describe("the URL", () => {
   });
 });
 
-test("options that do not go together are said so", async () => {
+test("options that exclude each other are said so", async () => {
   const both = ["limiters", "--redis", at];
   const words: readonly (readonly [readonly string[], string])[] = [
     [["--redis-file", "x"], "--redis"],
     [["--cacert", "x"], "begin the URL with rediss://"],
-    [["--cluster", "--sentinel", "x"], "do not go together"],
+    [["--cluster", "--sentinel", "x"], "exclude each other"],
     [["--timeout", "5"], "--timeout must be a time from 1ms to 1m"],
     [["--timeout", "2m"], "--timeout must be a time from 1ms to 1m"],
     [["--prefix", "a b"], "--prefix must be"],
   ];
   for (const [args, said] of words) expectFailure(await runCli([...both, ...args]), 2, said);
   const socket = await runCli(["limiters", "--redis", server.socket, "--cluster"]);
-  expectFailure(socket, 2, "a socket leads to one server only");
+  expectFailure(socket, 2, "a unix socket connects to one server only");
 });
 
 describe("a server that cannot be reached", () => {

@@ -69,8 +69,8 @@ describe("limiters", () => {
       .map((line) => line.split(/ {3,}/));
     expect(head).toEqual(["LIMITER", "LIMITS", "PROCESSES", "NOTES"]);
     expect(lines.sort()).toEqual([
-      ["api", "100 per 1m (gcra)", "1", "mixed: others have another policy"],
-      ["api", "200 per 1m, burst 20 (gcra)", "1", "mixed: others have another policy"],
+      ["api", "100 per 1m (gcra)", "1", "mixed: other processes have another policy"],
+      ["api", "200 per 1m, burst 20 (gcra)", "1", "mixed: other processes have another policy"],
       [
         "login",
         "5 per calendar month, Europe/Oslo, blocks for 1m, then 1h (fixedWindow); calls: 50 at once, 10 more every 1s for each account, blocks for 1h after 10 denials (tokenBucket)",
@@ -105,7 +105,7 @@ describe("limiters", () => {
       "in 1 process",
     ]);
     const [, sale] = rows.filter(([, subject]) => subject !== "ann");
-    expect(sale?.slice(0, 3)).toEqual(["api", "(everybody)", "100-per-1m: limit 500"]);
+    expect(sale?.slice(0, 3)).toEqual(["api", "(all subjects)", "100-per-1m: limit 500"]);
     expect(sale?.[4]).toBe("in 1 process");
     expect(sale?.[3]).toMatch(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d \S+ \(in 2 h\)$|\(in 2 h 1 min\)$/);
   });
@@ -121,12 +121,12 @@ describe("limiters", () => {
     await set({ limiter: "gone", shadow: true });
     const { stdout } = await headgate("limiters --json");
     const { overrides } = expectDocument("limiters", stdout) as {
-      overrides: { limiter: string; subject?: object; reach: object }[];
+      overrides: { limiter: string; subject?: object; coverage: object }[];
     };
     const renamed = 'no limit is called "100-per-1m"; the limits are "200-per-1m"';
     const absent = 'no limit counts by "user"; this limiter counts by default';
     const gone = "no listed process has this limiter";
-    expect(overrides.map(({ reach }) => reach)).toEqual([
+    expect(overrides.map(({ coverage }) => coverage)).toEqual([
       {
         state: "ignored",
         applyingProcesses: 0,
@@ -151,7 +151,7 @@ describe("limiters", () => {
     expect(text).toContain(`in 1 process; ignored by 1 process: ${absent}`);
     const inspected = await headgate("inspect zoe --limiter api");
     expect(inspected.stdout).toContain(
-      `override, ignored because ${renamed}: 100-per-1m: limit 500; for (everybody)`,
+      `override, ignored because ${renamed}: 100-per-1m: limit 500; for (all subjects)`,
     );
     const { stdout: json } = await headgate("inspect --subject user=ann --limiter api --json");
     const document = expectDocument("inspect", json) as { limiters: { overrides: object[] }[] };
@@ -166,9 +166,9 @@ describe("limiters", () => {
     const check = checks.find(({ name }) => name === "overrides");
     expect(check?.status).toBe("warning");
     expect(check?.findings.map(({ found }) => found)).toEqual([
-      `the override of api for (everybody) is ignored: ${renamed}`,
+      `the override of api for (all subjects) is ignored: ${renamed}`,
       `the override of api for user=ann is only in force in 1 process; ignored by 1 process: ${absent}`,
-      `the override of gone for (everybody) is ignored: ${gone}`,
+      `the override of gone for (all subjects) is ignored: ${gone}`,
     ]);
   });
 
@@ -317,7 +317,7 @@ describe("the targets of breakers that are named", () => {
     await breaker.close();
   }
 
-  test("are shown with their states, and nothing is changed by it", async () => {
+  test("are shown with their states, and nothing was changed by it", async () => {
     await openBank();
     const keys = (await own.scan()).map(String).filter((key) => key.includes("breaker/"));
     const dump = () => Promise.all(keys.map((key) => own.client.dumpBuffer(key)));
@@ -380,8 +380,8 @@ describe("the log", () => {
       .map((line) => line.split(/ {3,}/).slice(1));
     expect(rows).toEqual([
       ["WHO", "DID", "LIMITER", "SUBJECT", "CHANGE", "REASON"],
-      ["bob", "unset", "api", "(everybody)", "was x: limit 5", "over"],
-      ["bob", "set", "api", "(everybody)", "x: limit 5"],
+      ["bob", "unset", "api", "(all subjects)", "was x: limit 5", "over"],
+      ["bob", "set", "api", "(all subjects)", "x: limit 5"],
       ["bob", "reset", "orders", "203.0.113.7", "100-per-1m had 100 of 100 left"],
       ["ann", "unblock", "orders", "203.0.113.7", "blocked, now not blocked"],
       ["ann", "block", "orders", "203.0.113.7", "not blocked, now blocked", "flood"],
@@ -428,7 +428,7 @@ describe("the log", () => {
     expect(stdout).toContain("a\\tb");
     expect(stdout).toContain("   odd   ");
     expect(stdout).toMatch(/^[ -~\n]*$/);
-    expect(stderr).toMatch(/^headgate: warning: 2 of the log's entries cannot be read: .+\n$/);
+    expect(stderr).toMatch(/^headgate: warning: 2 log entries cannot be read: .+\n$/);
     const json = (await headgate("log --json --limiter orders")).stdout;
     expect(json).toMatch(/^[ -~\n]*$/);
     expect(expectDocument("log", json)).toMatchObject({
@@ -461,7 +461,7 @@ describe("the log", () => {
     expect(await headgate("log")).toEqual({
       exitCode: 0,
       stdout: "",
-      stderr: "headgate: the log has no actions\n",
+      stderr: "headgate: the log is empty\n",
     });
     for (const limit of ["0", "1001", "x", "1.5"]) {
       const { exitCode, stderr } = await headgate(`log --limit ${limit}`);

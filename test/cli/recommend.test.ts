@@ -110,7 +110,7 @@ describe("the sample log", () => {
         limit: { algorithm: "gcra", limit: number, window: "1m" },
         window: "1m",
         units: number,
-        reason: "It is the window that was asked for.",
+        reason: "It is the only window considered.",
         replays: Array.from({ length: 4 }, (_, i) => ({
           ...replayed,
           waitsMs: i === 3 ? null : { p50: number, p90: number, p99: number, max: number },
@@ -134,7 +134,7 @@ describe("the sample log", () => {
           ...score,
         },
       ],
-      care: ["Lines left out, because they are no requests: 4."],
+      caveats: ["4 lines skipped: not a request."],
     });
   });
 
@@ -149,13 +149,13 @@ describe("the sample log", () => {
     );
     const lines = stdout.split("\n").map((line) => line.trim().replace(/ {2,}/g, " | "));
     expect(lines).toContain(
-      `${units} | proposed | all | 0 of 115 (0%) | 0 of ${log.requests.toLocaleString("en-US")} (0%) | met`,
+      `${units} | recommended | all | 0 of 115 (0%) | 0 of ${log.requests.toLocaleString("en-US")} (0%) | met`,
     );
     expect(lines.join("\n")).toContain(
-      `\n${units - 1} | one unit tighter | all | 1 of 115 (0.87%) |`,
+      `\n${units - 1} | one unit fewer | all | 1 of 115 (0.87%) |`,
     );
     expect(lines.join("\n")).toMatch(
-      /found on the earlier half \| the later half, unseen \| .* \| missed\n/,
+      /found on the earlier half \| the later half \| .* \| missed\n/,
     );
     expect(stdout).toContain("A log is the past");
   });
@@ -170,7 +170,9 @@ describe("the sample log", () => {
     expect(caveats.join()).toContain("Not considered: 1d.");
     const asked = await recommendation([SAMPLE, "--window", "1d"]);
     expect(asked.proposal.window).toBe("1d");
-    expect(asked.caveats.join()).toContain("The log covers a window of 1d less than twice");
+    expect(asked.caveats.join()).toContain(
+      "The log is less than twice as long as the window of 1d",
+    );
   });
 
   test("gets its report: the limit in words, its target, its reason, the unseen half and alternatives", async () => {
@@ -192,8 +194,8 @@ describe("the sample log", () => {
       `That meets the target: deny at most ${target.percent} % of clients, here ${target.maxDenied} of ${log.clients}`,
       reason,
       `It is the tightest limit per ${window} that meets the target`,
-      `found again on the earlier half of the log alone, the limit would be ${holdout?.units} per ${window}`,
-      `it would have denied ${holdout?.clientsDenied} of ${holdout?.clients} clients: the target is ${holdout?.meetsTarget ? "met" : "missed"} there`,
+      `from the earlier half of the log alone, the limit would be ${holdout?.units} per ${window}`,
+      `it would have denied ${holdout?.clientsDenied} of ${holdout?.clients} clients: it ${holdout?.meetsTarget ? "meets" : "misses"} the target there`,
       ...[units - 1, Math.floor(units / 2), units * 2].map((one) => `${one} per ${window}`),
     ]) {
       expect(words).toContain(said);
@@ -260,8 +262,8 @@ describe("a made-up log", () => {
   test("of one request can be halved by nobody, and needs no more than one unit", async () => {
     const { exitCode, stdout } = await recommend(["-"], linesOf("192.0.2.1", 1, 1).join(""));
     expect(exitCode).toBe(0);
-    expect(stdout).toContain("There is no tighter limit than one unit.");
-    expect(stdout).toContain("there is no other half to try it on");
+    expect(stdout).toContain("There is no lower limit than one unit.");
+    expect(stdout).toContain("so there is no later half for a test");
   });
 });
 
@@ -271,7 +273,7 @@ describe("what is wrong is said in one line", () => {
     [[SAMPLE, "--of", "users"], '--of must be clients or requests, got "users"'],
     [
       [SAMPLE, "--window", "1x"],
-      '--window must be a duration from 1ms to 366d, as in 10s or 1m, got "1x"',
+      '--window must be a duration from 1ms to 366d, such as 10s or 1m, got "1x"',
     ],
     [[SAMPLE, "--algorithm", "concurrency"], "--algorithm must be one of gcra, tokenBucket,"],
     [["nowhere.log"], "cannot read the log nowhere.log"],

@@ -152,6 +152,6 @@ test("a framework that is not installed is said, with what installs it", async (
   });
   expect(stderr).toEqual([
     2,
-    "headgate: a replay behind fastify needs two more packages beside @headgate/cli: npm install fastify @headgate/fastify\n",
+    "headgate: a replay behind fastify needs two more packages: npm install fastify @headgate/fastify\n",
   ]);
 });

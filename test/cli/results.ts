@@ -71,7 +71,7 @@ export function sampleRecommendation({ log, policies }: ReplayResult): Recommend
       limit: [limits].flat()[0] as Limit,
       window: "1m",
       units: 30,
-      reason: "It is the window that was asked for.",
+      reason: "It is the only window considered.",
       replays: [
         { units: 30, ...score, meetsTarget: true, waitsMs },
         { units: 29, ...score, clientsDenied: 4, meetsTarget: false, waitsMs },

@@ -20,7 +20,7 @@ function top(args: readonly string[], options: RunOptions = {}) {
 }
 
 /** How often each asked of a limit of 3. */
-const ASKED = { ann: 9, bob: 4, eve: 1 };
+const REQUESTS = { ann: 9, bob: 4, eve: 1 };
 
 /** A limiter that has decided, and has sent what it counted. */
 async function decide(options: RedisStoreOptions): Promise<Limiter> {
@@ -34,7 +34,7 @@ async function decide(options: RedisStoreOptions): Promise<Limiter> {
     denyCache: false,
   });
   onTestFinished(() => limiter.close());
-  for (const [subject, times] of Object.entries(ASKED)) {
+  for (const [subject, times] of Object.entries(REQUESTS)) {
     for (let i = 0; i < times; i += 1) await limiter.consume(subject);
   }
   if (options.registry !== false) await writeRegistry(store);
@@ -45,21 +45,21 @@ async function decide(options: RedisStoreOptions): Promise<Limiter> {
 const PLAIN = { usage: { subjects: "plain" }, registry: false } as const;
 
 describe("from usage", () => {
-  test("tells who asked most, and who was denied most", async () => {
+  test("tells who asked most, and the most denied subjects", async () => {
     await decide(PLAIN);
     expect(await top(["api"])).toEqual({
       exitCode: 0,
-      stdout: `api: 7 allowed, 7 denied, 0 of them decided without Redis
+      stdout: `api: 7 allowed, 7 denied, 0 of these decided without Redis
 
-SUBJECT   ASKED   AND AT MOST    SHARE
-ann           9                 64.3 %
-bob           4                 28.6 %
-eve           1                  7.1 %
+SUBJECT   REQUESTS   MAX ERROR    SHARE
+ann              9               64.3 %
+bob              4               28.6 %
+eve              1                7.1 %
 `,
       stderr: "",
     });
     const { stdout } = await top(["api", "--by", "denied", "--span", "10m"]);
-    expect(stdout).toContain("ann            6                 85.7 %\nbob            1");
+    expect(stdout).toContain("ann            6               85.7 %\nbob            1");
     expect(stdout).not.toContain("eve");
   });
 
@@ -113,9 +113,9 @@ eve           1                  7.1 %
     expect(all.stderr).toContain("--subject SUBJECT looks one up");
     expect(all.stderr).not.toContain("Subjects are kept");
     const one = await top(["api", "--subject", "bob"]);
-    expect(one.stdout).toContain(`#${hashSubject("bob")}       4`);
+    expect(one.stdout).toContain(`#${hashSubject("bob")}          4`);
     expect(one.stdout).not.toContain(hashSubject("ann"));
-    expect((await top(["api", "--subject", "nobody"])).stdout).toContain("Nobody is listed.");
+    expect((await top(["api", "--subject", "nobody"])).stdout).toContain("No subjects are listed.");
   });
 
   test("shows what a terminal would obey", async () => {
@@ -148,7 +148,7 @@ describe("without usage", () => {
     await limiter.block("eve", "1h");
     const { exitCode, stdout, stderr } = await top(["api"]);
     expect(exitCode).toBe(0);
-    expect(stdout).toBe(`api, by what its counters hold now
+    expect(stdout).toBe(`api, by its counters
 
 SUBJECT   USED   OF     SHARE   LIMIT
 ann          3    3   100.0 %   3-per-1d
@@ -156,7 +156,7 @@ bob          3    3   100.0 %   3-per-1d
 eve          1    3    33.3 %   3-per-1d   blocked
 `);
     expect(stderr).toMatch(
-      /^No usage is kept of this limiter, so these are its counters. Looked at all \d+ keys.\n$/,
+      /^No usage is recorded for this limiter, so the list comes from its counters. Scanned all \d+ keys.\n$/,
     );
   });
 
@@ -165,12 +165,17 @@ eve          1    3    33.3 %   3-per-1d   blocked
     for (let i = 0; i < 5_000; i += 1) void own.client.set(`other:${i}`, "");
     await own.client.dbsize();
     const { stdout } = await top(["api", "--json", "--keys", "2000"]);
-    const { keys, isWhole, subjects } = JSON.parse(stdout);
-    expect(keys).toBe(2_000);
-    expect(isWhole).toBe(false);
+    const { scannedKeys, isComplete, subjects } = JSON.parse(stdout);
+    expect(scannedKeys).toBe(2_000);
+    expect(isComplete).toBe(false);
     expect(subjects.length).toBeLessThanOrEqual(3);
     const all = JSON.parse((await top(["api", "--json"])).stdout);
-    expect(all).toMatchObject({ source: "counters", by: "used", isWhole: true, hashed: 0 });
+    expect(all).toMatchObject({
+      source: "counters",
+      by: "used",
+      isComplete: true,
+      hashedSubjects: 0,
+    });
     expect(all.subjects).toHaveLength(3);
     expect(all.subjects[2]).toEqual({
       dimension: "default",
@@ -185,22 +190,22 @@ eve          1    3    33.3 %   3-per-1d   blocked
   test("draws a bar on a terminal", async () => {
     await decide({});
     const { stderr } = await top(["api"], { terminal: 80 });
-    expect(stderr).toContain("looking at keys");
-    expect((await top(["api"])).stderr).not.toContain("looking at keys");
+    expect(stderr).toContain("scanning keys");
+    expect((await top(["api"])).stderr).not.toContain("scanning keys");
   });
 
   test("leaves out subjects of which there is a hash only, and says how many", async () => {
     const limiter = await decide({});
     await limiter.consume("x".repeat(100));
     const { stderr, stdout } = await top(["api"]);
-    expect(stderr).toContain("1 long subjects are known by a hash only");
+    expect(stderr).toContain("1 long subjects are known only by their hash");
     expect(stdout).not.toContain("xxx");
   });
 });
 
 describe("says in one line what to do", () => {
   test.each([
-    [["api", "--by", "denied"], "counters do not know who was denied"],
+    [["api", "--by", "denied"], "counters do not record denials"],
     [["api", "--subject", "ann"], "leave out --subject"],
     [["api", "--follow"], "--follow needs a terminal"],
     [["api", "--follow", "--json"], "cannot be used with --json"],
@@ -237,7 +242,7 @@ describe("of all limiters", () => {
     await quiet.close();
     expect(await top([])).toEqual({
       exitCode: 0,
-      stdout: `LIMITER   ALLOWED   DENIED   DENIED MOST
+      stdout: `LIMITER   ALLOWED   DENIED   MOST DENIED
 api             7        7   ann (6), bob (1)
 quiet           2        1   zoe (1)
 `,
@@ -260,7 +265,7 @@ quiet           2        1   zoe (1)
 
   test("says so where none has usage, and takes no subject", async () => {
     const { stdout, stderr } = await top([]);
-    expect(stdout).toBe("No limiter has decided anything.\n");
+    expect(stdout).toBe("No limiter has made a decision.\n");
     expect(stderr).toContain("usage: true");
     const { exitCode, stderr: refused } = await top(["--subject", "ann"]);
     expect(exitCode).toBe(2);

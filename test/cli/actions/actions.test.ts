@@ -22,29 +22,31 @@ async function list(names: readonly string[], asked = 2) {
 }
 
 describe("explain", () => {
-  test("says that it would pass, and what would be left", async () => {
+  test("says that a request would be allowed, and how much would be left", async () => {
     await list(["api"]);
     const { exitCode, stdout } = await own.run(["explain", "ann", "--limiter", "api"]);
     expect(exitCode).toBe(0);
-    expect(stdout).toContain("api: ann would pass now\n");
-    expect(stdout).toContain("3-per-1h binds: 0 of 3 left afterwards");
+    expect(stdout).toContain("api: ann would be allowed now\n");
+    expect(stdout).toContain("3-per-1h decides: 0 of 3 left afterwards");
     expect(stdout).toContain("denied it within the last second");
   });
 
-  test("says that it would be denied, by which limit and until when, and exits with 1", async () => {
+  test("says that a request would be denied, by which limit and until when, and exits with 1", async () => {
     await list(["api"]);
     const denied = await own.run(["explain", "ann", "--limiter", "api", "--cost", "2"]);
     expect(denied.exitCode).toBe(1);
-    expect(denied.stdout).toMatch(/3-per-1h binds: the request costs 2\n {2}it passes at .*, in /);
+    expect(denied.stdout).toMatch(
+      /3-per-1h decides: the request costs 2\n {2}it will be allowed at .*, in /,
+    );
     const never = await own.run(["explain", "ann", "--limiter", "api", "--cost", "4"]);
-    expect(never.stdout).toContain("costs 4, more than it ever grants at once");
+    expect(never.stdout).toContain("costs 4, which is more than the limit ever allows at once");
     const json = await own.json(["explain", "ann", "--limiter", "api", "--cost", '{"3-per-1h":2}']);
     expect(json).toMatchObject({
       explained: [{ binding: "3-per-1h", decision: { allowed: false } }],
     });
   });
 
-  test("tells a block by hand from one of a limit", async () => {
+  test("distinguishes a manual block from the block of a limit", async () => {
     const { operator: admin, api } = await list(["api"], 4);
     const byLimit = await own.run(["explain", "ann", "--limiter", "api"]);
     expect(byLimit.stdout).toMatch(/blocked by its limit 3-per-1h until .*, in (10 min|9 min)/);
@@ -56,21 +58,21 @@ describe("explain", () => {
     ]);
   });
 
-  test("goes by overrides, and by shadow", async () => {
+  test("applies overrides and shadow mode", async () => {
     const { operator: admin } = await list(["api"]);
     await admin.setOverride({ limiter: "api", limits: { "3-per-1h": { limit: 2 } } });
     const lowered = await own.run(["explain", "ann", "--limiter", "api"]);
     expect(lowered.exitCode).toBe(1);
-    expect(lowered.stdout).toContain("override: 3-per-1h: limit 2; for (everybody), until ");
+    expect(lowered.stdout).toContain("override: 3-per-1h: limit 2; for (all subjects), until ");
     const subject = { default: "ann" };
     await admin.setOverride({ limiter: "api", subject, shadow: true }, { for: "forever" });
     const { exitCode, stdout } = await own.run(["explain", "ann", "--limiter", "api"]);
     expect(exitCode).toBe(0);
-    expect(stdout).toContain("in shadow: otherwise it would be denied");
+    expect(stdout).toContain("in shadow mode: otherwise it would be denied");
     expect(stdout).toContain("for ann, until it is removed");
   });
 
-  test("looks at the dimensions that are given, and says which are not", async () => {
+  test("checks the given dimensions, and names the others", async () => {
     const store = own.store();
     const limits = [
       fixedWindow({ limit: 9, window: "month", per: "ip", name: "of an address" }),
@@ -84,7 +86,7 @@ describe("explain", () => {
     const { exitCode, stdout, stderr } = await own.run(args);
     expect([exitCode, stderr]).toEqual([1, ""]);
     expect(stdout).toMatch(
-      /^orders: customer=X would be denied now\n {2}not looked at: the limits per ip, because no subject is given\n/,
+      /^orders: customer=X would be denied now\n {2}not checked: the limits per ip, because no subject is given\n/,
     );
     expect(stdout).not.toContain("of an address");
     expect(await own.json(args)).toMatchObject({
@@ -95,7 +97,7 @@ describe("explain", () => {
     expect(whole).toMatchObject({ explained: [{ missing: [] }] });
   });
 
-  test("knows places, and the windows of a calendar", async () => {
+  test("explains slots and calendar windows", async () => {
     const store = own.store();
     const limits = [
       fixedWindow({ limit: 9, window: "month", timeZone: "Europe/Berlin" }),
@@ -108,21 +110,21 @@ describe("explain", () => {
     const args = ["explain", "ann", "--limiter", "export", "--limits", json];
     const { exitCode, stdout } = await own.run(args);
     expect(exitCode).toBe(1);
-    expect(stdout).toContain("1 of 1 places are taken");
+    expect(stdout).toContain("1 of 1 slots in use");
     expect(stdout).toMatch(/9-per-month: 1 of 9 used, .* at \d{4}-\d\d-\d\d \d\d:00:00 /);
-    expect(stdout).toContain("a place is free when its work is over; ask again in ");
+    expect(stdout).toContain("all slots are in use; retry in ");
     expect(stdout).toMatch(/the month ends at \d{4}-\d\d-01 00:00:00 .* in Europe\/Berlin, here /);
   });
 });
 
 describe("an action", () => {
-  test("says what was before, what is now, and from when everywhere", async () => {
+  test("prints the states before and after, and when the change is in force", async () => {
     const { operator: admin } = await list(["api"], 3);
     const { exitCode, stdout, stderr } = await own.run([
       ...["block", "ann", "1h", "--limiter", "api", "--reason", "scrapes"],
     ]);
     expect([exitCode, stderr]).toEqual([0, ""]);
-    expect(stdout).toMatch(/^api, ann: block for 1h\n {2}before: 3-per-1h: 3 of 3 used, 0 left, /);
+    expect(stdout).toMatch(/^api, ann: block for 1h\n {2}before: 3-per-1h: 3 of 3 used; /);
     expect(stdout).toMatch(/now: blocked by hand until .*, in (1 h|59 min)/);
     expect(stdout).toMatch(/\n {2}in force everywhere by \d{4}-\d\d-\d\d \d\d:\d\d:\d\d .+\n$/);
     const [entry] = (await admin.log()).entries;
@@ -192,7 +194,7 @@ describe("an action", () => {
     const { exitCode, stdout } = await own.run(["forget", "ann", "--yes"]);
     expect(exitCode).toBe(0);
     expect(stdout).toContain("override removed: 3-per-1h: limit 9; for ann");
-    expect(stdout).toContain("taken out of 1 entries of the log");
+    expect(stdout).toContain("name removed from 1 log entries");
     expect(await own.client.keys("*ann*")).toEqual([]);
     const { entries } = await admin.log();
     expect(entries.map(({ kind }) => kind)).toEqual(["forget", "forget", "setOverride"]);
@@ -209,7 +211,7 @@ describe("an action", () => {
     expect(await own.client.keys("*:top/*")).toHaveLength(1);
     const args = ["forget", "ann", "--limits", JSON.stringify(limits), "--limiter", "api"];
     expect(await own.json(args)).toMatchObject({
-      done: [{ notes: ["taken out of 1 lists of usage"] }],
+      done: [{ notes: ["name removed from 1 usage lists"] }],
     });
     for (const key of await own.client.keys("*:top/*")) {
       expect(await own.client.get(key)).not.toContain("ann");
@@ -236,7 +238,7 @@ describe("set and unset", () => {
     });
     const unset = await own.run(["unset", "--limiter", "api", "--yes"]);
     expect(unset.stdout).toMatch(
-      /before: in shadow mode; for \(everybody\), until it is removed\n {2}now: no override/,
+      /before: in shadow mode; for \(all subjects\), until it is removed\n {2}now: no override/,
     );
     expect((await admin.readControl()).overrides).toHaveLength(1);
   });
@@ -298,7 +300,7 @@ test("what fits one of several policies is set, and says whose processes ignore 
   expect(
     await own.json(["set", "--limiter", "api", "--dry-run", "5-per-1m.limit=50"]),
   ).toMatchObject({
-    done: [{ reach: { state: "partial", applyingProcesses: 1, ignored: [{ processes: 1 }] } }],
+    done: [{ coverage: { state: "partial", applyingProcesses: 1, ignored: [{ processes: 1 }] } }],
   });
   const { overrides } = await admin.readControl();
   expect(overrides).toMatchObject([{ limits: { "5-per-1m": { limit: 50 } } }]);

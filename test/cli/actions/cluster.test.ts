@@ -118,7 +118,7 @@ test("block, unblock and reset act in every limiter, and on counters in several 
 test("set and unset change what is in force, and the log says who did what", async () => {
   await run("set", "--limiter", "api", "--subject", "ann", "3-per-1h.limit=9", "--for", "2h");
   expect((await run("explain", "ann", "--limiter", "api", "--cost", "5")).stdout).toContain(
-    "would pass now",
+    "would be allowed now",
   );
   await run("set", "--limiter", "web", "--shadow", "on", "--yes");
   await run("unset", "--limiter", "web", "--yes");
@@ -143,7 +143,7 @@ test("set and unset change what is in force, and the log says who did what", asy
 test("forget erases everywhere: counters, the override, usage, and the name in the log", async () => {
   const { stdout } = await run("forget", "ann", "--yes");
   expect(stdout).toContain("override removed: 3-per-1h: limit 9; for ann");
-  expect(stdout.match(/taken out of 1 lists of usage/g)).toHaveLength(2);
+  expect(stdout.match(/name removed from 1 usage lists/g)).toHaveLength(2);
   await run("forget", ...PAIR);
   expect((await keysByNode()).flat().filter((key) => key.includes("ann"))).toEqual([]);
   expect((await run("log", "--json")).stdout).not.toContain('"ann"');

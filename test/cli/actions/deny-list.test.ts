@@ -71,7 +71,7 @@ test("inspect and explain say that an address is on it", async () => {
   expect(other.stdout).not.toContain("deny list");
 });
 
-test("block --all names the limiters that it does not reach, and why", async () => {
+test("block --all names the limiters that it skips, and why", async () => {
   const store = own.store();
   const guard = createHttpGuard("test", { name: "api", store, limits });
   const byUser = createHttpGuard("test", {
@@ -94,10 +94,10 @@ test("block --all names the limiters that it does not reach, and why", async () 
   const { exitCode, stdout } = await own.run(block);
   expect(exitCode).toBe(0);
   expect(stdout).toContain(
-    "not in orders, which counts by customer: this is only for requests without that key",
+    "skipped orders, which counts by customer: the action covers only its requests without that key",
   );
-  expect(stdout).toContain("not in plans, which counts by customer: give --header x-customer");
-  expect(stdout).toContain("not in mails, which counts by tenant");
+  expect(stdout).toContain("skipped plans, which counts by customer: give --header x-customer");
+  expect(stdout).toContain("skipped mails, which counts by tenant");
   expect(stdout).toContain("headgate deny-list add 203.0.113.7 --for 1h");
   const { stdout: document } = await own.run([...block, "--json"]);
   expect(expectDocument("block", document)).toMatchObject({

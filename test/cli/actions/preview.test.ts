@@ -124,7 +124,7 @@ test("a preview of forget counts what it would erase, and forget erases as much"
   const numbersOf = ({ done }: Document) => done[0]?.notes.map((note) => note.replace(/\D/g, ""));
   expect(numbersOf(foreseen)).toEqual(numbersOf(made));
   expect(foreseen.done[0]?.notes[0]).toMatch(/^override to be removed: in shadow mode; for ann/);
-  expect(foreseen.done[0]?.notes[1]).toBe("would be taken out of 2 entries of the log");
+  expect(foreseen.done[0]?.notes[1]).toBe("name would be removed from 2 log entries");
 });
 
 test("a preview of set has the new numbers after the old ones, in text and JSON, and unset has none", async () => {
@@ -136,7 +136,7 @@ test("a preview of set has the new numbers after the old ones, in text and JSON,
   await own.run([...set(100), "--yes", "--for", "2h"]);
   const { stdout } = await own.run([...set(300), "--dry-run", "--for", "1h"]);
   expect(stdout).toMatch(
-    /^orders, \(everybody\): would set\n {2}before: 5-per-1h: limit 100; .*\n {2}after: 5-per-1h: limit 300; for \(everybody\), until .*\n {2}nothing is changed\n$/,
+    /^orders, \(all subjects\): would set\n {2}before: 5-per-1h: limit 100; .*\n {2}after: 5-per-1h: limit 300; for \(all subjects\), until .*\n {2}nothing was changed\n$/,
   );
   for (const args of [set(300), ["unset", "--limiter", "orders"]]) {
     const foreseen = (await own.json([...args, "--dry-run"])) as Document;

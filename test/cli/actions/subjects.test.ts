@@ -128,7 +128,7 @@ describe("what cannot be made", () => {
       "a part",
       { key: combineKeys(byIp(), account) },
       ["--ip", "203.0.113.7"],
-      "--ip ADDRESS with SUBJECT (what a function of the application makes)",
+      "--ip ADDRESS with SUBJECT (as returned by the application's key function)",
     ],
   ])("%s", async (_, options, args, says) => {
     const { express5Framework } = await import("../../http/support/express-framework.ts");
@@ -158,7 +158,7 @@ describe("what cannot be made", () => {
     [["a", "--limiter", "api", "--limits", "{}"], "HEADGATE_INVALID_LIMIT"],
     [["a", "--block-on", "settle"], "--block-on is for"],
     [["a"], "the directory has no limiter"],
-    [["a", "--limiter", "api"], 'no limiter "api" in the directory, which is empty'],
+    [["a", "--limiter", "api"], 'no limiter "api" in the registry, which is empty'],
   ])("%j is misuse", async (args, says) => {
     const { exitCode, stdout, stderr } = await own.run(["inspect", ...args]);
     expect([exitCode, stdout]).toEqual([2, ""]);

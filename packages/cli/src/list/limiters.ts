@@ -59,7 +59,7 @@ function listLimiters(options: LimitersOptions, context: CommandContext): Promis
     const withCoverage =
       typeof overrides === "string"
         ? null
-        : overrides.map((one) => ({ ...one, reach: overrideCoverageOf(one, registry) }));
+        : overrides.map((one) => ({ ...one, coverage: overrideCoverageOf(one, registry) }));
     if (options.json) {
       writeJson(stdout, { limiters, overrides: withCoverage, processes, unreadable });
       return 0;
