@@ -157,7 +157,7 @@ describe("the sample log", () => {
     expect(lines.join("\n")).toMatch(
       /found on the earlier half \| the later half \| .* \| missed\n/,
     );
-    expect(stdout).toContain("A log is the past");
+    expect(stdout).toContain("A log shows the past");
   });
 
   test("says for which windows it is too short, and proposes none of them", async () => {

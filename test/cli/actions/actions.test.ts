@@ -42,7 +42,7 @@ describe("explain", () => {
     expect(never.stdout).toContain("costs 4, which is more than the limit ever allows at once");
     const json = await own.json(["explain", "ann", "--limiter", "api", "--cost", '{"3-per-1h":2}']);
     expect(json).toMatchObject({
-      explained: [{ binding: "3-per-1h", decision: { allowed: false } }],
+      explanations: [{ binding: "3-per-1h", decision: { allowed: false } }],
     });
   });
 
@@ -54,7 +54,7 @@ describe("explain", () => {
     const byHand = await own.run(["explain", "ann", "--limiter", "api"]);
     expect([byHand.exitCode, byHand.stdout]).toEqual([
       1,
-      expect.stringContaining("blocked by hand"),
+      expect.stringContaining("blocked manually"),
     ]);
   });
 
@@ -90,11 +90,11 @@ describe("explain", () => {
     );
     expect(stdout).not.toContain("of an address");
     expect(await own.json(args)).toMatchObject({
-      explained: [{ subject: { customer: "X" }, missing: ["ip"], calendars: [null] }],
+      explanations: [{ subject: { customer: "X" }, missing: ["ip"], calendars: [null] }],
       skipped: [],
     });
     const whole = await own.json([...args, "--subject", "ip=10.0.0.2"]);
-    expect(whole).toMatchObject({ explained: [{ missing: [] }] });
+    expect(whole).toMatchObject({ explanations: [{ missing: [] }] });
   });
 
   test("explains slots and calendar windows", async () => {
@@ -111,7 +111,7 @@ describe("explain", () => {
     const { exitCode, stdout } = await own.run(args);
     expect(exitCode).toBe(1);
     expect(stdout).toContain("1 of 1 slots in use");
-    expect(stdout).toMatch(/9-per-month: 1 of 9 used, .* at \d{4}-\d\d-\d\d \d\d:00:00 /);
+    expect(stdout).toMatch(/9-per-month: 1 of 9 used; .* at \d{4}-\d\d-\d\d \d\d:00:00 /);
     expect(stdout).toContain("all slots are in use; retry in ");
     expect(stdout).toMatch(/the month ends at \d{4}-\d\d-01 00:00:00 .* in Europe\/Berlin, here /);
   });
@@ -125,7 +125,7 @@ describe("an action", () => {
     ]);
     expect([exitCode, stderr]).toEqual([0, ""]);
     expect(stdout).toMatch(/^api, ann: block for 1h\n {2}before: 3-per-1h: 3 of 3 used; /);
-    expect(stdout).toMatch(/now: blocked by hand until .*, in (1 h|59 min)/);
+    expect(stdout).toMatch(/now: blocked manually until .*, in (1 h|59 min)/);
     expect(stdout).toMatch(/\n {2}in force everywhere by \d{4}-\d\d-\d\d \d\d:\d\d:\d\d .+\n$/);
     const [entry] = (await admin.log()).entries;
     expect(entry).toMatchObject({ kind: "block", reason: "scrapes", subject: { default: "ann" } });
@@ -249,7 +249,7 @@ describe("set and unset", () => {
     [["3-per-1h.limit=10000000000"], "limit must be a whole number from 0 to 1000000000"],
     [["3-per-1h.limit"], "write LIMIT.NUMBER=VALUE"],
     [["--shadow", "maybe"], "--shadow must be on or off"],
-    [[], "say what to set"],
+    [[], "give LIMIT.limit=NUMBER"],
     [["--shadow", "on", "--for", "1h", "--forever"], "not both"],
     [["--shadow", "on", "--for", "400d"], "--for must be a time from 1ms to 366d"],
     [["--shadow", "on", "--subject", "tenant=acme"], "not by tenant"],
@@ -263,15 +263,15 @@ describe("set and unset", () => {
 
 describe("misuse", () => {
   test.each<[readonly string[], string]>([
-    [["reset", "ann"], "say where: --limiter NAME, or --all"],
+    [["reset", "ann"], "give --limiter NAME, or --all"],
     [["reset", "ann", "--limiter", "api", "--all"], "not both"],
     [["block", "ann", "--limiter", "api"], "the duration of block must be a time from 1ms to 366d"],
     [["block", "ann", "0s", "--limiter", "api"], 'or 7d, got "0s"'],
     [["explain", "ann"], "give --limiter NAME"],
     [["explain", "ann", "--limiter", "api", "--cost", "much"], "--cost must be JSON"],
     [["set", "--shadow", "on"], "give --limiter NAME"],
-    [["breaker", "bank", "eu", "explode"], "an order is open, close, reset"],
-    [["breaker", "bank"], 'no breaker "bank" in the directory'],
+    [["breaker", "bank", "eu", "explode"], "the order must be open, close, reset"],
+    [["breaker", "bank"], 'no breaker "bank" in the registry'],
   ])("%j", async (args, says) => {
     const { exitCode, stdout, stderr } = await own.run(args);
     expect([exitCode, stdout]).toEqual([2, ""]);

@@ -93,7 +93,7 @@ test("inspect looks in every limiter, and at counters in several slots", async (
 
 test("block, unblock and reset act in every limiter, and on counters in several slots", async () => {
   const blocked = await run("block", "ann", "1h", "--all", "--yes", "--reason", "flood");
-  expect(blocked.stdout.match(/now: blocked by hand until/g)).toHaveLength(2);
+  expect(blocked.stdout.match(/now: blocked manually until/g)).toHaveLength(2);
   await run("block", "1h", ...PAIR);
   for (const { name, limits } of LIMITERS) {
     const subject = name === "login" ? BOTH : "ann";

@@ -151,7 +151,7 @@ async function runTask(
   }
   const states = { before: withTimesInMs(before), after: withTimesInMs(after) };
   const when = dryRun ? {} : { effectiveAt: effectiveAt.getTime() };
-  return { limiter, name, ...states, ...when, notes, reach: coverage };
+  return { limiter, name, ...states, ...when, notes, coverage };
 }
 
 function formatTaskNames(tasks: readonly Task[]): string {

@@ -99,7 +99,7 @@ async function explain(
     if (options.json === true) {
       const denyList = denied?.entries.map(withTimesInMs) ?? [];
       const documents = explanations.map(toJson);
-      writeJson(context.stdout, { explained: documents, skipped, denyList });
+      writeJson(context.stdout, { explanations: documents, skipped, denyList });
     } else {
       if (denied !== undefined) printDeniedAddress(denied, session, context);
       for (const one of explanations) print(one, limiter, session, context);

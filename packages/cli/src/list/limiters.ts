@@ -132,7 +132,7 @@ function notesOf(limiter: RegistryLimiter): string {
 }
 
 function formatOverrides(
-  overrides: readonly (Override & { readonly reach: OverrideCoverage })[],
+  overrides: readonly (Override & { readonly coverage: OverrideCoverage })[],
   now: number,
   { style, width }: DisplayOptions,
 ): string {
@@ -143,8 +143,8 @@ function formatOverrides(
     formatOverride(override),
     endOf(override, now),
     {
-      text: formatCoverage(override.reach),
-      style: (shown) => style(override.reach.state === "in-force" ? "yellow" : "red", shown),
+      text: formatCoverage(override.coverage),
+      style: (shown) => style(override.coverage.state === "in-force" ? "yellow" : "red", shown),
     },
   ]);
   const columns = [

@@ -31,15 +31,15 @@ function findIgnored(all: readonly Override[], { registry, prefix }: Facts): rea
   if (registry instanceof UnknownFact) return [];
   const withCoverage = all.map((override) => ({
     override,
-    reach: overrideCoverageOf(override, registry),
+    coverage: overrideCoverageOf(override, registry),
   }));
   const ignored = withCoverage.filter(
-    ({ reach }) => reach.state === "ignored" || reach.state === "partial",
+    ({ coverage }) => coverage.state === "ignored" || coverage.state === "partial",
   );
   const findings = ignored.slice(0, MAX_LISTED).map(
-    ({ override, reach }): Finding => ({
+    ({ override, coverage }): Finding => ({
       status: "warning",
-      message: `the override of ${override.limiter} for ${formatSubjectLabel(override.subject)} is ${reach.state === "partial" ? "only in force " : ""}${formatCoverage(reach)}`,
+      message: `the override of ${override.limiter} for ${formatSubjectLabel(override.subject)} is ${coverage.state === "partial" ? "only in force " : ""}${formatCoverage(coverage)}`,
       impact: "processes that ignore it use the deployed limits",
       fix: `set it again with the limit names that headgate limiters shows, or remove it: ${unsetCommand(override, prefix)}, with your connection options`,
     }),
