@@ -165,7 +165,7 @@ describe("an action", () => {
     const before = await own.dump();
     const refused = await own.run(["block", "ann", "1h", "--all"]);
     expect([refused.exitCode, refused.stdout]).toEqual([2, ""]);
-    expect(refused.stderr).toContain("this would block for 1h: api, ann; web, ann: say --yes");
+    expect(refused.stderr).toContain("this would block for 1h: api, ann; web, ann: confirm with --yes");
     expect(await own.dump()).toEqual(before);
     const { done } = (await own.json(["block", "ann", "1h", "--all", "--yes"])) as {
       done: object[];
