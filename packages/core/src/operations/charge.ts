@@ -42,7 +42,7 @@ export const charge: Operation<ChargeCall> = defineMutation("charge", {
     return hasCostsByName(counters) ? readIntegers(answer, size) : [readInteger(answer)];
   },
 
-  twin({ cost, alreadyCharged, counters }, memory, context) {
+  runInMemory({ cost, alreadyCharged, counters }, memory, context) {
     const charged: number[] = [];
     const thresholds: number[] = [];
     for (const counter of counters) {

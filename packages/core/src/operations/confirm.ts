@@ -51,7 +51,7 @@ export const confirm: Operation<Confirmation> = defineMutation("confirm", {
     return encodeCosts(counters, units) + charged + rules + newGeneration();
   },
 
-  twin({ cost, units, chargedAt, counters, generations, mayBlock }, memory, context) {
+  runInMemory({ cost, units, chargedAt, counters, generations, mayBlock }, memory, context) {
     let isSet = false;
     counters.forEach((counter, u) => {
       const state = loadCounter(counter, memory, context);

@@ -16,7 +16,7 @@ export interface BlockCall {
 export const block: Operation<BlockCall> = defineMutation("block", {
   encode: ({ duration }) => encodeDigits(duration, LONG_DIGITS) + newGeneration(),
 
-  twin({ counters, duration }, memory, context) {
+  runInMemory({ counters, duration }, memory, context) {
     let isDone = false;
     for (const counter of counters) {
       const state = loadCounter(counter, memory, context);

@@ -13,7 +13,7 @@ interface MutationDefinition<Call extends CounterCall> {
   decode?(call: Call, answer: unknown): readonly number[] | undefined;
   /** The weight of each log, for `weightOf`. Default 4. */
   logWeight?(call: Call): number;
-  readonly twin: Operation<Call>["runInMemory"];
+  readonly runInMemory: Operation<Call>["runInMemory"];
 }
 
 /** Defines an operation that changes counters with the script of this name. Its replies have no clock. */
@@ -23,7 +23,7 @@ export function defineMutation<Call extends CounterCall>(
     encode,
     decode = (_, answer) => [readInteger(answer)],
     logWeight = () => 4,
-    twin: runInMemory,
+    runInMemory,
   }: MutationDefinition<Call>,
 ): Operation<Call> {
   return {

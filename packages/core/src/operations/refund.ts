@@ -30,7 +30,7 @@ export const refund: Operation<Receipt> = defineMutation("refund", {
   // The script has to search a log for the charge.
   logWeight: () => 64,
 
-  twin({ cost, stillCharged, chargedAt, counters, generations }, memory, context) {
+  runInMemory({ cost, stillCharged, chargedAt, counters, generations }, memory, context) {
     let isRefunded = false;
     counters.forEach((counter, u) => {
       const state = loadCounter(counter, memory, context);

@@ -23,7 +23,7 @@ export const slotsOperation: Operation<SlotsCall> = defineMutation("slots", {
 
   logWeight: ({ holders }) => 4 + holders.length,
 
-  twin({ counters: [counter], holders, renews }, memory, context) {
+  runInMemory({ counters: [counter], holders, renews }, memory, context) {
     const loaded = loadCounter(counter, memory, context);
     const { algorithm, quota } = counter.limits[0] as CompiledLimit;
     const [state] = loaded.limitStates;
