@@ -178,10 +178,10 @@ describe.concurrent.each([
       expect(await price()).toEqual({ price: 3 });
       await fetch(`${upstream}/fail`, { method: "PUT" });
       expect((await fetch(`${url}/orders/tea`)).status).toBe(500);
-      const refusals = ["error", "result"].map((because) => ({ ...fallback, because }));
+      const refusals = ["error", "result"].map((reason) => ({ ...fallback, reason }));
       expect(refusals).toContainEqual(await price());
       // Outcomes are sent a quarter of a second late, or, in memory, at once.
-      await expect.poll(price).toEqual({ ...fallback, because: "open" });
+      await expect.poll(price).toEqual({ ...fallback, reason: "open" });
       const refused = await fetch(`${url}/orders/tea`);
       expect(refused.status).toBe(503);
       expect(["1", "2"]).toContain(refused.headers.get("retry-after"));

@@ -29,7 +29,7 @@ const breaker = createBreaker({
   window: "10s",
   minimumCalls: 4,
   openFor: "2s",
-  probes: 2,
+  trialCalls: 2,
   // An answer can be a failure too. A 404 is not: the upstream works.
   isFailure: (call) => call.status === "rejected" || call.value.status >= 500,
 });
@@ -39,7 +39,7 @@ subscribe(BREAKER_CHANNELS.state, (change) => console.log("the upstream's breake
 app.get("/prices/:item", async (req, res) => {
   const response = await breaker.run(
     ({ signal }) => fetch(`${upstream}/prices/${req.params.item}`, { signal }),
-    { timeout: "1s", fallback: ({ because }) => Response.json({ price: 4, because }) },
+    { timeout: "1s", fallback: ({ reason }) => Response.json({ price: 4, reason }) },
   );
   res.json(await response.json());
 });

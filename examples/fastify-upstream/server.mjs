@@ -28,7 +28,7 @@ const breaker = createBreaker({
   window: "10s",
   minimumCalls: 4,
   openFor: "2s",
-  probes: 2,
+  trialCalls: 2,
 });
 
 subscribe(BREAKER_CHANNELS.state, (change) => app.log.warn(change, "the upstream's breaker"));
@@ -49,7 +49,7 @@ app.get("/prices/:item", (request) => {
   const { item } = /** @type {{ item: string }} */ (request.params);
   return breaker.run(({ signal }) => askFor(item, signal), {
     timeout: "1s",
-    fallback: ({ because }) => ({ last: lastPrices.get(item), because }),
+    fallback: ({ reason }) => ({ last: lastPrices.get(item), reason }),
   });
 });
 
@@ -59,9 +59,8 @@ app.get("/orders/:item", (request) => {
 });
 
 app.setErrorHandler((error, _request, reply) => {
-  const { code, retryAfterMs } = /** @type {import("@headgate/breaker").HeadgateBreakerOpen} */ (
-    error
-  );
+  const { code, retryAfterMs } =
+    /** @type {import("@headgate/breaker").HeadgateBreakerOpenError} */ (error);
   if (code !== "HEADGATE_BREAKER_OPEN") throw error;
   // Forced open: the end is unknown.
   if (Number.isFinite(retryAfterMs)) reply.header("retry-after", Math.ceil(retryAfterMs / 1_000));

@@ -17,7 +17,7 @@ const breaker = createBreaker({
   store: redisStore(redis, { prefix: "hg-example" }),
   storeTimeout: "1s",
   openFor: "1s",
-  probes: 5,
+  trialCalls: 5,
 });
 const upstream = breaker.for(target);
 

@@ -38,7 +38,7 @@ export function createDelivery(store: Store, outbox: Outbox): (webhook: Webhook)
     window: "1m",
     minimumCalls: 5,
     openFor: "30s",
-    probes: 1,
+    trialCalls: 1,
     // An answer below 500 shows that the receiver works.
     isFailure: (call) => call.status === "rejected" || call.value.status >= 500,
   });

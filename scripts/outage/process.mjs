@@ -40,8 +40,8 @@ process.once("message", (begin) => {
       },
       {
         timeout: "1s",
-        fallback({ because }) {
-          counts[because === "open" ? "refused" : "failed"][bin] += 1;
+        fallback({ reason }) {
+          counts[reason === "open" ? "refused" : "failed"][bin] += 1;
         },
       },
     );

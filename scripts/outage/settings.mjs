@@ -15,8 +15,8 @@ export const SETTINGS = {
     minimumSuccessRate: 0.5,
     minimumCalls: 20,
     openFor: "4s",
-    probes: 5,
-    ramp: "5s",
+    trialCalls: 5,
+    rampUp: "5s",
   },
 };
 

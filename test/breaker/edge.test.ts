@@ -40,7 +40,7 @@ describeWorlds((world) => {
         calls: 21,
         failures: 11,
         successRate: 10 / 21,
-        opened: 1,
+        openings: 1,
         retryAfterMs: 30_000,
       });
     });
@@ -101,11 +101,11 @@ describeWorlds((world) => {
     const { breaker } = open({ slowCall: "2s", slowCallRate: 0.8 });
     await record(breaker, 5, "success", 2_000);
     await record(breaker, 19, "success", 2_001);
-    expect(await breaker.snapshot()).toMatchObject({ state: "closed", calls: 24, slow: 19 });
+    expect(await breaker.snapshot()).toMatchObject({ state: "closed", calls: 24, slowCalls: 19 });
     await record(breaker, 1, "success", 2_001);
     expect(await breaker.snapshot()).toMatchObject({
       state: "open",
-      slowRate: 0.8,
+      slowCallRate: 0.8,
       successRate: 1,
     });
   });
@@ -132,13 +132,13 @@ describeWorlds((world) => {
         time.advance(12n * SECOND);
         await record(breaker, 1, "failure", 12_000);
       }
-      expect(await breaker.snapshot()).toMatchObject({ state: "open", calls: 20, slow: 20 });
+      expect(await breaker.snapshot()).toMatchObject({ state: "open", calls: 20, slowCalls: 20 });
     });
   });
 
   describe("while open", () => {
     test("an open breaker lets trial calls through after `openFor`, to the microsecond", async () => {
-      const { breaker, time } = open({ minimumCalls: 1, probes: 1 });
+      const { breaker, time } = open({ minimumCalls: 1, trialCalls: 1 });
       await record(breaker, 1, "failure");
       time.advance(30n * SECOND - 1n);
       expect(await breaker.admit()).toMatchObject({
@@ -165,7 +165,7 @@ describeWorlds((world) => {
     test("the backoff grows up to the 20th opening in a row, and starts again after closing", async () => {
       const { breaker, time } = open({
         minimumCalls: 1,
-        probes: 1,
+        trialCalls: 1,
         openFor: (opened) => opened * 1_000,
       });
       await record(breaker, 1, "failure");
@@ -177,11 +177,11 @@ describeWorlds((world) => {
       }
       time.advance(20n * SECOND);
       await (await breaker.admit()).record("success");
-      expect(await breaker.snapshot()).toMatchObject({ state: "closed", opened: 0, calls: 0 });
+      expect(await breaker.snapshot()).toMatchObject({ state: "closed", openings: 0, calls: 0 });
       await record(breaker, 1, "failure");
       expect(await breaker.snapshot()).toMatchObject({
         state: "open",
-        opened: 1,
+        openings: 1,
         retryAfterMs: 1_000,
       });
     });
@@ -192,7 +192,7 @@ describeWorlds((world) => {
       ["half of them succeed", 2, "closed"],
       ["fewer than half succeed", 1, "open"],
     ])("a half-open breaker decides when %s", async (_, successes, state) => {
-      const { breaker } = await openHalf({ probes: 4 });
+      const { breaker } = await openHalf({ trialCalls: 4 });
       for (let call = 0; call < 4; call++) {
         await (await breaker.admit()).record(call < successes ? "success" : "failure");
       }
@@ -203,15 +203,15 @@ describeWorlds((world) => {
       ["fewer than `slowCallRate` are slow", 2, "closed"],
       ["`slowCallRate` are slow", 3, "open"],
     ])("a half-open breaker decides when %s", async (_, slow, state) => {
-      const { breaker } = await openHalf({ probes: 4, slowCall: "1s", slowCallRate: 0.75 });
+      const { breaker } = await openHalf({ trialCalls: 4, slowCall: "1s", slowCallRate: 0.75 });
       for (let call = 0; call < 4; call++) {
         await (await breaker.admit()).record("success", call < slow ? 1_001 : 1_000);
       }
       expect(await breaker.snapshot()).toMatchObject({ state });
     });
 
-    test("a trial call counts until its lease ends: `probeTimeout` and a second", async () => {
-      const { breaker, time } = await openHalf({ probes: 1, probeTimeout: "10m" });
+    test("a trial call counts until its lease ends: `trialCallTimeout` and a second", async () => {
+      const { breaker, time } = await openHalf({ trialCalls: 1, trialCallTimeout: "10m" });
       const lost = await breaker.admit();
       time.advance(10n * MINUTE + SECOND - 1n);
       expect(await breaker.admit()).toMatchObject({ allowed: false, retryAfterMs: 1 });
@@ -225,7 +225,7 @@ describeWorlds((world) => {
     });
 
     test("a half-open state expires a day after the last lease could have ended", async () => {
-      const { breaker, time } = await openHalf({ probes: 3, probeTimeout: "10h" });
+      const { breaker, time } = await openHalf({ trialCalls: 3, trialCallTimeout: "10h" });
       const [first, second] = [await breaker.admit(), await breaker.admit()];
       const remembered = 10n * HOUR + SECOND + DAY;
       time.advance(9n * HOUR);
@@ -233,12 +233,12 @@ describeWorlds((world) => {
       time.advance(HOUR / 2n);
       await second.release();
       time.advance(remembered - 1n);
-      expect(await breaker.snapshot()).toMatchObject({ state: "half-open", opened: 1 });
+      expect(await breaker.snapshot()).toMatchObject({ state: "half-open", openings: 1 });
       await breaker.admit();
       time.advance(remembered - 1n);
-      expect(await breaker.snapshot()).toMatchObject({ state: "half-open", opened: 1 });
+      expect(await breaker.snapshot()).toMatchObject({ state: "half-open", openings: 1 });
       time.advance(1n);
-      expect(await breaker.snapshot()).toMatchObject({ state: "closed", opened: 0 });
+      expect(await breaker.snapshot()).toMatchObject({ state: "closed", openings: 0 });
     });
 
     async function openHalf(options: BreakerOptions) {
@@ -250,7 +250,7 @@ describeWorlds((world) => {
   });
 
   test("a breaker closes with an empty window, and earlier calls do not count", async () => {
-    const { breaker, time } = open({ minimumCalls: 2, probes: 1, openFor: "1s" });
+    const { breaker, time } = open({ minimumCalls: 2, trialCalls: 1, openFor: "1s" });
     const early = await breaker.admit();
     await record(breaker, 2, "failure");
     time.advance(SECOND);

@@ -143,8 +143,8 @@ export class ModelFleet {
       snapshot.calls === calls &&
       snapshot.failures === failures &&
       snapshot.successes === calls - failures &&
-      snapshot.slow === slow &&
-      snapshot.opened === opened &&
+      snapshot.slowCalls === slow &&
+      snapshot.openings === opened &&
       snapshot.retryAfterMs === (state === "open" ? retryAfter(view, false) : 0) &&
       !snapshot.degraded;
     claim(same, () => this.#explain(snapshot, view));

@@ -32,13 +32,13 @@ interface Trial {
   readonly isLost: boolean;
 }
 
-test("a fleet that calls at once makes at most `probes` trial calls, and exactly that many outcomes decide", async () => {
+test("a fleet that calls at once makes at most `trialCalls` trial calls, and exactly that many outcomes decide", async () => {
   const decided = { closed: 0, open: 0, late: 0 };
   await runHistories(
     HISTORIES,
     async (random, history) => {
       const time = new MicroClock(1_800_000_000_000_000n);
-      const probes = random.pick([1, 2, 5, random.whole(1, 20)]);
+      const trialCalls = random.pick([1, 2, 5, random.whole(1, 20)]);
       const breakers = clients.map((client) =>
         createBreaker({
           name: `probes-${history}`,
@@ -46,8 +46,8 @@ test("a fleet that calls at once makes at most `probes` trial calls, and exactly
           storeTimeout,
           window: { calls: 1 },
           openFor: OPEN_FOR_MS,
-          probes,
-          probeTimeout: PROBE_TIMEOUT_MS,
+          trialCalls,
+          trialCallTimeout: PROBE_TIMEOUT_MS,
           flushInterval: 0,
         }),
       );
@@ -55,7 +55,7 @@ test("a fleet that calls at once makes at most `probes` trial calls, and exactly
         const { state } = await (breakers[0] as Breaker).snapshot();
         if (state === "closed") await random.pick(breakers).record("failure");
         time.advance(BigInt(OPEN_FOR_MS) * 1_000n);
-        const result = await tryOut(random, breakers, probes, time);
+        const result = await tryOut(random, breakers, trialCalls, time);
         decided[result.state] += 1;
         decided.late += result.late;
       }

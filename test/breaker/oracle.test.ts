@@ -118,8 +118,8 @@ function claimCounts(actual: Snapshot, expected: Counts, explain: () => string):
     actual.calls === calls &&
     actual.failures === failures &&
     actual.successes === calls - failures &&
-    actual.slow === slow &&
+    actual.slowCalls === slow &&
     actual.successRate === (calls === 0 ? null : (calls - failures) / calls) &&
-    actual.slowRate === (calls === 0 ? null : slow / calls);
+    actual.slowCallRate === (calls === 0 ? null : slow / calls);
   claim(same, () => `${JSON.stringify({ actual, expected })} ${explain()}`);
 }

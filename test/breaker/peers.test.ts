@@ -169,7 +169,7 @@ describe("half-open, in a fleet of 8 processes that make 4 calls each", () => {
     });
   });
 
-  test("a fleet of 8 processes with Headgate makes `probes` trial calls, here 1", async () => {
+  test("a fleet of 8 processes with Headgate makes `trialCalls` trial calls, here 1", async () => {
     let now = START;
     const upstream = new HangingUpstream();
     const clients = Array.from({ length: PROCESSES }, () => new Redis(inject("redisSocket")));
@@ -179,7 +179,7 @@ describe("half-open, in a fleet of 8 processes that make 4 calls each", () => {
         store: redisStore(client, { prefix: "peers", clock: () => now }),
         minimumCalls: 1,
         openFor: 30 * SECOND,
-        probes: 1,
+        trialCalls: 1,
       }),
     );
     await expect(fleet[0]?.run(fail)).rejects.toThrow("upstream");

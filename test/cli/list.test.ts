@@ -345,7 +345,7 @@ describe("the targets of breakers that are named", () => {
     const { stdout } = await headgate("breakers --json --target bank by-hand");
     expect(expectDocument("breakers", stdout)).toMatchObject({
       states: [
-        { target: "bank", state: "open", successes: 1, opened: 1 },
+        { target: "bank", state: "open", successes: 1, openings: 1 },
         { target: "by-hand", state: "forced-open", retryAfterMs: 0 },
       ],
     });

@@ -250,7 +250,7 @@ describe("the other views", () => {
     const { fleet } = await seed();
     for (const [name, options] of [
       ["newer", { newOption: 1 }],
-      ["odd", { probes: { toString: 1 } }],
+      ["odd", { trialCalls: { toString: 1 } }],
     ] as const) {
       const record = { name, policy: "x", fingerprint: name, options, targets: ["eu"] };
       const listed = { kind: "breaker", version: "9.0.0", ...record } as never;

@@ -13,12 +13,12 @@ const rows = tablesOf(CHANNELS)[0]?.rows ?? [];
 /** The fields of the messages, by the name of the channel in `BREAKER_CHANNELS`. */
 const FIELDS: Readonly<Record<keyof typeof BREAKER_CHANNELS, string>> = {
   state:
-    "breaker calls degraded failures from here openForMs opened slow slowRate successRate target to",
+    "breaker calls degraded failures from causedHere openForMs openings slowCallRate slowCalls successRate target to",
   rejected: "breaker degraded retryAfterMs state target",
   degraded: "breaker reason target",
   call: "breaker outcome slow target",
   snapshot:
-    "breaker calls degraded failures opened retryAfterMs slow slowRate state successRate successes target",
+    "breaker calls degraded failures openings retryAfterMs slowCallRate slowCalls state successRate successes target",
 };
 
 /** The first message on each channel, by the channel's name. */
@@ -78,13 +78,13 @@ test("a state change carries the rates that caused it, and a rejected call the t
     target: "bank-eu",
     from: "closed",
     to: "open",
-    here: true,
+    causedHere: true,
     calls: 21,
     failures: 11,
-    slow: 7,
+    slowCalls: 7,
     successRate: 10 / 21,
-    slowRate: 1 / 3,
-    opened: 1,
+    slowCallRate: 1 / 3,
+    openings: 1,
     openForMs: 30_000,
     degraded: false,
   });

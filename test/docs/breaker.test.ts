@@ -43,7 +43,9 @@ describe("the table of options", () => {
     createBreaker({ name, store });
     const { slowCallRate, ...others } = Object.fromEntries(documented);
     expect(() => createBreaker({ name, store, ...others })).not.toThrow();
-    expect(() => createBreaker({ name, store, ...others, probes: 6 })).toThrow("another policy");
+    expect(() => createBreaker({ name, store, ...others, trialCalls: 6 })).toThrow(
+      "another policy",
+    );
     // It needs `slowCall`, which has no default.
     createBreaker({ name: "slow", store, slowCall: "1s" });
     expect(() =>
@@ -81,7 +83,7 @@ describe("the reasons that a fallback receives", () => {
       },
     });
     const names = ["error", "retryAfterMs", "result"].filter((name) => name in (context ?? {}));
-    return [`"${context?.because}"`, ...names];
+    return [`"${context?.reason}"`, ...names];
   }
 
   test("are those of the table, with their fields", async () => {

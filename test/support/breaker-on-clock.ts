@@ -25,7 +25,7 @@ export function breakerOnClock<Result = unknown>(
     name: "payments",
     store,
     minimumCalls: 4,
-    probes: 2,
+    trialCalls: 2,
     ...options,
   });
   return {

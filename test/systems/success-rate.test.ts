@@ -41,7 +41,7 @@ test("all servers know the success rate of an upstream over five minutes, on a c
         if (!isFine) throw new Error("upstream");
         return "answer";
       },
-      { fallback: ({ because }) => because },
+      { fallback: ({ reason }) => reason },
     );
   }
 

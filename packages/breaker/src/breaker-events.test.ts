@@ -23,7 +23,7 @@ describe("state changes", () => {
     const { breaker, pass } = breakerOnClock({
       slowCall: 10,
       openFor: (opened) => opened * 1_000,
-      ramp: "1m",
+      rampUp: "1m",
     });
     const heard = hearBreakers();
     await breaker.record("success", 11);
@@ -35,13 +35,13 @@ describe("state changes", () => {
           ...payments,
           from: "closed",
           to: "open",
-          here: true,
+          causedHere: true,
           calls: 4,
           failures: 3,
-          slow: 1,
+          slowCalls: 1,
           successRate: 0.25,
-          slowRate: 0.25,
-          opened: 1,
+          slowCallRate: 0.25,
+          openings: 1,
           openForMs: 1_000,
         },
       ],
@@ -58,14 +58,14 @@ describe("state changes", () => {
           ...payments,
           from: "open",
           to: "half-open",
-          here: true,
+          causedHere: true,
           // What caused the opening caused the trial.
           calls: 4,
           failures: 3,
-          slow: 1,
+          slowCalls: 1,
           successRate: 0.25,
-          slowRate: 0.25,
-          opened: 1,
+          slowCallRate: 0.25,
+          openings: 1,
           openForMs: 0,
         },
       ],
@@ -75,13 +75,13 @@ describe("state changes", () => {
           ...payments,
           from: "half-open",
           to: "open",
-          here: true,
+          causedHere: true,
           calls: 2,
           failures: 1,
-          slow: 2,
+          slowCalls: 2,
           successRate: 0.5,
-          slowRate: 1,
-          opened: 2,
+          slowCallRate: 1,
+          openings: 2,
           openForMs: 2_000,
         },
       ],
@@ -95,13 +95,13 @@ describe("state changes", () => {
         ...payments,
         from: "half-open",
         to: "closed",
-        here: true,
+        causedHere: true,
         calls: 2,
         failures: 0,
-        slow: 0,
+        slowCalls: 0,
         successRate: 1,
-        slowRate: 0,
-        opened: 0,
+        slowCallRate: 0,
+        openings: 0,
         openForMs: 0,
       },
     ]);
@@ -117,8 +117,8 @@ describe("state changes", () => {
     await breaker.disable();
     await breaker.reset();
     await breaker.reset();
-    const window = { calls: 3, failures: 2, slow: 0, successRate: 1 / 3, slowRate: 0 };
-    const change = { ...payments, ...window, here: true, opened: 0, openForMs: 0 };
+    const window = { calls: 3, failures: 2, slowCalls: 0, successRate: 1 / 3, slowCallRate: 0 };
+    const change = { ...payments, ...window, causedHere: true, openings: 0, openForMs: 0 };
     expect(heard).toEqual([
       ["state", { ...change, from: "closed", to: "forced-open" }],
       ["state", { ...change, from: "forced-open", to: "metrics-only" }],
@@ -132,13 +132,13 @@ describe("state changes", () => {
     const heard = hearBreakers();
     await breaker.for("eu").forceOpen();
     expect(heard).toMatchObject([
-      ["state", { target: "eu", calls: 0, successRate: null, slowRate: null }],
+      ["state", { target: "eu", calls: 0, successRate: null, slowCallRate: null }],
     ]);
   });
 
   test("two breakers of the same name publish a shared state change once", async () => {
     const { breaker, store } = breakerOnClock();
-    const other = createBreaker({ name: "payments", store, minimumCalls: 4, probes: 2 });
+    const other = createBreaker({ name: "payments", store, minimumCalls: 4, trialCalls: 2 });
     const heard = hearBreakers();
     await breaker.forceOpen();
     await other.admit();
@@ -146,16 +146,16 @@ describe("state changes", () => {
     expect(heard.filter(([what]) => what === "state")).toHaveLength(1);
   });
 
-  test("a state change that another breaker caused is published with here: false", async () => {
+  test("a state change that another breaker caused is published with causedHere: false", async () => {
     const { breaker: before, store } = breakerOnClock();
     await before.forceOpen();
     await before.close();
     const heard = hearBreakers();
-    const after = createBreaker({ name: "payments", store, minimumCalls: 4, probes: 2 });
+    const after = createBreaker({ name: "payments", store, minimumCalls: 4, trialCalls: 2 });
     expect(heard).toEqual([]);
     await after.snapshot();
     expect(heard).toMatchObject([
-      ["state", { from: "closed", to: "forced-open", here: false, degraded: false }],
+      ["state", { from: "closed", to: "forced-open", causedHere: false, degraded: false }],
     ]);
   });
 

@@ -7,7 +7,7 @@ const store = () => memoryStore({ clock: () => 1_800_000_000_000 });
 
 describe("breakers of one name on one store", () => {
   test("breakers of one name on one store share state and counts", async () => {
-    const options = { name: "payments", store: store(), minimumCalls: 4, probes: 1 };
+    const options = { name: "payments", store: store(), minimumCalls: 4, trialCalls: 1 };
     const [a, b] = [createBreaker(options), createBreaker(options)];
     for (let i = 0; i < 2; i += 1) {
       await a.record("failure");
@@ -25,7 +25,11 @@ describe("breakers of one name on one store", () => {
       ...shared,
       isFailure: (call) => call.status === "rejected" || call.value >= 400,
     });
-    const mild = createBreaker<number>({ ...shared, isFailure: () => false, aborted: "failure" });
+    const mild = createBreaker<number>({
+      ...shared,
+      isFailure: () => false,
+      abortOutcome: "failure",
+    });
     await strict.run(() => 404);
     await mild.run(() => 404);
     expect(await strict.snapshot()).toMatchObject({ calls: 2, failures: 1 });
@@ -39,9 +43,9 @@ describe("breakers of one name on one store", () => {
     ["slowCall", { slowCall: "1s" }],
     ["openFor", { openFor: "31s" }],
     ["a growing openFor", { openFor: (opened) => (opened === 20 ? "31s" : "30s") }],
-    ["probes", { probes: 6 }],
-    ["probeTimeout", { probeTimeout: "31s" }],
-    ["ramp", { ramp: "1m" }],
+    ["trialCalls", { trialCalls: 6 }],
+    ["trialCallTimeout", { trialCallTimeout: "31s" }],
+    ["rampUp", { rampUp: "1m" }],
     ["flushInterval", { flushInterval: 0 }],
     ["storeTimeout", { storeTimeout: 99 }],
   ])("breakers of one name must have the same options: %s", (_, options) => {
@@ -58,9 +62,9 @@ describe("breakers of one name on one store", () => {
   test.each<[BreakerOptions, BreakerOptions, string]>([
     [{}, { window: "1m", minimumCalls: 5 }, '{} is not { window: "1m", minimumCalls: 5 };'],
     [
-      { probes: 1, aborted: "failure" },
+      { trialCalls: 1, abortOutcome: "failure" },
       { window: { calls: 9 } },
-      "{ probes: 1 } is not { window: { calls: 9 } };",
+      "{ trialCalls: 1 } is not { window: { calls: 9 } };",
     ],
     [
       { openFor: (opened) => opened * 1_000 },
@@ -153,8 +157,8 @@ describe("breaker names", () => {
 
   test("a createBreaker call that throws does not claim the name", () => {
     const shared = { name: "payments", store: store() };
-    expect(() => createBreaker({ ...shared, probes: 0 })).toThrow(/probes/);
-    expect(() => createBreaker({ ...shared, probes: 7 })).not.toThrow();
+    expect(() => createBreaker({ ...shared, trialCalls: 0 })).toThrow(/trialCalls/);
+    expect(() => createBreaker({ ...shared, trialCalls: 7 })).not.toThrow();
   });
 
   test.each(["__proto__", "constructor", "a:b", "{a}", "naïve 💧", "x".repeat(512)])(

@@ -28,17 +28,17 @@ test("createBreaker has the documented defaults", () => {
       windowSize: 300_000_000,
       minimumCalls: 20,
       minimumSuccessRate: 0.5,
-      probes: 5,
+      trialCalls: 5,
       leaseMicros: 31_000_000,
-      rampMicros: 0,
+      rampUpMicros: 0,
       openForMicros: [30_000_000],
     },
     storeTimes: { timeoutMs: 100, connectMs: 1_000 },
     slowCallMs: Number.POSITIVE_INFINITY,
-    probeTimeoutMs: 30_000,
+    trialCallTimeoutMs: 30_000,
     flushIntervalMicros: 250_000,
     isFailure: undefined,
-    aborted: "ignore",
+    abortOutcome: "ignore",
     maxTargets: 1_000,
   });
 });
@@ -59,17 +59,17 @@ test("each option is read", () => {
       minimumCalls: 9,
       minimumSuccessRate: 0.25,
       slowCallRate: 0.75,
-      probes: 3,
+      trialCalls: 3,
       leaseMicros: 5_000_000,
-      rampMicros: 60_000_000,
+      rampUpMicros: 60_000_000,
       openForMicros: [7_000_000],
     },
     storeTimes: { timeoutMs: 30, connectMs: 1_000 },
     slowCallMs: 2_000,
-    probeTimeoutMs: 4_000,
+    trialCallTimeoutMs: 4_000,
     flushIntervalMicros: 10_000,
     isFailure: everything.isFailure,
-    aborted: "failure",
+    abortOutcome: "failure",
     maxTargets: 12,
   });
 });
@@ -84,12 +84,12 @@ const everything = {
   slowCall: "2s",
   slowCallRate: 0.75,
   openFor: "7s",
-  probes: 3,
-  probeTimeout: "4s",
-  ramp: "1m",
+  trialCalls: 3,
+  trialCallTimeout: "4s",
+  rampUp: "1m",
   flushInterval: 10,
   isFailure: () => false,
-  aborted: "failure",
+  abortOutcome: "failure",
   maxTargets: 12,
 } as const satisfies BreakerOptions;
 
@@ -97,8 +97,8 @@ describe("durations", () => {
   test.each([
     ["window", "1d", "1 day"],
     ["slowCall", "1d", "1 day"],
-    ["probeTimeout", "1d", "1 day"],
-    ["ramp", "1d", "1 day"],
+    ["trialCallTimeout", "1d", "1 day"],
+    ["rampUp", "1d", "1 day"],
     ["flushInterval", "1m", "1 minute"],
   ])("%s accepts 1 ms to %s", (option, longest, inWords) => {
     expect(make({ [option]: 1 })).not.toThrow();
@@ -128,8 +128,8 @@ describe("durations", () => {
     "window",
     "slowCall",
     "openFor",
-    "probeTimeout",
-    "ramp",
+    "trialCallTimeout",
+    "rampUp",
     "flushInterval",
   ])("%s rejects what is not a duration", (option) => {
     expect(make({ [option]: 0.5 })).toThrow(noDuration(option, "0.5"));
@@ -139,7 +139,7 @@ describe("durations", () => {
     expect(make({ [option]: 10n })).toThrow(noDuration(option, "10n"));
   });
 
-  test.each(["storeTimeout", "window", "slowCall", "openFor", "probeTimeout", "ramp"])(
+  test.each(["storeTimeout", "window", "slowCall", "openFor", "trialCallTimeout", "rampUp"])(
     "%s rejects 0, which only flushInterval accepts",
     (option) => {
       expect(make({ [option]: 0 })).toThrow(noDuration(option, "0"));
@@ -191,7 +191,7 @@ describe("a window of calls", () => {
 describe("whole numbers", () => {
   test.each([
     ["minimumCalls", 2 ** 32],
-    ["probes", 100],
+    ["trialCalls", 100],
     ["maxTargets", 100_000],
   ])("%s accepts whole numbers from 1 to %i", (option, most) => {
     for (const number of [1, most]) {
@@ -248,14 +248,14 @@ test.each([null, "yes", 5, {}])("isFailure rejects %s, which is no function", (i
   );
 });
 
-test('aborted accepts "ignore", "success" and "failure" only', () => {
-  for (const aborted of ["ignore", "success", "failure"]) {
-    expect(make({ aborted })).not.toThrow();
+test('abortOutcome accepts "ignore", "success" and "failure" only', () => {
+  for (const abortOutcome of ["ignore", "success", "failure"]) {
+    expect(make({ abortOutcome })).not.toThrow();
   }
-  const rule = 'createBreaker: aborted must be "ignore", "success" or "failure"';
-  expect(make({ aborted: "maybe" })).toThrow(refusal(`${rule}, got "maybe"`));
-  expect(make({ aborted: false })).toThrow(refusal(`${rule}, got false`));
-  expect(make({ aborted: null })).toThrow(refusal(`${rule}, got null`));
+  const rule = 'createBreaker: abortOutcome must be "ignore", "success" or "failure"';
+  expect(make({ abortOutcome: "maybe" })).toThrow(refusal(`${rule}, got "maybe"`));
+  expect(make({ abortOutcome: false })).toThrow(refusal(`${rule}, got false`));
+  expect(make({ abortOutcome: null })).toThrow(refusal(`${rule}, got null`));
 });
 
 test("store rejects what no store factory made", () => {
@@ -271,7 +271,7 @@ describe("unknown options", () => {
   test("an unknown option throws an error that lists the known ones", () => {
     expect(make({ Window: "1m" })).toThrow(
       refusal(
-        'createBreaker: unknown option "Window"; it takes name, store, storeTimeout, connectTimeout, window, minimumSuccessRate, minimumCalls, slowCall, slowCallRate, openFor, probes, probeTimeout, ramp, flushInterval, isFailure, aborted, maxTargets',
+        'createBreaker: unknown option "Window"; it takes name, store, storeTimeout, connectTimeout, window, minimumSuccessRate, minimumCalls, slowCall, slowCallRate, openFor, trialCalls, trialCallTimeout, rampUp, flushInterval, isFailure, abortOutcome, maxTargets',
       ),
     );
   });
@@ -287,7 +287,7 @@ describe("unknown options", () => {
     ["resetTimeout", "openFor"],
     ["halfOpenAfter", "openFor"],
     ["waitDurationInOpenState", "openFor"],
-    ["permittedNumberOfCallsInHalfOpenState", "probes"],
+    ["permittedNumberOfCallsInHalfOpenState", "trialCalls"],
     ["rollingCountTimeout", "window"],
     ["slidingWindowSize", "window"],
     ["duration", "window"],

@@ -28,11 +28,11 @@ export interface BreakerOptions<Result = unknown> {
   /** How long the breaker stays open, or a function of how often it opened in a row, which is called with 1 to 20. Default 30 s. */
   readonly openFor?: Duration | ((opened: number) => Duration) | undefined;
   /** How many trial calls the whole fleet makes while half-open: 1 to 100. Default 5. */
-  readonly probes?: number | undefined;
+  readonly trialCalls?: number | undefined;
   /** A trial call that takes longer is a failure; if its process has crashed, other processes count it a second later. Default 30 s. */
-  readonly probeTimeout?: Duration | undefined;
+  readonly trialCallTimeout?: Duration | undefined;
   /** How long after closing all calls are let through again; it begins with one in ten. Default: at once. */
-  readonly ramp?: Duration | undefined;
+  readonly rampUp?: Duration | undefined;
   /** How long outcomes are collected before they are sent: up to 1 minute; 0 sends each by itself. Default 250 ms. */
   readonly flushInterval?: Duration | 0 | undefined;
   /**
@@ -41,7 +41,7 @@ export interface BreakerOptions<Result = unknown> {
    */
   readonly isFailure?: IsFailure<Result> | undefined;
   /** How a cancelled call counts. Default `"ignore"`. */
-  readonly aborted?: "ignore" | "success" | "failure" | undefined;
+  readonly abortOutcome?: "ignore" | "success" | "failure" | undefined;
   /** How many targets this process remembers: 1 to 100,000. Default 1,000. */
   readonly maxTargets?: number | undefined;
 }
@@ -53,8 +53,8 @@ export interface CheckedDurations<Text extends string> {
   readonly window?: CheckedDuration<Text> | { readonly calls: number } | undefined;
   readonly slowCall?: CheckedDuration<Text> | undefined;
   readonly openFor?: CheckedDuration<Text> | ((opened: number) => Duration) | undefined;
-  readonly probeTimeout?: CheckedDuration<Text> | undefined;
-  readonly ramp?: CheckedDuration<Text> | undefined;
+  readonly trialCallTimeout?: CheckedDuration<Text> | undefined;
+  readonly rampUp?: CheckedDuration<Text> | undefined;
   readonly flushInterval?: CheckedDuration<Text> | undefined;
 }
 
@@ -63,10 +63,10 @@ export interface Settings<Result> {
   readonly policy: BreakerPolicy;
   readonly storeTimes: StoreTimeouts;
   readonly slowCallMs: number;
-  readonly probeTimeoutMs: number;
+  readonly trialCallTimeoutMs: number;
   readonly flushIntervalMicros: number;
   readonly isFailure: IsFailure<Result> | undefined;
-  readonly aborted: NonNullable<BreakerOptions["aborted"]>;
+  readonly abortOutcome: NonNullable<BreakerOptions["abortOutcome"]>;
   readonly maxTargets: number;
   /** Equal if and only if two breakers have the same policy. */
   readonly canonical: string;

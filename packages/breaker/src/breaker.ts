@@ -1,5 +1,5 @@
 import type { Duration } from "@headgate/core";
-import type { HeadgateBreakerOpen } from "./breaker-open.ts";
+import type { HeadgateBreakerOpenError } from "./breaker-open-error.ts";
 import type { BreakerState } from "./machine/period.ts";
 import type { Outcome, Snapshot } from "./snapshot.ts";
 
@@ -30,17 +30,17 @@ export interface CallContext {
 export type FallbackContext<Result> =
   /** The breaker did not let the call through. */
   | {
-      readonly because: "open";
-      readonly error: HeadgateBreakerOpen;
+      readonly reason: "open";
+      readonly error: HeadgateBreakerOpenError;
       /** The same as in `error`, which is created when it is read. */
       readonly retryAfterMs: number;
     }
   /** The call threw, and that is a failure. */
-  | { readonly because: "error"; readonly error: unknown }
+  | { readonly reason: "error"; readonly error: unknown }
   /** The call took longer than its timeout. */
-  | { readonly because: "timeout"; readonly error: Error }
+  | { readonly reason: "timeout"; readonly error: Error }
   /** The call returned a value that is a failure. */
-  | { readonly because: "result"; readonly result: Result };
+  | { readonly reason: "result"; readonly result: Result };
 
 /** Options of `run`. */
 export interface RunOptions<Result> {

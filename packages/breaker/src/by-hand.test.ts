@@ -22,7 +22,7 @@ describe("forceOpen", () => {
     expect(await breaker.snapshot()).toMatchObject({
       state: "forced-open",
       calls: 0,
-      opened: 0,
+      openings: 0,
       retryAfterMs: 0,
     });
   });
@@ -56,7 +56,7 @@ describe("disable", () => {
       await permit.record("failure");
     }
     await expect(breaker.run(() => Promise.reject("upstream"))).rejects.toBe("upstream");
-    expect(await breaker.snapshot()).toMatchObject({ state: "disabled", calls: 4, opened: 0 });
+    expect(await breaker.snapshot()).toMatchObject({ state: "disabled", calls: 4, openings: 0 });
     for (let day = 0; day < 30; day += 1) {
       pass(A_DAY_MS);
       expect((await breaker.admit()).state).toBe("disabled");
@@ -87,7 +87,7 @@ describe("metricsOnly", () => {
       state: "metrics-only",
       calls: 24,
       successRate: 0,
-      opened: 0,
+      openings: 0,
     });
   });
 });
@@ -105,10 +105,10 @@ describe("reset", () => {
         calls: 0,
         successes: 0,
         failures: 0,
-        slow: 0,
+        slowCalls: 0,
         successRate: null,
-        slowRate: null,
-        opened: 0,
+        slowCallRate: null,
+        openings: 0,
         retryAfterMs: 0,
         degraded: false,
       });
@@ -121,11 +121,11 @@ describe("reset", () => {
     await count(0, 4);
     pass(1_000);
     for (let i = 0; i < 2; i += 1) await (await breaker.admit()).record("failure");
-    expect(await breaker.snapshot()).toMatchObject({ state: "open", opened: 2 });
+    expect(await breaker.snapshot()).toMatchObject({ state: "open", openings: 2 });
     await breaker.reset();
-    expect(await breaker.snapshot()).toMatchObject({ state: "closed", calls: 0, opened: 0 });
+    expect(await breaker.snapshot()).toMatchObject({ state: "closed", calls: 0, openings: 0 });
     await count(0, 4);
-    expect(await breaker.snapshot()).toMatchObject({ opened: 1, retryAfterMs: 1_000 });
+    expect(await breaker.snapshot()).toMatchObject({ openings: 1, retryAfterMs: 1_000 });
   });
 
   test("reset closes a half-open breaker, whose trial calls then count for nothing", async () => {

@@ -32,17 +32,17 @@ export interface BreakerStateChange {
    * Whether this process caused the change: true in at most one process of the fleet. In none if the reply that
    * says so came too late, or after a later one.
    */
-  readonly here: boolean;
+  readonly causedHere: boolean;
   /** The number of calls that caused it, of the window or trial calls; `failures` and `slow` are some of them. */
   readonly calls: number;
   readonly failures: number;
-  readonly slow: number;
+  readonly slowCalls: number;
   /** The share of successes among them, 0 to 1; null without calls. */
   readonly successRate: number | null;
   /** The share of slow calls among them, 0 to 1; null without calls. */
-  readonly slowRate: number | null;
+  readonly slowCallRate: number | null;
   /** How often it opened in a row. */
-  readonly opened: number;
+  readonly openings: number;
   /** How long it will be open: milliseconds, rounded up; 0 if it is not open, or if that is not known. */
   readonly openForMs: number;
   /** True if it is the state of this process only, because the store does not answer. */

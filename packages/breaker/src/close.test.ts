@@ -60,11 +60,11 @@ describe("close", () => {
 
   test("close frees the name for another policy", async () => {
     const { breaker, shared } = open();
-    expect(() => createBreaker({ ...shared, probes: 9 })).toThrow(
+    expect(() => createBreaker({ ...shared, trialCalls: 9 })).toThrow(
       expect.objectContaining({ code: "HEADGATE_DUPLICATE_NAME" }),
     );
     await breaker.close();
-    expect(() => createBreaker({ ...shared, probes: 9 })).not.toThrow();
+    expect(() => createBreaker({ ...shared, trialCalls: 9 })).not.toThrow();
   });
 
   test("counts and states in the store outlive the breaker", async () => {
@@ -97,10 +97,10 @@ describe("close", () => {
     await breaker.close();
     await other.record("success");
     expect(await other.snapshot()).toMatchObject({ calls: 1 });
-    expect(() => createBreaker({ ...shared, probes: 9 })).toThrow(
+    expect(() => createBreaker({ ...shared, trialCalls: 9 })).toThrow(
       expect.objectContaining({ code: "HEADGATE_DUPLICATE_NAME" }),
     );
     await other.close();
-    expect(() => createBreaker({ ...shared, probes: 9 })).not.toThrow();
+    expect(() => createBreaker({ ...shared, trialCalls: 9 })).not.toThrow();
   });
 });

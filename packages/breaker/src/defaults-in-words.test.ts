@@ -23,7 +23,7 @@ test.each<BreakerOptions>([{}, { window: { calls: 10 } }, { window: "1m", slowCa
       slowCall: options.slowCall,
       slowCallRate: policy.slowCallRate,
       openFor: openFor / 1_000,
-      probes: policy.probes,
+      trialCalls: policy.trialCalls,
     };
     const words = formatBreakerOptions({ ...options }, wording);
     expect(words).toBe(formatBreakerOptions(all, wording));

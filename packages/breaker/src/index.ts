@@ -11,7 +11,7 @@ export type {
   RunOptions,
   Target,
 } from "./breaker.ts";
-export { HeadgateBreakerOpen } from "./breaker-open.ts";
+export { HeadgateBreakerOpenError } from "./breaker-open-error.ts";
 export type { BreakerOptions, IsFailure } from "./breaker-options.ts";
 export type {
   BreakerCall,

@@ -10,12 +10,12 @@ async function openAgainAndAgain(
   times: number,
   openFor: BreakerOptions["openFor"],
 ): Promise<number[]> {
-  const { breaker, count, pass } = breakerOnClock({ openFor, probes: 1 });
+  const { breaker, count, pass } = breakerOnClock({ openFor, trialCalls: 1 });
   await count(0, 4);
   const waits: number[] = [];
   for (let i = 1; i <= times; i += 1) {
-    const { state, opened, retryAfterMs } = await breaker.snapshot();
-    expect([state, opened]).toEqual(["open", i]);
+    const { state, openings, retryAfterMs } = await breaker.snapshot();
+    expect([state, openings]).toEqual(["open", i]);
     waits.push(retryAfterMs);
     pass(retryAfterMs - 1);
     expect((await breaker.admit()).allowed).toBe(false);
@@ -48,12 +48,12 @@ describe("openFor as a function", () => {
     await count(0, 4);
     pass(1_000);
     for (let i = 0; i < 2; i += 1) await (await breaker.admit()).record("failure");
-    expect(await breaker.snapshot()).toMatchObject({ opened: 2, retryAfterMs: 2_000 });
+    expect(await breaker.snapshot()).toMatchObject({ openings: 2, retryAfterMs: 2_000 });
     pass(2_000);
     for (let i = 0; i < 2; i += 1) await (await breaker.admit()).record("success");
-    expect(await breaker.snapshot()).toMatchObject({ state: "closed", opened: 0 });
+    expect(await breaker.snapshot()).toMatchObject({ state: "closed", openings: 0 });
     await count(0, 4);
-    expect(await breaker.snapshot()).toMatchObject({ opened: 1, retryAfterMs: 1_000 });
+    expect(await breaker.snapshot()).toMatchObject({ openings: 1, retryAfterMs: 1_000 });
   });
 
   test("equal durations at the end of an openFor function are kept once in the policy", () => {

@@ -23,12 +23,12 @@ const OPTIONS = [
   "slowCall",
   "slowCallRate",
   "openFor",
-  "probes",
-  "probeTimeout",
-  "ramp",
+  "trialCalls",
+  "trialCallTimeout",
+  "rampUp",
   "flushInterval",
   "isFailure",
-  "aborted",
+  "abortOutcome",
   "maxTargets",
 ] as const;
 
@@ -37,7 +37,7 @@ const PER_INSTANCE_OPTIONS: readonly string[] = [
   "name",
   "store",
   "isFailure",
-  "aborted",
+  "abortOutcome",
   "maxTargets",
 ];
 
@@ -52,7 +52,7 @@ const HINTS = {
   resetTimeout: "openFor",
   halfOpenAfter: "openFor",
   waitDurationInOpenState: "openFor",
-  permittedNumberOfCallsInHalfOpenState: "probes",
+  permittedNumberOfCallsInHalfOpenState: "trialCalls",
   rollingCountTimeout: "window",
   slidingWindowSize: "window",
   duration: "window",
@@ -78,7 +78,7 @@ const MAX_OPENINGS = 20;
 /** Reads the options. Throws `HEADGATE_INVALID_OPTION`. */
 export function readBreakerOptions<Result>(options: BreakerOptions<Result>): Settings<Result> {
   rejectUnknownOptions("createBreaker", options, OPTIONS, () => HINTS);
-  const { storeTimeout, connectTimeout, isFailure, aborted = "ignore" } = options;
+  const { storeTimeout, connectTimeout, isFailure, abortOutcome = "ignore" } = options;
   const { timeoutMs, connectMs } = readFailureOptions({ storeTimeout, connectTimeout });
   requireThat(
     isFailure === undefined || typeof isFailure === "function",
@@ -86,26 +86,26 @@ export function readBreakerOptions<Result>(options: BreakerOptions<Result>): Set
     isFailure,
   );
   requireThat(
-    ["ignore", "success", "failure"].includes(aborted),
-    'aborted must be "ignore", "success" or "failure"',
-    aborted,
+    ["ignore", "success", "failure"].includes(abortOutcome),
+    'abortOutcome must be "ignore", "success" or "failure"',
+    abortOutcome,
   );
-  const probeTimeout = readMicros("probeTimeout", options.probeTimeout ?? "30s", DAY);
+  const trialCallTimeout = readMicros("trialCallTimeout", options.trialCallTimeout ?? "30s", DAY);
   const slowCall =
     options.slowCall === undefined ? 0 : readMicros("slowCall", options.slowCall, DAY);
   const flushIntervalMicros =
     options.flushInterval === 0
       ? 0
       : readMicros("flushInterval", options.flushInterval ?? 250, MINUTE);
-  const policy = readPolicy(options, probeTimeout + LEASE_GRACE);
+  const policy = readPolicy(options, trialCallTimeout + LEASE_GRACE);
   return {
     policy,
     storeTimes: { timeoutMs, connectMs },
     slowCallMs: slowCall === 0 ? Number.POSITIVE_INFINITY : slowCall / 1_000,
-    probeTimeoutMs: toMilliseconds(probeTimeout),
+    trialCallTimeoutMs: toMilliseconds(trialCallTimeout),
     flushIntervalMicros,
     isFailure,
-    aborted,
+    abortOutcome,
     maxTargets: readWholeNumber("maxTargets", options.maxTargets ?? 1_000, 100_000),
     canonical: `${policy.description} slow ${slowCall} flush ${flushIntervalMicros} timeout ${timeoutMs}${connectMs === readFailureOptions({}).connectMs ? "" : ` connect ${connectMs}`}`,
     displayText: formatPolicyOptions(options, policy),
@@ -164,13 +164,13 @@ function readPolicy(options: BreakerOptions<never>, leaseMicros: number): Breake
     "slowCallRate must be above 0, up to 1",
     slowCallRate,
   );
-  const probes = readWholeNumber("probes", options.probes ?? 5, 100);
-  const rampMicros = options.ramp === undefined ? 0 : readMicros("ramp", options.ramp, DAY);
+  const trialCalls = readWholeNumber("trialCalls", options.trialCalls ?? 5, 100);
+  const rampUpMicros = options.rampUp === undefined ? 0 : readMicros("rampUp", options.rampUp, DAY);
   const openForMicros = readOpenFor(options.openFor ?? "30s");
   const slowCallThreshold = options.slowCall === undefined ? NEVER_SLOW : slowCallRate;
   const description = [
     ...[window.kind, windowSize, minimumCalls, minimumSuccessRate, slowCallThreshold],
-    ...[probes, leaseMicros, rampMicros, ...openForMicros],
+    ...[trialCalls, leaseMicros, rampUpMicros, ...openForMicros],
   ].join(" ");
   return {
     window,
@@ -178,9 +178,9 @@ function readPolicy(options: BreakerOptions<never>, leaseMicros: number): Breake
     minimumCalls,
     minimumSuccessRate,
     slowCallRate: slowCallThreshold,
-    probes,
+    trialCalls,
     leaseMicros,
-    rampMicros,
+    rampUpMicros,
     openForMicros,
     description,
   };

@@ -10,13 +10,13 @@ export interface Snapshot {
   readonly calls: number;
   readonly successes: number;
   readonly failures: number;
-  readonly slow: number;
+  readonly slowCalls: number;
   /** The share of successes, 0 to 1; null without calls. */
   readonly successRate: number | null;
   /** The share of slow calls, 0 to 1; null without calls. */
-  readonly slowRate: number | null;
+  readonly slowCallRate: number | null;
   /** How often it opened in a row, without closing in between. */
-  readonly opened: number;
+  readonly openings: number;
   /** Milliseconds until trial calls are let through, rounded up; 0 if it is not open. */
   readonly retryAfterMs: number;
   /** True if the store could not answer: these are the state and the calls of this process only. */

@@ -78,7 +78,7 @@ describe("arguments that a breaker would ignore", () => {
 });
 
 test("release ignores its argument, so that it can be passed to then", async () => {
-  const { breaker, pass } = breakerOnClock({ probes: 1, minimumCalls: 1, openFor: "1s" });
+  const { breaker, pass } = breakerOnClock({ trialCalls: 1, minimumCalls: 1, openFor: "1s" });
   await breaker.record("failure");
   pass(1_000);
   const trial = await breaker.admit();

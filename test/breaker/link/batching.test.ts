@@ -28,7 +28,7 @@ describe("outcomes", () => {
     const snapshot = breaker.snapshot();
     await letRun();
     await take().carryOut();
-    expect(await snapshot).toMatchObject({ calls: 3, failures: 1, slow: 2 });
+    expect(await snapshot).toMatchObject({ calls: 3, failures: 1, slowCalls: 2 });
   });
 
   test("outcomes wait as long as flushInterval", async () => {

@@ -152,7 +152,7 @@ describe("close", () => {
     const { breaker, options, take } = holdBreaker();
     await breaker.record("failure");
     const closing = breaker.close();
-    expect(() => createBreaker({ ...options, probes: 9 })).not.toThrow();
+    expect(() => createBreaker({ ...options, trialCalls: 9 })).not.toThrow();
     await letRun();
     await take().carryOut();
     await closing;

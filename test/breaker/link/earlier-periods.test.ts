@@ -10,7 +10,7 @@ afterEach(() => {
 
 /** A breaker that has learned that its target is closed. */
 async function learnClosed() {
-  const world = holdBreaker({ storeTimeout: "1m", probes: 1 });
+  const world = holdBreaker({ storeTimeout: "1m", trialCalls: 1 });
   const { breaker, held } = world;
   /** Carries out all that is asked, and lets go on what waits for it. */
   async function answer<T>(asking: Promise<T>): Promise<T> {

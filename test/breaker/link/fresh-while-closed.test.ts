@@ -77,7 +77,7 @@ describe("while closed", () => {
   });
 
   test("on a ramp the share of allowed calls grows with the time since the view was received", async () => {
-    const world = holdBreaker({ ramp: "1s", probes: 1, storeTimeout: "1m" });
+    const world = holdBreaker({ rampUp: "1s", trialCalls: 1, storeTimeout: "1m" });
     await fail(world.peer, 4);
     await pass(30_000);
     await (await world.peer.admit()).record("success");
@@ -95,7 +95,7 @@ describe("while closed", () => {
   });
 
   test("on a ramp calls that read the store are allowed by its share too", async () => {
-    const world = holdBreaker({ ramp: "1s", probes: 1, flushInterval: 0 });
+    const world = holdBreaker({ rampUp: "1s", trialCalls: 1, flushInterval: 0 });
     await fail(world.peer, 4);
     await pass(30_000);
     await (await world.peer.admit()).record("success");

@@ -12,7 +12,7 @@ afterEach(() => {
 describe("while half-open", () => {
   /** All places are taken by this process. */
   async function takeAllPlaces(options = {}) {
-    const world = holdBreaker({ probeTimeout: "10s", ...options });
+    const world = holdBreaker({ trialCallTimeout: "10s", ...options });
     await fail(world.peer, 4);
     await pass(30_000);
     const trials = [(await admit(world)).permit, (await admit(world)).permit];
@@ -38,7 +38,7 @@ describe("while half-open", () => {
   });
 
   test("a process without a free trial slot reads the store again when a lease ends", async () => {
-    const world = holdBreaker({ probeTimeout: 1, storeTimeout: "1m", probes: 1 });
+    const world = holdBreaker({ trialCallTimeout: 1, storeTimeout: "1m", trialCalls: 1 });
     await fail(world.peer, 4);
     await pass(30_000);
     await world.peer.admit();

@@ -65,7 +65,7 @@ export function holdBreaker<Result = unknown>(
         held.push(holdCall(memory, operation, call, resolve, reject));
       }),
   });
-  const options = { name: "payments", store, minimumCalls: 4, probes: 2, ...chosen };
+  const options = { name: "payments", store, minimumCalls: 4, trialCalls: 2, ...chosen };
   const served = brandStore({ owner: {}, prefix: "hg", now, run: memory.run });
   return {
     breaker: createBreaker<Result>(options),

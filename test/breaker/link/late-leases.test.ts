@@ -12,7 +12,7 @@ afterEach(() => {
 /** A breaker that knows nothing, asks for a call of a target that is half-open, and gives up waiting for the answer. */
 async function askTooLate() {
   hearWarnings();
-  const world = holdBreaker({ probes: 1, storeTimeout: 100, probeTimeout: "1d" });
+  const world = holdBreaker({ trialCalls: 1, storeTimeout: 100, trialCallTimeout: "1d" });
   const { breaker, peer, held, take } = world;
   for (let i = 0; i < 4; i += 1) await peer.record("failure");
   await pass(30_000);
@@ -40,7 +40,7 @@ test("a trial call lease that arrives after storeTimeout is released at once", a
 });
 
 test("a trial call lease that arrives late is released although other replies were in time", async () => {
-  const { breaker, peer, held, take } = holdBreaker({ probes: 1, probeTimeout: "1d" });
+  const { breaker, peer, held, take } = holdBreaker({ trialCalls: 1, trialCallTimeout: "1d" });
   for (let i = 0; i < 4; i += 1) await peer.record("failure");
   await pass(30_000);
   const asking = breaker.admit();

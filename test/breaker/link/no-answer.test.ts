@@ -130,7 +130,7 @@ describe("errors of the store", () => {
     const fault = new TypeError("a bug");
     const unhandled = vi.fn();
     process.on("unhandledRejection", unhandled);
-    const { breaker, peer, answer, held } = loseBreaker({ probeTimeout: 50 });
+    const { breaker, peer, answer, held } = loseBreaker({ trialCallTimeout: 50 });
     for (let i = 0; i < 4; i += 1) await peer.record("failure");
     await pass(30_000);
     // A trial call that takes too long, and one that ends.

@@ -14,7 +14,7 @@ const store = {
   owner: {},
   transport: {send(sent) { memory.run(sent.operation, sent.call).then(sent.resolve.bind(sent)); }, hashSlotOf: () => 0, isCrossSlotError: () => false, nodeOf: () => "", refreshTopology() {}, lastError: () => undefined },
 };
-const options = { minimumCalls: 1, openFor: 1, probeTimeout: "1d" };
+const options = { minimumCalls: 1, openFor: 1, trialCallTimeout: "1d" };
 const reporter = createBreaker({ ...options, name: "reporter", store, flushInterval: "1m" });
 await reporter.admit();
 await reporter.record("failure");

@@ -34,7 +34,7 @@ describe("replies out of order", () => {
     await earlier.deliver();
     expect((await breaker.admit()).state).toBe("open");
     expect(heard.filter(([what]) => what === "state")).toMatchObject([
-      ["state", { from: "closed", to: "open", here: false }],
+      ["state", { from: "closed", to: "open", causedHere: false }],
     ]);
   });
 

@@ -50,7 +50,10 @@ describe("while the store is unavailable", () => {
       degraded: true,
     });
     expect(heard.slice(1)).toMatchObject([
-      ["state", { from: "closed", to: "open", here: true, calls: 4, opened: 1, degraded: true }],
+      [
+        "state",
+        { from: "closed", to: "open", causedHere: true, calls: 4, openings: 1, degraded: true },
+      ],
       ["rejected", { state: "open", degraded: true }],
     ]);
     const error = await answer(breaker.run(() => 1)).catch((thrown: unknown) => thrown);
@@ -65,7 +68,7 @@ describe("while the store is unavailable", () => {
     failWith(refused);
     expect(await answer(breaker.snapshot())).toMatchObject({ calls: 2, failures: 2 });
     for (let i = 0; i < 2; i += 1) await answer(breaker.record("failure"));
-    expect(await answer(breaker.snapshot())).toMatchObject({ state: "open", opened: 1 });
+    expect(await answer(breaker.snapshot())).toMatchObject({ state: "open", openings: 1 });
   });
 
   test("a target that the fleet opened stays open in an outage for its remaining time, and keeps its backoff", async () => {
@@ -79,7 +82,7 @@ describe("while the store is unavailable", () => {
     await pass(4_000);
     expect(await answer(breaker.snapshot())).toMatchObject({
       state: "open",
-      opened: 1,
+      openings: 1,
       retryAfterMs: 6_000,
       degraded: true,
     });
@@ -89,7 +92,7 @@ describe("while the store is unavailable", () => {
       expect(trial).toMatchObject({ allowed: true, state: "half-open", degraded: true });
       await answer(trial.record("failure"));
     }
-    expect(await answer(breaker.snapshot())).toMatchObject({ opened: 2, retryAfterMs: 20_000 });
+    expect(await answer(breaker.snapshot())).toMatchObject({ openings: 2, retryAfterMs: 20_000 });
   });
 
   test.each([
@@ -127,7 +130,7 @@ describe("while the store is unavailable", () => {
       expect(await answer(breaker.snapshot())).toMatchObject({
         state,
         calls: state === "closed" ? 0 : 4,
-        opened: 0,
+        openings: 0,
       });
       expect((await peer.snapshot()).state).toBe("open");
       failWith(undefined);

@@ -119,7 +119,7 @@ test.concurrent.each(outages)(
     await other.connected;
     const witness = createBreaker({ ...options, store: redisStore(other.client) });
     for (const target of ["well", "failing"]) {
-      const { state, degraded, opened: times } = await breaker.for(target).snapshot();
+      const { state, degraded, openings: times } = await breaker.for(target).snapshot();
       expect(degraded).toBe(false);
       // Of what was sent and not answered the store may have counted some, which opened it.
       expect(await witness.for(target).snapshot()).toMatchObject({ state, opened: times });
@@ -130,7 +130,13 @@ test.concurrent.each(outages)(
       expect(reason.code).toBe("HEADGATE_STORE_UNAVAILABLE");
     }
     const [first, ...more] = events.states;
-    const byItself = { target: "failing", from: "closed", to: "open", here: true, degraded: true };
+    const byItself = {
+      target: "failing",
+      from: "closed",
+      to: "open",
+      causedHere: true,
+      degraded: true,
+    };
     expect(first).toMatchObject(byItself);
     expect(more.filter(({ target, degraded }) => target === "well" || degraded)).toEqual([]);
     expect(longest(callers.called)).toBeLessThanOrEqual(STORE_TIMEOUT_MS + NOISE_MS);

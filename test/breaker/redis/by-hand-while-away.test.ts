@@ -139,7 +139,7 @@ test("a target that opened before an outage stays open in it for its remaining t
     flushInterval: 0,
     minimumCalls: 2,
     openFor: "1s",
-    probes: 2,
+    trialCalls: 2,
   });
   await breaker.record("failure");
   await breaker.record("failure");
@@ -150,7 +150,7 @@ test("a target that opened before an outage stays open in it for its remaining t
   // It is answered without the store: nothing tells yet that it is away.
   expect(await breaker.admit()).toMatchObject({ allowed: false, state: "open", degraded: false });
   const look = await breaker.snapshot();
-  expect(look).toMatchObject({ state: "open", degraded: true, opened: 1 });
+  expect(look).toMatchObject({ state: "open", degraded: true, openings: 1 });
   expect(look.retryAfterMs).toBeLessThanOrEqual(retryAfterMs);
   const trial = await waitUntil("its time is up", 5_000, async () => {
     const permit = await breaker.admit();

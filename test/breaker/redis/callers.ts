@@ -1,6 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { BreakerState, Target } from "@headgate/breaker";
-import { HeadgateBreakerOpen } from "@headgate/breaker";
+import { HeadgateBreakerOpenError } from "@headgate/breaker";
 import { watchStalls } from "../../faults/stalls.ts";
 
 /** One call and how it ended. */
@@ -61,7 +61,7 @@ export function startCallers(
         throw new UpstreamFailed();
       });
     } catch (error) {
-      if (error instanceof UpstreamFailed || error instanceof HeadgateBreakerOpen) return;
+      if (error instanceof UpstreamFailed || error instanceof HeadgateBreakerOpenError) return;
       throw error;
     }
   }

@@ -142,7 +142,7 @@ test("an open breaker makes one request per second, to see manual state changes"
 });
 
 test("a trial call makes two round trips, and calls without a free trial slot make none", async () => {
-  await startOpen({ probes: 2 });
+  await startOpen({ trialCalls: 2 });
   now += 30_000;
   const first = await roundTripsOf(() => breaker.admit());
   expect(first).toBe(1);

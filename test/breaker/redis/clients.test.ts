@@ -19,8 +19,8 @@ describe.each(clientNames)("through %s", (library) => {
       storeTimeout: "1m",
       minimumCalls: 4,
       openFor: (opened: number) => opened * 10_000,
-      probes: 2,
-      ramp: "1m",
+      trialCalls: 2,
+      rampUp: "1m",
       flushInterval: 0,
     } as const;
     const clock = () => now;
@@ -41,16 +41,21 @@ describe.each(clientNames)("through %s", (library) => {
 
     expect(await call("success")).toBe(true);
     for (let i = 0; i < 3; i += 1) expect(await call("failure")).toBe(true);
-    expect(await state()).toMatchObject({ state: "open", calls: 4, failures: 3, opened: 1 });
+    expect(await state()).toMatchObject({ state: "open", calls: 4, failures: 3, openings: 1 });
     expect(await call("success")).toBe(false);
     now += 10_000;
     expect(await call("failure")).toBe(true);
     expect(await call("failure")).toBe(true);
-    expect(await state()).toMatchObject({ state: "open", opened: 2, retryAfterMs: 20_000 });
+    expect(await state()).toMatchObject({ state: "open", openings: 2, retryAfterMs: 20_000 });
     now += 20_000;
     expect(await call("success")).toBe(true);
     expect(await call("success")).toBe(true);
-    expect(await state()).toMatchObject({ state: "closed", opened: 0, calls: 0, degraded: false });
+    expect(await state()).toMatchObject({
+      state: "closed",
+      openings: 0,
+      calls: 0,
+      degraded: false,
+    });
     const ramping = await Promise.all(Array.from({ length: 20 }, () => breaker.admit()));
     expect(ramping.filter(({ allowed }) => allowed)).toHaveLength(2);
     for (const [order, set] of [
@@ -63,7 +68,9 @@ describe.each(clientNames)("through %s", (library) => {
       expect((await state()).state).toBe(set);
     }
     // Both breakers of this process report each change, and one of them caused it.
-    const changes = events.states.filter(({ here }) => here).map(({ from, to }) => `${from} ${to}`);
+    const changes = events.states
+      .filter(({ causedHere }) => causedHere)
+      .map(({ from, to }) => `${from} ${to}`);
     expect(changes).toEqual([
       "closed open",
       "open half-open",

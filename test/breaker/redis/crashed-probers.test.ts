@@ -26,8 +26,8 @@ const options = {
   minimumCalls: 2,
   minimumSuccessRate: 0.6,
   openFor: 50,
-  probes: PROBES,
-  probeTimeout: PROBE_TIMEOUT_MS,
+  trialCalls: PROBES,
+  trialCallTimeout: PROBE_TIMEOUT_MS,
   flushInterval: 10,
 };
 

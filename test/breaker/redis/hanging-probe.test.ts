@@ -7,7 +7,7 @@ import { readStoredPeriod } from "./stored-period.ts";
 
 const PROBE_TIMEOUT_MS = 80;
 
-test("a trial call that hangs is a slow failure after probeTimeout", async () => {
+test("a trial call that hangs is a slow failure after trialCallTimeout", async () => {
   let now = 1_800_000_000_000;
   const client = new Redis(inject("redisSocket"));
   const breaker = createBreaker({
@@ -17,8 +17,8 @@ test("a trial call that hangs is a slow failure after probeTimeout", async () =>
     minimumCalls: 1,
     slowCall: 40,
     openFor: "30s",
-    probes: 2,
-    probeTimeout: PROBE_TIMEOUT_MS,
+    trialCalls: 2,
+    trialCallTimeout: PROBE_TIMEOUT_MS,
     flushInterval: 0,
   });
   onTestFinished(async () => {

@@ -63,7 +63,7 @@ function nearly(milliseconds: number): unknown {
 }
 
 describe("expiry of keys", () => {
-  const short = { minimumCalls: 1, openFor: 20, probes: 1, window: "10m" } as const;
+  const short = { minimumCalls: 1, openFor: 20, trialCalls: 1, window: "10m" } as const;
   const WINDOW = 600 * SECOND;
   /** How long a trial call holds its place, whatever becomes of it. */
   const LEASE = 31 * SECOND;
@@ -83,7 +83,7 @@ describe("expiry of keys", () => {
   });
 
   test("a half-open target's state expires a day after its leases could end", async () => {
-    const breaker = start({ ...short, probes: 2 });
+    const breaker = start({ ...short, trialCalls: 2 });
     await passOpen(breaker);
     const permit = await breaker.admit();
     expect(permit.state).toBe("half-open");
@@ -94,7 +94,7 @@ describe("expiry of keys", () => {
   });
 
   test("a closed target's state expires a day after closing, the longest window and ramp", async () => {
-    const breaker = start({ ...short, ramp: "2h" });
+    const breaker = start({ ...short, rampUp: "2h" });
     await passOpen(breaker);
     const permit = await breaker.admit();
     await permit.record("success");
@@ -180,7 +180,7 @@ describe("memory use", () => {
   });
 
   test("a trial call in flight uses 20 bytes, which its end frees", async () => {
-    const breaker = start({ minimumCalls: 1, openFor: 20, probes: 100 });
+    const breaker = start({ minimumCalls: 1, openFor: 20, trialCalls: 100 });
     await passOpen(breaker);
     const none = await redis.strlen(PERIOD);
     const permits = await Promise.all(Array.from({ length: 300 }, () => breaker.admit()));

@@ -131,10 +131,10 @@ async function playRound(fleet: Fleet, random: Random, probes: number): Promise<
 }
 
 test.for(Array.from({ length: 10 }, (_, i) => i + 1))(
-  "a half-open target makes at most `probes` trial calls, and that many outcomes decide (seed %i)",
+  "a half-open target makes at most `trialCalls` trial calls, and that many outcomes decide (seed %i)",
   async (seed) => {
     const random = new Random(seed);
-    const probes = random.pick([1, 2, 3, random.whole(1, 20)]);
+    const trialCalls = random.pick([1, 2, 3, random.whole(1, 20)]);
     const minimumSuccessRate = random.pick([0.5, 0.5, random.fraction(), 1]);
     const flushInterval = random.pick([0, 250, 60_000]);
     const name = `probes-${seed}`;
@@ -148,19 +148,19 @@ test.for(Array.from({ length: 10 }, (_, i) => i + 1))(
           minimumCalls: 1,
           minimumSuccessRate,
           openFor: OPEN_FOR_MS,
-          probes,
-          probeTimeout: PROBE_TIMEOUT_MS,
+          trialCalls,
+          trialCallTimeout: PROBE_TIMEOUT_MS,
           flushInterval,
         }),
       );
-    const fleet = new Fleet(makeBreakers, watched, probes);
+    const fleet = new Fleet(makeBreakers, watched, trialCalls);
     for (let round = 0; round < ROUNDS; round += 1) {
       await fleet.open(random);
-      await playRound(fleet, random, probes);
+      await playRound(fleet, random, trialCalls);
       const failures = fleet.outcomes.filter((outcome) => outcome === "failure").length;
-      const isBad = (probes - failures) / probes < minimumSuccessRate;
-      expect(fleet.outcomes).toHaveLength(probes);
-      expect(fleet.stored).toMatchObject({ calls: probes, failures });
+      const isBad = (trialCalls - failures) / trialCalls < minimumSuccessRate;
+      expect(fleet.outcomes).toHaveLength(trialCalls);
+      expect(fleet.stored).toMatchObject({ calls: trialCalls, failures });
       expect(fleet.stored.state).toBe(isBad ? "open" : "closed");
     }
     await fleet.close();

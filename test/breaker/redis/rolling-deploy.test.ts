@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, inject, test } from "vitest";
 
 const BEFORE = {
   minimumCalls: 4,
-  probes: 2,
+  trialCalls: 2,
   openFor: "30s",
   flushInterval: 0,
   storeTimeout: "1m",
@@ -45,8 +45,8 @@ async function admit(breaker: Breaker, times: number): Promise<Permit[]> {
 
 describe("during a deploy", () => {
   test("a deploy with fewer trial calls closes the breaker if enough have succeeded", async () => {
-    const before = deploy({ probes: 10 });
-    const after = deploy({ probes: 3 });
+    const before = deploy({ trialCalls: 10 });
+    const after = deploy({ trialCalls: 3 });
     await open(before);
     now += 30_000;
     for (const permit of await admit(before, 6)) await permit.record("success");
@@ -56,19 +56,19 @@ describe("during a deploy", () => {
   });
 
   test("a deploy with fewer trial calls opens the breaker again if they have failed", async () => {
-    const before = deploy({ probes: 10 });
-    const after = deploy({ probes: 3 });
+    const before = deploy({ trialCalls: 10 });
+    const after = deploy({ trialCalls: 3 });
     await open(before);
     now += 30_000;
     for (const permit of await admit(before, 6)) await permit.record("failure");
-    expect(await after.snapshot()).toMatchObject({ state: "open", opened: 2 });
+    expect(await after.snapshot()).toMatchObject({ state: "open", openings: 2 });
   });
 
   test.each([
     { what: "taken away", ramp: {}, share: 1 },
-    { what: "shortened", ramp: { ramp: "1m" } as const, share: 0.1 },
+    { what: "shortened", ramp: { rampUp: "1m" } as const, share: 0.1 },
   ])("a deploy with the ramp $what rejects no calls for longer", async ({ ramp, share }) => {
-    const before = deploy({ ramp: "10m" });
+    const before = deploy({ rampUp: "10m" });
     const after = deploy(ramp);
     await open(before);
     now += 30_000;
@@ -106,9 +106,9 @@ describe("during a deploy", () => {
     expect((await before.snapshot()).calls).toBe(0);
   });
 
-  test("a deploy with another probeTimeout keeps the leases of trial calls in flight", async () => {
-    const before = deploy({ probeTimeout: "10m" });
-    const after = deploy({ probeTimeout: "1s" });
+  test("a deploy with another trialCallTimeout keeps the leases of trial calls in flight", async () => {
+    const before = deploy({ trialCallTimeout: "10m" });
+    const after = deploy({ trialCallTimeout: "1s" });
     await open(before);
     now += 30_000;
     const trials = await admit(before, 2);
@@ -121,7 +121,7 @@ describe("during a deploy", () => {
 });
 
 test("a clock that steps back restarts a lease at its full length", async () => {
-  const breaker = deploy({ probes: 1, probeTimeout: "10s" });
+  const breaker = deploy({ trialCalls: 1, trialCallTimeout: "10s" });
   await open(breaker);
   now += 30_000;
   await breaker.admit();

@@ -37,7 +37,7 @@ function start(client: Redis, options: BreakerOptions<never>): Breaker<string> {
 }
 
 test("a call to a half-open target waits no longer than storeTimeout, however many requests it takes", async () => {
-  const options = { name: "slow-half-open", minimumCalls: 1, openFor: 20, probes: 5 } as const;
+  const options = { name: "slow-half-open", minimumCalls: 1, openFor: 20, trialCalls: 5 } as const;
   const other = start(near, options);
   await other.reset();
   await other.record("failure");
@@ -94,7 +94,7 @@ test("trial calls of a distant process have leases as long as others", async () 
     name: "slow-probes",
     minimumCalls: 1,
     openFor: 20,
-    probes: 1,
+    trialCalls: 1,
     storeTimeout: "1s",
   } as const;
   const [breaker, other] = [start(far, options), start(near, options)];
@@ -116,7 +116,7 @@ test("trial call leases that arrive after storeTimeout are released long before 
     name: "late-grants",
     minimumCalls: 1,
     openFor: "1s",
-    probes: 2,
+    trialCalls: 2,
     storeTimeout: 250,
   } as const;
   const [breaker, other] = [start(far, options), start(near, options)];

@@ -140,7 +140,7 @@ describe("requests for one target in one script", () => {
   test("requests in one script share the trial slots", async () => {
     let now = 1_800_000_000_000;
     store = requireStore(redisStore(redis, { clock: () => now }));
-    const breaker = start("probing", { minimumCalls: 1, probes: 3, openFor: "30s" });
+    const breaker = start("probing", { minimumCalls: 1, trialCalls: 3, openFor: "30s" });
     await breaker.record("failure");
     expect(await breaker.snapshot()).toMatchObject({ state: "open" });
     now += 30_000;

@@ -39,7 +39,7 @@ module.exports = async function consume({
   const refusals = [];
   for (let i = 0; i < 3; i++) {
     const call = () => Promise.reject(new Error("upstream"));
-    refusals.push(await guarded.run(call, { fallback: ({ because }) => because }));
+    refusals.push(await guarded.run(call, { fallback: ({ reason }) => reason }));
   }
   assert.deepEqual(refusals, ["error", "error", "open"]);
 

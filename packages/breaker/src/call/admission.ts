@@ -29,7 +29,7 @@ export function admitCall(tracker: TargetTracker): AdmittedCall {
 export function admitTrialCall(
   tracker: TargetTracker,
   leaseId: number,
-  { probeTimeoutMs, slowCallMs }: Pick<Settings<never>, "probeTimeoutMs" | "slowCallMs">,
+  { trialCallTimeoutMs, slowCallMs }: Pick<Settings<never>, "trialCallTimeoutMs" | "slowCallMs">,
 ): AdmittedCall {
   let hasEnded = false;
 
@@ -40,8 +40,8 @@ export function admitTrialCall(
     await tracker.endTrialCall(leaseId, outcome);
   }
 
-  const tooLate = countedOutcome("failure", probeTimeoutMs > slowCallMs);
-  const timer = setTimeout(() => void end(tooLate).catch(() => {}), probeTimeoutMs).unref();
+  const tooLate = countedOutcome("failure", trialCallTimeoutMs > slowCallMs);
+  const timer = setTimeout(() => void end(tooLate).catch(() => {}), trialCallTimeoutMs).unref();
   return { end };
 }
 

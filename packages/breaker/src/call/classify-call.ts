@@ -6,10 +6,10 @@ import type { CallResult } from "./make-call.ts";
 /** How a call counts. Throws what `isFailure` throws. */
 export function classifyCall<Result>(
   result: CallResult<Result>,
-  { aborted, isFailure }: Settings<Result>,
+  { abortOutcome, isFailure }: Settings<Result>,
 ): Outcome | "ignore" {
   if (result.how === "timeout") return "failure";
-  if (result.how === "aborted") return aborted;
+  if (result.how === "aborted") return abortOutcome;
   if (isFailure === undefined) return result.how === "threw" ? "failure" : "success";
   const verdict: unknown = isFailure(
     result.how === "threw"

@@ -1,6 +1,6 @@
 import { rejectExtraArgument } from "@headgate/core/internal";
 import type { CallContext, RunOptions, Target } from "../breaker.ts";
-import { HeadgateBreakerOpen } from "../breaker-open.ts";
+import { HeadgateBreakerOpenError } from "../breaker-open-error.ts";
 import type { Settings } from "../breaker-options.ts";
 import type { RejectedCall } from "../channels.ts";
 import { publishRejected } from "../channels.ts";
@@ -90,7 +90,7 @@ export function createTarget<Result>(
       }
       if (decision.kind === "rejected") {
         publishRejected(describeRejection);
-        if (fallback === undefined) throw new HeadgateBreakerOpen(describeRejection());
+        if (fallback === undefined) throw new HeadgateBreakerOpenError(describeRejection());
         return fallback(new OpenFallbackContext(describeRejection()));
       }
       const admitted = admit(decision);

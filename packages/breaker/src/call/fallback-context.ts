@@ -1,14 +1,14 @@
 import type { FallbackContext } from "../breaker.ts";
-import { HeadgateBreakerOpen } from "../breaker-open.ts";
+import { HeadgateBreakerOpenError } from "../breaker-open-error.ts";
 import type { RejectedCall } from "../channels.ts";
 import type { CallResult } from "./make-call.ts";
 
 /** Why the fallback is called for a call that was not let through. */
 export class OpenFallbackContext {
-  readonly because = "open";
+  readonly reason = "open";
   readonly retryAfterMs: number;
   readonly #rejected: RejectedCall;
-  #error: HeadgateBreakerOpen | undefined;
+  #error: HeadgateBreakerOpenError | undefined;
 
   constructor(rejected: RejectedCall) {
     this.retryAfterMs = rejected.retryAfterMs;
@@ -16,15 +16,15 @@ export class OpenFallbackContext {
   }
 
   /** Created when it is read: it costs more than all the rest of a call that is not let through. */
-  get error(): HeadgateBreakerOpen {
-    this.#error ??= new HeadgateBreakerOpen(this.#rejected);
+  get error(): HeadgateBreakerOpenError {
+    this.#error ??= new HeadgateBreakerOpenError(this.#rejected);
     return this.#error;
   }
 }
 
 /** Why the fallback is called for a call that failed. */
 export function fallbackContextOf<Result>(result: CallResult<Result>): FallbackContext<Result> {
-  if (result.how === "returned") return { because: "result", result: result.result };
-  if (result.how === "timeout") return { because: "timeout", error: result.error };
-  return { because: "error", error: result.error };
+  if (result.how === "returned") return { reason: "result", result: result.result };
+  if (result.how === "timeout") return { reason: "timeout", error: result.error };
+  return { reason: "error", error: result.error };
 }

@@ -11,19 +11,19 @@ describe("calls that end in a later state", () => {
   });
 
   test("a call admitted before opening does not count as a trial call", async () => {
-    const { breaker, count, pass } = breakerOnClock({ probes: 1 });
+    const { breaker, count, pass } = breakerOnClock({ trialCalls: 1 });
     const permit = await breaker.admit();
     await count(0, 4);
     pass(30_000);
     const trial = await breaker.admit();
     await permit.record("failure");
-    expect(await breaker.snapshot()).toMatchObject({ state: "half-open", opened: 1 });
+    expect(await breaker.snapshot()).toMatchObject({ state: "half-open", openings: 1 });
     await trial.record("success");
     expect(await breaker.snapshot()).toMatchObject({ state: "closed" });
   });
 
   test("a call admitted before opening does not count after closing", async () => {
-    const { breaker, count, pass } = breakerOnClock({ probes: 1, minimumCalls: 1 });
+    const { breaker, count, pass } = breakerOnClock({ trialCalls: 1, minimumCalls: 1 });
     const permits = await Promise.all(Array.from({ length: 5 }, () => breaker.admit()));
     await count(0, 1);
     pass(30_000);
@@ -73,7 +73,7 @@ describe("calls that end in a later state", () => {
 });
 
 test("a trial call that ends in a later half-open period does not count there", async () => {
-  const { breaker, count, pass } = breakerOnClock({ probes: 2, probeTimeout: "1d" });
+  const { breaker, count, pass } = breakerOnClock({ trialCalls: 2, trialCallTimeout: "1d" });
   await count(0, 4);
   pass(30_000);
   const [first, second] = [await breaker.admit(), await breaker.admit()];

@@ -4,7 +4,7 @@ import { hearBreakers } from "../../../../test/support/hear-breakers.ts";
 
 /** A breaker whose next calls are trial calls. */
 async function halfOpen(options = {}) {
-  const opened = breakerOnClock({ probeTimeout: "10s", ...options });
+  const opened = breakerOnClock({ trialCallTimeout: "10s", ...options });
   await opened.count(0, 4);
   opened.pass(30_000);
   return opened;
@@ -117,8 +117,8 @@ describe("permits of trial calls", () => {
     vi.useRealTimers();
   });
 
-  test("a half-open breaker allows `probes` trial calls at a time", async () => {
-    const { breaker, pass } = await halfOpen({ probes: 3 });
+  test("a half-open breaker allows `trialCalls` trial calls at a time", async () => {
+    const { breaker, pass } = await halfOpen({ trialCalls: 3 });
     const permits = await Promise.all(Array.from({ length: 10 }, () => breaker.admit()));
     expect(permits.map(({ allowed }) => allowed)).toEqual([
       ...new Array(3).fill(true),
@@ -126,7 +126,7 @@ describe("permits of trial calls", () => {
     ]);
     // Most trial calls are over soon.
     expect(permits[9]).toMatchObject({ state: "half-open", retryAfterMs: 1_000 });
-    // A place is free at the latest when the first lease ends, a second after probeTimeout.
+    // A place is free at the latest when the first lease ends, a second after trialCallTimeout.
     pass(10_600);
     expect(await breaker.admit()).toMatchObject({ allowed: false, retryAfterMs: 400 });
     await permits[1]?.release();
@@ -134,34 +134,34 @@ describe("permits of trial calls", () => {
     expect((await breaker.admit()).allowed).toBe(false);
   });
 
-  test("exactly `probes` outcomes decide a half-open breaker", async () => {
-    const { breaker } = await halfOpen({ probes: 2 });
+  test("exactly `trialCalls` outcomes decide a half-open breaker", async () => {
+    const { breaker } = await halfOpen({ trialCalls: 2 });
     const [first, second] = [await breaker.admit(), await breaker.admit()];
     await first.record("success");
     await first.record("success");
     await first.record("failure");
     expect(await breaker.snapshot()).toMatchObject({ state: "half-open" });
     await second.record("success");
-    expect(await breaker.snapshot()).toMatchObject({ state: "closed", calls: 0, opened: 0 });
+    expect(await breaker.snapshot()).toMatchObject({ state: "closed", calls: 0, openings: 0 });
   });
 
   test("a released trial call frees its slot and records no outcome", async () => {
-    const { breaker } = await halfOpen({ probes: 1 });
+    const { breaker } = await halfOpen({ trialCalls: 1 });
     const permit = await breaker.admit();
     await permit.release();
     await permit.record("success");
     expect(await breaker.snapshot()).toMatchObject({ state: "half-open" });
     await (await breaker.admit()).record("failure");
-    expect(await breaker.snapshot()).toMatchObject({ state: "open", opened: 2 });
+    expect(await breaker.snapshot()).toMatchObject({ state: "open", openings: 2 });
   });
 
-  test("a trial call that exceeds probeTimeout is a failure, and its later outcome does not count", async () => {
-    const { breaker, pass } = await halfOpen({ probes: 1 });
+  test("a trial call that exceeds trialCallTimeout is a failure, and its later outcome does not count", async () => {
+    const { breaker, pass } = await halfOpen({ trialCalls: 1 });
     const permit = await breaker.admit();
     await vi.advanceTimersByTimeAsync(9_999);
     expect(await breaker.snapshot()).toMatchObject({ state: "half-open" });
     await vi.advanceTimersByTimeAsync(1);
-    expect(await breaker.snapshot()).toMatchObject({ state: "open", opened: 2 });
+    expect(await breaker.snapshot()).toMatchObject({ state: "open", openings: 2 });
     await permit.record("success");
     pass(30_000);
     await breaker.snapshot();
@@ -173,19 +173,19 @@ describe("permits of trial calls", () => {
     ["slow, too", { slowCall: 9_999 }, 1],
     ["not slow, where that takes longer", { slowCall: "10s" }, 0],
     ["not slow, where nobody said what is", {}, 0],
-  ] as const)("a trial call that exceeds probeTimeout is %s", async (_, options, slow) => {
-    const { breaker } = await halfOpen({ probes: 1, ...options });
+  ] as const)("a trial call that exceeds trialCallTimeout is %s", async (_, options, slow) => {
+    const { breaker } = await halfOpen({ trialCalls: 1, ...options });
     const permit = await breaker.admit();
     const heard = hearBreakers();
     await vi.advanceTimersByTimeAsync(10_000);
     await permit.record("success");
     expect(heard).toMatchObject([
-      ["state", { from: "half-open", to: "open", here: true, calls: 1, failures: 1, slow }],
+      ["state", { from: "half-open", to: "open", causedHere: true, calls: 1, failures: 1, slow }],
     ]);
   });
 
   test("recording or releasing a trial call clears its timer", async () => {
-    const { breaker } = await halfOpen({ probes: 2 });
+    const { breaker } = await halfOpen({ trialCalls: 2 });
     const [first, second] = [await breaker.admit(), await breaker.admit()];
     expect(vi.getTimerCount()).toBe(2);
     await first.record("success");
@@ -194,7 +194,7 @@ describe("permits of trial calls", () => {
   });
 
   test("run records the trial calls that it makes", async () => {
-    const { breaker, pass } = await halfOpen({ probes: 1 });
+    const { breaker, pass } = await halfOpen({ trialCalls: 1 });
     let end = (_: string): void => {};
     const running = breaker.run(
       () =>
@@ -206,16 +206,16 @@ describe("permits of trial calls", () => {
     expect(await breaker.snapshot()).toMatchObject({ state: "half-open" });
     expect((await breaker.admit()).allowed).toBe(false);
     await vi.advanceTimersByTimeAsync(10_000);
-    expect(await breaker.snapshot()).toMatchObject({ state: "open", opened: 2 });
+    expect(await breaker.snapshot()).toMatchObject({ state: "open", openings: 2 });
     // The call goes on, and its caller gets what it returns.
     end("late");
     expect(await running).toBe("late");
     pass(30_000);
-    expect(await breaker.snapshot()).toMatchObject({ state: "half-open", opened: 2 });
+    expect(await breaker.snapshot()).toMatchObject({ state: "half-open", openings: 2 });
   });
 
-  test("the trial slot of a crashed process is free a second after probeTimeout", async () => {
-    const { breaker, pass } = await halfOpen({ probes: 1 });
+  test("the trial slot of a crashed process is free a second after trialCallTimeout", async () => {
+    const { breaker, pass } = await halfOpen({ trialCalls: 1 });
     // Nobody reports how it ended, and this process's timers stand still.
     await breaker.admit();
     pass(10_999.999);

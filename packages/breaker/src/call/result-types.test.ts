@@ -45,7 +45,7 @@ describe("result types", () => {
     const running = breaker.run(() => page, {
       fallback(context) {
         expectTypeOf(context).toEqualTypeOf<FallbackContext<Page>>();
-        return context.because === "result" ? context.result : page;
+        return context.reason === "result" ? context.result : page;
       },
     });
     expectTypeOf(running).resolves.toEqualTypeOf<Page>();
@@ -56,17 +56,17 @@ describe("result types", () => {
 });
 
 test("FallbackContext is discriminated by its reason", () => {
+  expectTypeOf<Extract<FallbackContext<Page>, { reason: "open" }>["error"]["code"]>().toEqualTypeOf<
+    import("@headgate/core").HeadgateErrorCode
+  >();
   expectTypeOf<
-    Extract<FallbackContext<Page>, { because: "open" }>["error"]["code"]
-  >().toEqualTypeOf<import("@headgate/core").HeadgateErrorCode>();
-  expectTypeOf<
-    Extract<FallbackContext<Page>, { because: "open" }>["retryAfterMs"]
+    Extract<FallbackContext<Page>, { reason: "open" }>["retryAfterMs"]
   >().toEqualTypeOf<number>();
-  expectTypeOf<Extract<FallbackContext<Page>, { because: "error" }>["error"]>().toBeUnknown();
+  expectTypeOf<Extract<FallbackContext<Page>, { reason: "error" }>["error"]>().toBeUnknown();
   expectTypeOf<
-    Extract<FallbackContext<Page>, { because: "timeout" }>["error"]
+    Extract<FallbackContext<Page>, { reason: "timeout" }>["error"]
   >().toEqualTypeOf<Error>();
-  expectTypeOf<FallbackContext<Page>["because"]>().toEqualTypeOf<
+  expectTypeOf<FallbackContext<Page>["reason"]>().toEqualTypeOf<
     "open" | "error" | "timeout" | "result"
   >();
 });

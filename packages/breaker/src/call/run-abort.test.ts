@@ -31,7 +31,7 @@ describe("aborted calls", () => {
   });
 
   test("run does not make a call that is aborted while the store is read", async () => {
-    const { breaker } = breakerOnClock({ aborted: "failure" });
+    const { breaker } = breakerOnClock({ abortOutcome: "failure" });
     const call = vi.fn(() => 1);
     const controller = new AbortController();
     const running = breaker.run(call, { signal: controller.signal });
@@ -56,7 +56,7 @@ describe("aborted calls", () => {
   });
 
   test("a call that is aborted while the store is read releases its trial call lease", async () => {
-    const { breaker, count, pass } = breakerOnClock({ probes: 1 });
+    const { breaker, count, pass } = breakerOnClock({ trialCalls: 1 });
     await count(0, 4);
     pass(30_000);
     const controller = new AbortController();
@@ -93,7 +93,7 @@ describe("aborted calls", () => {
   });
 
   test("an abort after the call has ended changes nothing", async () => {
-    const { breaker } = breakerOnClock({ aborted: "failure" });
+    const { breaker } = breakerOnClock({ abortOutcome: "failure" });
     const controller = new AbortController();
     expect(await breaker.run(() => 1, { signal: controller.signal })).toBe(1);
     controller.abort(reason);
@@ -105,21 +105,24 @@ describe("aborted calls", () => {
     ["success", { calls: 1, successes: 1, failures: 0 }],
     ["failure", { calls: 1, successes: 0, failures: 1 }],
     [undefined, { calls: 0, successes: 0, failures: 0 }],
-  ] as const)("an aborted call counts as the aborted option says: %s", async (aborted, counted) => {
-    const isFailure = vi.fn(() => true);
-    const { breaker } = breakerOnClock({ aborted, isFailure });
-    const controller = new AbortController();
-    const { call, began } = hangingCall();
-    const running = breaker.run(call, { signal: controller.signal });
-    await began;
-    controller.abort(reason);
-    await expect(running).rejects.toBe(reason);
-    expect(await breaker.snapshot()).toMatchObject(counted);
-    expect(isFailure).not.toHaveBeenCalled();
-  });
+  ] as const)(
+    "an aborted call counts as the aborted option says: %s",
+    async (abortOutcome, counted) => {
+      const isFailure = vi.fn(() => true);
+      const { breaker } = breakerOnClock({ abortOutcome, isFailure });
+      const controller = new AbortController();
+      const { call, began } = hangingCall();
+      const running = breaker.run(call, { signal: controller.signal });
+      await began;
+      controller.abort(reason);
+      await expect(running).rejects.toBe(reason);
+      expect(await breaker.snapshot()).toMatchObject(counted);
+      expect(isFailure).not.toHaveBeenCalled();
+    },
+  );
 
   test("an ignored aborted trial call frees its slot for another", async () => {
-    const { breaker, count, pass } = breakerOnClock({ probes: 1 });
+    const { breaker, count, pass } = breakerOnClock({ trialCalls: 1 });
     await count(0, 4);
     pass(30_000);
     const controller = new AbortController();

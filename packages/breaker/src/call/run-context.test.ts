@@ -114,7 +114,7 @@ describe("AsyncLocalStorage", () => {
   });
 
   test("trial calls and fallbacks of rejected calls run in the caller's async context", async () => {
-    const { breaker, count, pass } = breakerOnClock({ probes: 1 });
+    const { breaker, count, pass } = breakerOnClock({ trialCalls: 1 });
     await count(0, 4);
     expect(await seenBy(breaker, "refused")).toEqual(["refused"]);
     pass(30_000);

@@ -30,7 +30,7 @@ describe("the fallback is called", () => {
     expect(await breaker.run(() => "real", { fallback })).toBe("cached");
     expect(asked).toHaveLength(1);
     const [context] = asked;
-    expect(context).toMatchObject({ because: "open", retryAfterMs: 20_000 });
+    expect(context).toMatchObject({ reason: "open", retryAfterMs: 20_000 });
     expect((context as { error?: unknown } | undefined)?.error).toMatchObject({
       code: "HEADGATE_BREAKER_OPEN",
       target: "default",
@@ -46,7 +46,7 @@ describe("the fallback is called", () => {
     const { error } = refusal as { readonly error: Error };
     expect((refusal as { readonly error: Error }).error).toBe(error);
     expect(error).toMatchObject({ code: "HEADGATE_BREAKER_OPEN", state: "forced-open" });
-    expect(refusal).toMatchObject({ because: "open", retryAfterMs: Number.POSITIVE_INFINITY });
+    expect(refusal).toMatchObject({ reason: "open", retryAfterMs: Number.POSITIVE_INFINITY });
   });
 
   test("the fallback is called when the call throws a failure", async () => {
@@ -54,7 +54,7 @@ describe("the fallback is called", () => {
     const { asked, fallback } = cache();
     const error = new Error("upstream");
     expect(await breaker.run(() => Promise.reject(error), { fallback })).toBe("cached");
-    expect(asked).toEqual([{ because: "error", error }]);
+    expect(asked).toEqual([{ reason: "error", error }]);
     expect((asked[0] as { error?: unknown }).error).toBe(error);
   });
 
@@ -66,7 +66,7 @@ describe("the fallback is called", () => {
     expect(await answer).toBe("cached");
     expect(asked).toEqual([
       {
-        because: "timeout",
+        reason: "timeout",
         error: expect.objectContaining({
           code: "HEADGATE_BREAKER_TIMEOUT",
           message: "the call took longer than its timeout of 50 ms",
@@ -81,7 +81,7 @@ describe("the fallback is called", () => {
     });
     const { asked, fallback } = cache();
     expect(await breaker.run(() => "broken", { fallback })).toBe("cached");
-    expect(asked).toEqual([{ because: "result", result: "broken" }]);
+    expect(asked).toEqual([{ reason: "result", result: "broken" }]);
   });
 
   test("the fallback may be async", async () => {
@@ -98,14 +98,14 @@ describe("the fallback is called", () => {
   });
 
   test("the fallback is called for a trial call that fails", async () => {
-    const { breaker, count, pass } = breakerOnClock({ probes: 1 });
+    const { breaker, count, pass } = breakerOnClock({ trialCalls: 1 });
     await count(0, 4);
     pass(30_000);
     const { asked, fallback } = cache();
     const error = new Error("still broken");
     expect(await breaker.run(() => Promise.reject(error), { fallback })).toBe("cached");
-    expect(asked).toEqual([{ because: "error", error }]);
-    expect(await breaker.snapshot()).toMatchObject({ state: "open", opened: 2 });
+    expect(asked).toEqual([{ reason: "error", error }]);
+    expect(await breaker.snapshot()).toMatchObject({ state: "open", openings: 2 });
   });
 });
 
@@ -127,8 +127,8 @@ describe("the fallback is not called", () => {
 
   test.each(["ignore", "success", "failure"] as const)(
     "the fallback is not called for an aborted call that counts as %s",
-    async (aborted) => {
-      const { breaker } = breakerOnClock<string>({ aborted });
+    async (abortOutcome) => {
+      const { breaker } = breakerOnClock<string>({ abortOutcome });
       const { asked, fallback } = cache();
       const controller = new AbortController();
       const { signal } = controller;

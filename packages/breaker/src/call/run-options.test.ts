@@ -49,7 +49,7 @@ describe("run rejects", () => {
   test.each([
     ["cached", "a string"],
     [null, "null"],
-    [{ because: "open" }, "an object"],
+    [{ reason: "open" }, "an object"],
   ])("run rejects a fallback that is no function: %s", async (fallback, received) => {
     const call = vi.fn();
     expect(await run(call, { fallback })).toEqual(

@@ -58,7 +58,7 @@ describe("run", () => {
       await expect(breaker.run(call)).rejects.toMatchObject({ code: "HEADGATE_BREAKER_OPEN" });
     }
     expect(call).not.toHaveBeenCalled();
-    expect(await breaker.snapshot()).toMatchObject({ state: "open", calls: 4, opened: 1 });
+    expect(await breaker.snapshot()).toMatchObject({ state: "open", calls: 4, openings: 1 });
     pass(30_000);
     expect(await breaker.run(call)).toBe("real");
   });
@@ -70,7 +70,7 @@ describe("run", () => {
     const error = await breaker.run(() => 1).catch((thrown: unknown) => thrown);
     expect(error).toBeInstanceOf(Error);
     expect(error).toMatchObject({
-      name: "HeadgateBreakerOpen",
+      name: "HeadgateBreakerOpenError",
       code: "HEADGATE_BREAKER_OPEN",
       message: "the breaker does not let this call through: it is open",
       breaker: "payments",
@@ -82,7 +82,7 @@ describe("run", () => {
   });
 
   test("the error message of a rejected call names the state", async () => {
-    const { breaker, count, pass } = breakerOnClock({ probes: 1, ramp: "1m" });
+    const { breaker, count, pass } = breakerOnClock({ trialCalls: 1, rampUp: "1m" });
     const messageOf = () => breaker.run(() => 1).catch(({ message }: Error) => message);
     const prefix = "the breaker does not let this call through: it is";
     await breaker.forceOpen();
@@ -100,7 +100,7 @@ describe("run", () => {
   });
 
   test("run decides by the outcome of the call before", async () => {
-    const { breaker, pass } = breakerOnClock({ minimumCalls: 1, probes: 1 });
+    const { breaker, pass } = breakerOnClock({ minimumCalls: 1, trialCalls: 1 });
     await breaker.run(() => Promise.reject(new Error("upstream"))).catch(() => {});
     await expect(breaker.run(() => 1)).rejects.toMatchObject({ state: "open" });
     pass(30_000);
@@ -182,7 +182,7 @@ describe("isFailure", () => {
 
   test("an ignored trial call frees its slot for another", async () => {
     const { breaker, count, pass } = breakerOnClock<string>({
-      probes: 1,
+      trialCalls: 1,
       isFailure: (call) => call.status === "fulfilled" && call.value === "unsure" && "ignore",
     });
     await count(0, 4);
@@ -223,6 +223,6 @@ describe("isFailure", () => {
     await count(0, 4);
     pass(30_000);
     for (let i = 0; i < 2; i += 1) await breaker.run(() => 500);
-    expect(await breaker.snapshot()).toMatchObject({ state: "open", opened: 2 });
+    expect(await breaker.snapshot()).toMatchObject({ state: "open", openings: 2 });
   });
 });

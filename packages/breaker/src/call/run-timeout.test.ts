@@ -86,7 +86,7 @@ describe("a call with a timeout", () => {
   });
 
   test("a trial call that times out ends its lease", async () => {
-    const { breaker, count, pass } = breakerOnClock({ probes: 2 });
+    const { breaker, count, pass } = breakerOnClock({ trialCalls: 2 });
     await count(0, 4);
     pass(30_000);
     const trials = [1, 2].map(() =>
@@ -97,7 +97,7 @@ describe("a call with a timeout", () => {
       { code: "HEADGATE_BREAKER_TIMEOUT" },
       { code: "HEADGATE_BREAKER_TIMEOUT" },
     ]);
-    expect(await breaker.snapshot()).toMatchObject({ state: "open", opened: 2 });
+    expect(await breaker.snapshot()).toMatchObject({ state: "open", openings: 2 });
     expect(vi.getTimerCount()).toBe(0);
   });
 
@@ -124,7 +124,7 @@ describe("AbortSignal.timeout", () => {
       (signal: AbortSignal) => AbortSignal.any([signal, new AbortController().signal]),
     ],
   ])("a signal of AbortSignal.timeout counts as a timeout: %s", async (_, combine) => {
-    const { breaker } = breakerOnClock({ aborted: "success" });
+    const { breaker } = breakerOnClock({ abortOutcome: "success" });
     const running = breaker.run(() => new Promise(() => {}), {
       signal: combine(AbortSignal.timeout(5)),
     });
@@ -134,7 +134,7 @@ describe("AbortSignal.timeout", () => {
       fallback: (context) => context,
     });
     expect(await answer).toEqual({
-      because: "timeout",
+      reason: "timeout",
       error: expect.objectContaining({ name: "TimeoutError" }),
     });
     expect(await breaker.snapshot()).toMatchObject({ calls: 2, failures: 2 });

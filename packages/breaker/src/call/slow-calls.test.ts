@@ -25,9 +25,9 @@ describe("slow calls", () => {
     const { breaker } = breakerOnClock({ slowCall: "2s" });
     await breaker.run(() => "at once");
     await finish(breaker.run(lasting(2_000)), 2_000);
-    expect(await breaker.snapshot()).toMatchObject({ calls: 2, slow: 0, slowRate: 0 });
+    expect(await breaker.snapshot()).toMatchObject({ calls: 2, slowCalls: 0, slowCallRate: 0 });
     await finish(breaker.run(lasting(2_001)), 2_001);
-    expect(await breaker.snapshot()).toMatchObject({ calls: 3, successes: 3, slow: 1 });
+    expect(await breaker.snapshot()).toMatchObject({ calls: 3, successes: 3, slowCalls: 1 });
   });
 
   test("a failed call can be slow", async () => {
@@ -37,24 +37,24 @@ describe("slow calls", () => {
       throw new Error("upstream");
     };
     await finish(breaker.run(failing), 11);
-    expect(await breaker.snapshot()).toMatchObject({ calls: 1, failures: 1, slow: 1 });
+    expect(await breaker.snapshot()).toMatchObject({ calls: 1, failures: 1, slowCalls: 1 });
   });
 
   test("a call that timed out can be slow", async () => {
     const { breaker } = breakerOnClock({ slowCall: 10 });
     await finish(breaker.run(lasting(1_000), { timeout: 10 }), 10);
     await finish(breaker.run(lasting(1_000), { timeout: 11 }), 11);
-    expect(await breaker.snapshot()).toMatchObject({ calls: 2, failures: 2, slow: 1 });
+    expect(await breaker.snapshot()).toMatchObject({ calls: 2, failures: 2, slowCalls: 1 });
   });
 
   test("an aborted call that counts can be slow", async () => {
-    const { breaker } = breakerOnClock({ slowCall: 10, aborted: "success" });
+    const { breaker } = breakerOnClock({ slowCall: 10, abortOutcome: "success" });
     const controller = new AbortController();
     const running = breaker.run(lasting(1_000), { signal: controller.signal });
     await vi.advanceTimersByTimeAsync(11);
     controller.abort();
     await finish(running, 0);
-    expect(await breaker.snapshot()).toMatchObject({ calls: 1, successes: 1, slow: 1 });
+    expect(await breaker.snapshot()).toMatchObject({ calls: 1, successes: 1, slowCalls: 1 });
   });
 
   test("an ignored slow call does not count", async () => {
@@ -64,7 +64,7 @@ describe("slow calls", () => {
     await vi.advanceTimersByTimeAsync(11);
     controller.abort();
     await finish(running, 0);
-    expect(await breaker.snapshot()).toMatchObject({ calls: 0, slow: 0 });
+    expect(await breaker.snapshot()).toMatchObject({ calls: 0, slowCalls: 0 });
   });
 
   test("no call is slow without slowCall", async () => {
@@ -72,14 +72,14 @@ describe("slow calls", () => {
     await finish(breaker.run(lasting(3_600_000)), 3_600_000);
     await breaker.record("success", 1e9);
     await (await breaker.admit()).record("success", 1e9);
-    expect(await breaker.snapshot()).toMatchObject({ calls: 3, slow: 0, slowRate: 0 });
+    expect(await breaker.snapshot()).toMatchObject({ calls: 3, slowCalls: 0, slowCallRate: 0 });
   });
 
   test("the fallback's duration does not make a call slow", async () => {
     const { breaker } = breakerOnClock({ slowCall: 10 });
     const failing = () => Promise.reject(new Error("upstream"));
     await finish(breaker.run(failing, { fallback: lasting(1_000) }), 1_000);
-    expect(await breaker.snapshot()).toMatchObject({ calls: 1, failures: 1, slow: 0 });
+    expect(await breaker.snapshot()).toMatchObject({ calls: 1, failures: 1, slowCalls: 0 });
   });
 });
 
@@ -91,11 +91,11 @@ describe("recorded durations", () => {
     await breaker.record("failure", Number.POSITIVE_INFINITY);
     await breaker.record("failure");
     await breaker.record("success", 0);
-    expect(await breaker.snapshot()).toMatchObject({ calls: 5, failures: 2, slow: 2 });
+    expect(await breaker.snapshot()).toMatchObject({ calls: 5, failures: 2, slowCalls: 2 });
     await (await breaker.admit()).record("success", 11);
     await (await breaker.admit()).record("failure", 9);
     await (await breaker.admit()).record("success");
-    expect(await breaker.snapshot()).toMatchObject({ calls: 8, failures: 3, slow: 3 });
+    expect(await breaker.snapshot()).toMatchObject({ calls: 8, failures: 3, slowCalls: 3 });
   });
 });
 
@@ -106,15 +106,15 @@ describe("slowCallRate", () => {
     await breaker.record("success", 1);
     await breaker.record("success", 1);
     await breaker.record("success", 1);
-    expect(await breaker.snapshot()).toMatchObject({ state: "closed", slowRate: 0.25 });
+    expect(await breaker.snapshot()).toMatchObject({ state: "closed", slowCallRate: 0.25 });
     await breaker.record("success", 11);
-    expect(await breaker.snapshot()).toMatchObject({ state: "closed", slowRate: 0.4 });
+    expect(await breaker.snapshot()).toMatchObject({ state: "closed", slowCallRate: 0.4 });
     await breaker.record("success", 11);
     expect(await breaker.snapshot()).toMatchObject({
       state: "open",
       calls: 6,
       successRate: 1,
-      slowRate: 0.5,
+      slowCallRate: 0.5,
     });
   });
 
@@ -124,16 +124,20 @@ describe("slowCallRate", () => {
     for (let i = 0; i < 3; i += 1) await breaker.record("success", 11);
     expect((await breaker.snapshot()).state).toBe("closed");
     await breaker.record("success", 11);
-    expect(await breaker.snapshot()).toMatchObject({ state: "open", calls: 4, slow: 4 });
+    expect(await breaker.snapshot()).toMatchObject({ state: "open", calls: 4, slowCalls: 4 });
   });
 
   test("slow trial calls open the breaker again", async () => {
-    const { breaker, count, pass } = breakerOnClock({ slowCall: 10, slowCallRate: 0.5, probes: 2 });
+    const { breaker, count, pass } = breakerOnClock({
+      slowCall: 10,
+      slowCallRate: 0.5,
+      trialCalls: 2,
+    });
     await count(0, 4);
     pass(30_000);
     await (await breaker.admit()).record("success", 1);
     await (await breaker.admit()).record("success", 11);
-    expect(await breaker.snapshot()).toMatchObject({ state: "open", opened: 2 });
+    expect(await breaker.snapshot()).toMatchObject({ state: "open", openings: 2 });
     pass(30_000);
     for (let i = 0; i < 2; i += 1) await breaker.run(() => "quick");
     expect(await breaker.snapshot()).toMatchObject({ state: "closed" });

@@ -9,10 +9,10 @@ export interface BreakerPolicy {
   readonly minimumSuccessRate: number;
   /** Above 1 where calls are never slow. */
   readonly slowCallRate: number;
-  readonly probes: number;
+  readonly trialCalls: number;
   /** How long a trial call's lease lasts. */
   readonly leaseMicros: number;
-  readonly rampMicros: number;
+  readonly rampUpMicros: number;
   /** How long it stays open the first, the second, ... time in a row; the last one repeats. */
   readonly openForMicros: readonly number[];
   /** The same, as the Lua twin takes it. */

@@ -8,7 +8,7 @@ export interface CallWindowState extends CallCounts {
   lastAddedAt: number;
   calls: number;
   failures: number;
-  slow: number;
+  slowCalls: number;
   /** A digit for each outcome, the oldest first. */
   digits: string;
 }
@@ -48,7 +48,7 @@ class OutcomeSequence implements OutcomeBatch {
 export const callWindow: Window<CallWindowState, OutcomeSequence> = {
   kind: "calls",
 
-  createEmpty: (now) => ({ lastAddedAt: now, calls: 0, failures: 0, slow: 0, digits: "" }),
+  createEmpty: (now) => ({ lastAddedAt: now, calls: 0, failures: 0, slowCalls: 0, digits: "" }),
 
   advance(state, now) {
     const steppedBack = state.lastAddedAt > now;
@@ -67,7 +67,7 @@ export const callWindow: Window<CallWindowState, OutcomeSequence> = {
     state.digits = kept;
     state.calls = kept.length;
     state.failures += added.failures - left.failures;
-    state.slow += added.slow - left.slow;
+    state.slowCalls += added.slow - left.slow;
   },
 
   retentionMicros: () => RETENTION_MICROS,

@@ -33,7 +33,7 @@ export interface Period {
   opened: number;
   calls: number;
   failures: number;
-  slow: number;
+  slowCalls: number;
   done: number;
   doneFailures: number;
   doneSlow: number;
@@ -56,7 +56,7 @@ export function createInitialPeriod(now: number): Period {
     opened: 0,
     calls: 0,
     failures: 0,
-    slow: 0,
+    slowCalls: 0,
     done: 0,
     doneFailures: 0,
     doneSlow: 0,
@@ -74,10 +74,10 @@ function beginPeriod(
   now: number,
   counts: CallCounts,
 ): void {
-  const { calls, failures, slow } = counts;
+  const { calls, failures, slowCalls } = counts;
   const { expires, emptied, opened } = period;
   Object.assign(period, createInitialPeriod(now), { state, id, expires, emptied, opened });
-  Object.assign(period, { calls, failures, slow });
+  Object.assign(period, { calls, failures, slowCalls });
   period.dirty = true;
   period.changed = true;
 }
@@ -157,13 +157,13 @@ export function endHalfOpen(
   id: number,
   now: number,
 ): boolean {
-  if (period.done < policy.probes) return false;
-  const counts = { calls: period.done, failures: period.doneFailures, slow: period.doneSlow };
-  if (exceedsThresholds(policy, counts.calls, counts.failures, counts.slow)) {
+  if (period.done < policy.trialCalls) return false;
+  const counts = { calls: period.done, failures: period.doneFailures, slowCalls: period.doneSlow };
+  if (exceedsThresholds(policy, counts.calls, counts.failures, counts.slowCalls)) {
     beginOpen(period, policy, id, now, counts);
     return false;
   }
-  beginClosed(period, id, now, counts, policy.rampMicros);
+  beginClosed(period, id, now, counts, policy.rampUpMicros);
   period.emptied = now;
   return true;
 }
@@ -206,15 +206,16 @@ export function openIfThresholdsExceeded(
   now: number,
   window: CallCounts,
 ): void {
-  const { calls, failures, slow } = window;
+  const { calls, failures, slowCalls } = window;
   if (period.state !== "closed" || calls < policy.minimumCalls) return;
-  if (exceedsThresholds(policy, calls, failures, slow)) beginOpen(period, policy, id, now, window);
+  if (exceedsThresholds(policy, calls, failures, slowCalls))
+    beginOpen(period, policy, id, now, window);
 }
 
 /** Microseconds until the period changes by time alone: an open one ends, a ramp does, a place for a trial call is free. */
 export function microsUntilChange(period: Period, policy: BreakerPolicy, now: number): number {
   if (period.state !== "half-open") return Math.max(period.ends - now, 0);
   const held = period.leases.filter((lease) => lease.ends > now);
-  if (period.done + held.length < policy.probes) return 0;
+  if (period.done + held.length < policy.trialCalls) return 0;
   return Math.min(policy.leaseMicros, ...held.map((lease) => lease.ends - now));
 }

@@ -7,7 +7,7 @@ export interface TimeWindowState extends CallCounts {
   newest: number;
   calls: number;
   failures: number;
-  slow: number;
+  slowCalls: number;
   counts: number[];
 }
 
@@ -41,7 +41,7 @@ export const timeWindow: Window<TimeWindowState, OutcomeTotals> = {
     newest: Math.floor(now / (length / SUB_WINDOWS)),
     calls: 0,
     failures: 0,
-    slow: 0,
+    slowCalls: 0,
     counts: new Array(SUB_WINDOWS * COUNTS_PER_SUB_WINDOW).fill(0),
   }),
 
@@ -64,7 +64,7 @@ export const timeWindow: Window<TimeWindowState, OutcomeTotals> = {
       const position = positionOf(index);
       state.calls -= counts[position] as number;
       state.failures -= counts[position + 1] as number;
-      state.slow -= counts[position + 2] as number;
+      state.slowCalls -= counts[position + 2] as number;
       counts.fill(0, position, position + COUNTS_PER_SUB_WINDOW);
     }
     state.newest = newest;
@@ -75,7 +75,7 @@ export const timeWindow: Window<TimeWindowState, OutcomeTotals> = {
     const position = positionOf(state.newest);
     state.calls += addTo(state.counts, position, size);
     state.failures += addTo(state.counts, position + 1, failures);
-    state.slow += addTo(state.counts, position + 2, slow);
+    state.slowCalls += addTo(state.counts, position + 2, slow);
   },
 
   retentionMicros: (length) => length,

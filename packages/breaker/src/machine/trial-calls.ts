@@ -42,7 +42,7 @@ export function requestCall(
   if (period.state === "open" || period.state === "forced-open") return REJECTED;
   if (period.state !== "half-open") return ALLOWED;
   period.leases = period.leases.filter((lease) => lease.ends > now);
-  if (period.done + period.leases.length >= policy.probes) return REJECTED;
+  if (period.done + period.leases.length >= policy.trialCalls) return REJECTED;
   period.leases.push({ id, since: now, ends: now + policy.leaseMicros });
   period.dirty = true;
   period.expires = now + policy.leaseMicros + DAY_MICROS;

@@ -4,7 +4,7 @@ import type { CountedOutcome } from "./call-outcome.ts";
 export interface CallCounts {
   readonly calls: number;
   readonly failures: number;
-  readonly slow: number;
+  readonly slowCalls: number;
 }
 
 /** Outcomes on their way to a window, as it counts them. */

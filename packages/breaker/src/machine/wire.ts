@@ -76,10 +76,10 @@ export function encodeReply(
     period.opened,
     period.calls,
     period.failures,
-    period.slow,
+    period.slowCalls,
     window.calls,
     window.failures,
-    window.slow,
+    window.slowCalls,
     encodeDecision(decision),
     period.changed ? 1 : 0,
   ];
@@ -134,6 +134,6 @@ function decodeCounts(reply: readonly number[], at: number): CallCounts {
   return {
     calls: reply[at] as number,
     failures: reply[at + 1] as number,
-    slow: reply[at + 2] as number,
+    slowCalls: reply[at + 2] as number,
   };
 }

@@ -34,10 +34,10 @@ export function publishView(labels: TargetLabels, before: BreakerState, view: Ta
       ...labels,
       from: before,
       to: view.state,
-      here: decodeIsNewPeriod(view.reply),
+      causedHere: decodeIsNewPeriod(view.reply),
       ...cause,
       ...ratesOf(cause),
-      opened: view.opened,
+      openings: view.opened,
       openForMs: view.state === "open" ? toMilliseconds(view.changesAt - view.receivedAt) : 0,
       degraded: view.degraded,
     });

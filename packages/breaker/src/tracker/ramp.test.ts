@@ -45,7 +45,7 @@ describe("Ramp", () => {
 
 /** A breaker that closed a moment ago, with a ramp of a minute. */
 async function justClosed() {
-  const { breaker, count, pass } = breakerOnClock({ ramp: "1m" });
+  const { breaker, count, pass } = breakerOnClock({ rampUp: "1m" });
   await count(0, 4);
   pass(30_000);
   for (let i = 0; i < 2; i += 1) await (await breaker.admit()).record("success");
@@ -71,7 +71,7 @@ describe("a breaker with a ramp, after closing", () => {
     const { breaker } = await justClosed();
     const answers = new Map<string, number>();
     for (let i = 0; i < 100; i += 1) {
-      const answer = await breaker.run(() => "real", { fallback: ({ because }) => because });
+      const answer = await breaker.run(() => "real", { fallback: ({ reason }) => reason });
       answers.set(answer, (answers.get(answer) ?? 0) + 1);
     }
     expect(Object.fromEntries(answers)).toEqual({ real: 10, open: 90 });
@@ -93,7 +93,7 @@ describe("a breaker with a ramp, after closing", () => {
       calls += 1;
       await permit.record("failure");
     }
-    expect(await breaker.snapshot()).toMatchObject({ state: "open", opened: 1, failures: 4 });
+    expect(await breaker.snapshot()).toMatchObject({ state: "open", openings: 1, failures: 4 });
   });
 });
 
@@ -106,7 +106,7 @@ test("a breaker without a ramp lets every call through once it has closed", asyn
 });
 
 test("reset closes a breaker without a ramp", async () => {
-  const { breaker, count } = breakerOnClock({ ramp: "1m" });
+  const { breaker, count } = breakerOnClock({ rampUp: "1m" });
   await count(0, 4);
   await breaker.reset();
   for (let i = 0; i < 100; i += 1) expect((await breaker.admit()).allowed).toBe(true);

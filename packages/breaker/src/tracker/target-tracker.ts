@@ -68,7 +68,7 @@ export class TargetTracker {
     const { breaker, access } = context;
     this.#labels = { breaker, target: name };
     this.#backend = new TargetBackend({ breaker, name, keys, access, local: this.#local });
-    this.#ramp = new Ramp(keys.policy.rampMicros);
+    this.#ramp = new Ramp(keys.policy.rampUpMicros);
     this.#buffer = new OutcomeBuffer({
       createBatch: () => this.#createBatch(),
       maxWaitMs: context.flushIntervalMicros / 1_000,

@@ -38,10 +38,10 @@ test("a snapshot has the counts of the window and a retryAfterMs that is rounded
     calls: 20,
     successes: 15,
     failures: 5,
-    slow: 10,
+    slowCalls: 10,
     successRate: 0.75,
-    slowRate: 0.5,
-    opened: 3,
+    slowCallRate: 0.5,
+    openings: 3,
     retryAfterMs: 1_001,
     degraded: true,
   });

@@ -44,12 +44,12 @@ export function readView(reply: readonly number[], now: number, degraded: boolea
 }
 
 /** Shares of calls, 0 to 1; null without calls. */
-export function ratesOf({ calls, failures, slow }: CallCounts): {
+export function ratesOf({ calls, failures, slowCalls }: CallCounts): {
   readonly successRate: number | null;
-  readonly slowRate: number | null;
+  readonly slowCallRate: number | null;
 } {
-  if (calls === 0) return { successRate: null, slowRate: null };
-  return { successRate: (calls - failures) / calls, slowRate: slow / calls };
+  if (calls === 0) return { successRate: null, slowCallRate: null };
+  return { successRate: (calls - failures) / calls, slowCallRate: slowCalls / calls };
 }
 
 /** A ramp lets one call in ten through, and trial calls usually end long before their leases, so no longer wait is needed. */
@@ -64,15 +64,15 @@ export function retryAfterMsOf({ state, changesAt, receivedAt }: TargetView, now
 
 export function toSnapshot(view: TargetView): Snapshot {
   const counts = decodeWindow(view.reply);
-  const { calls, failures, slow } = counts;
+  const { calls, failures, slowCalls } = counts;
   return {
     state: view.state,
     calls,
     successes: calls - failures,
     failures,
-    slow,
+    slowCalls,
     ...ratesOf(counts),
-    opened: view.opened,
+    openings: view.opened,
     retryAfterMs: view.state === "open" ? toMilliseconds(view.changesAt - view.receivedAt) : 0,
     degraded: view.degraded,
   };

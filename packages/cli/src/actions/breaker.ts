@@ -164,9 +164,13 @@ async function readSnapshot(target: Target): Promise<Snapshot> {
 }
 
 function formatSnapshot(snapshot: Snapshot): readonly string[] {
-  const { state, calls, failures, slow, successRate, opened, retryAfterMs } = snapshot;
+  const { state, calls, failures, slowCalls, successRate, openings, retryAfterMs } = snapshot;
   const rate = successRate === null ? "" : `, ${Math.floor(successRate * 1_000) / 10} % succeeded`;
-  const times = opened > 0 ? [`opened ${opened} times in a row`] : [];
+  const times = openings > 0 ? [`opened ${openings} times in a row`] : [];
   const trial = retryAfterMs > 0 ? [`trial calls in ${formatSpan(retryAfterMs)}`] : [];
-  return [`${state}, ${calls} calls, ${failures} failed, ${slow} slow${rate}`, ...times, ...trial];
+  return [
+    `${state}, ${calls} calls, ${failures} failed, ${slowCalls} slow${rate}`,
+    ...times,
+    ...trial,
+  ];
 }

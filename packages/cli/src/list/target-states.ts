@@ -100,11 +100,11 @@ export function formatTargetStates(
   if (states.length === 0) return "";
   const style = styleFor(stdout, environment);
   const rows = states.map(
-    ({ breaker, target, state, calls, successRate, failures, slow, retryAfterMs }): Cell[] => [
+    ({ breaker, target, state, calls, successRate, failures, slowCalls, retryAfterMs }): Cell[] => [
       breaker,
       target,
       { text: state, style: (shown) => (state === "closed" ? shown : style("yellow", shown)) },
-      ...[String(calls), formatRate(successRate), String(failures), String(slow)],
+      ...[String(calls), formatRate(successRate), String(failures), String(slowCalls)],
       retryAfterMs > 0 ? `in ${formatSpan(retryAfterMs)}` : "",
     ],
   );

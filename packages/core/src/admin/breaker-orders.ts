@@ -3,8 +3,8 @@ export type BreakerOrderState = "closed" | "forced-open" | "disabled" | "metrics
 
 /** Closing forgets all calls. */
 const NO_CALLS = {
-  ...{ calls: 0, successes: 0, failures: 0, slow: 0 },
-  ...{ successRate: null, slowRate: null },
+  ...{ calls: 0, successes: 0, failures: 0, slowCalls: 0 },
+  ...{ successRate: null, slowCallRate: null },
 } as const;
 
 /**
@@ -16,5 +16,5 @@ export function previewOrder<Before extends object>(
   state: BreakerOrderState,
 ): Before {
   const calls = state === "closed" ? NO_CALLS : {};
-  return { ...before, ...calls, state, opened: 0, retryAfterMs: 0 };
+  return { ...before, ...calls, state, openings: 0, retryAfterMs: 0 };
 }

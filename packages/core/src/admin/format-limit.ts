@@ -70,7 +70,7 @@ const DEFAULTS = {
   window: "5m",
   minimumSuccessRate: 0.5,
   openFor: "30s",
-  probes: 5,
+  trialCalls: 5,
   slowCallRate: 1,
 } as const;
 
@@ -94,10 +94,11 @@ function formatOpening(
   options: Readonly<Record<string, unknown>>,
   format: FormatLimitOptions,
 ): string {
-  const { window, minimumSuccessRate, minimumCalls, slowCall, slowCallRate, openFor, probes } = {
-    ...DEFAULTS,
-    ...options,
-  } as Readonly<Record<string, unknown>>;
+  const { window, minimumSuccessRate, minimumCalls, slowCall, slowCallRate, openFor, trialCalls } =
+    {
+      ...DEFAULTS,
+      ...options,
+    } as Readonly<Record<string, unknown>>;
   const calls = windowCallsOf(window);
   const least = minimumCalls ?? Math.min(20, calls ?? 20);
   const among =
@@ -106,7 +107,7 @@ function formatOpening(
     slowCall === undefined
       ? ""
       : `, or if ${formatShare(slowCallRate)} are slower than ${formatDurations(slowCall, format)}`;
-  return `opens below ${formatShare(minimumSuccessRate)} success of at least ${least} calls ${among}${slow}, for ${formatDurations(openFor, format)}; ${probes} trial calls`;
+  return `opens below ${formatShare(minimumSuccessRate)} success of at least ${least} calls ${among}${slow}, for ${formatDurations(openFor, format)}; ${trialCalls} trial calls`;
 }
 
 function windowCallsOf(window: unknown): number | undefined {

@@ -1,5 +1,5 @@
 import type { Breaker, Snapshot } from "@headgate/breaker";
-import { createBreaker, exponentialBackoff, HeadgateBreakerOpen } from "@headgate/breaker";
+import { createBreaker, exponentialBackoff, HeadgateBreakerOpenError } from "@headgate/breaker";
 import { memoryStore } from "@headgate/core";
 
 interface Answer {
@@ -16,7 +16,7 @@ const breaker: Breaker<Answer> = createBreaker<Answer>({
 const answer: Promise<Answer> = breaker.run(
   async ({ signal }) => ({ status: Number(signal.aborted) }),
   {
-    fallback: (context) => (context.because === "result" ? context.result : { status: 503 }),
+    fallback: (context) => (context.reason === "result" ? context.result : { status: 503 }),
   },
 );
 void answer.then(({ status }) => status.toFixed());
@@ -36,4 +36,4 @@ const text: Promise<string> = anything.for("eu").run(() => "text");
 void text.then((word) => word.trim());
 
 export const waitFor = (error: unknown): number =>
-  error instanceof HeadgateBreakerOpen ? error.retryAfterMs : 0;
+  error instanceof HeadgateBreakerOpenError ? error.retryAfterMs : 0;

@@ -14,8 +14,8 @@ const MESSAGES: Readonly<Record<BreakerState, string>> = {
 };
 
 /** The breaker did not let a call through. Recognise it by its `code`, `HEADGATE_BREAKER_OPEN`. */
-export class HeadgateBreakerOpen extends HeadgateError {
-  override readonly name = "HeadgateBreakerOpen";
+export class HeadgateBreakerOpenError extends HeadgateError {
+  override readonly name = "HeadgateBreakerOpenError";
   /** The breaker's name. */
   readonly breaker: string;
   readonly target: string;
