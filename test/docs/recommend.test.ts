@@ -13,7 +13,7 @@ async function print(...args: readonly string[]): Promise<string> {
 test("the excerpt of recommend is the start of its real output", async () => {
   const [, command = ""] = /```sh\n\S+ \S+ \S+ headgate (.*)\n```/.exec(RECOMMEND) ?? [];
   const [, shown] = /```text\n([\s\S]*?)```/.exec(RECOMMEND) ?? [];
-  expect(shown).toContain("Proof, by replays");
+  expect(shown).toContain("Proof by replays");
   const printed = await print(...command.split(" "));
   expect(printed.slice(0, shown?.length)).toBe(shown);
 });

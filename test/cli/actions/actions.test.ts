@@ -165,7 +165,9 @@ describe("an action", () => {
     const before = await own.dump();
     const refused = await own.run(["block", "ann", "1h", "--all"]);
     expect([refused.exitCode, refused.stdout]).toEqual([2, ""]);
-    expect(refused.stderr).toContain("this would block for 1h: api, ann; web, ann: confirm with --yes");
+    expect(refused.stderr).toContain(
+      "this would block for 1h: api, ann; web, ann: confirm with --yes",
+    );
     expect(await own.dump()).toEqual(before);
     const { done } = (await own.json(["block", "ann", "1h", "--all", "--yes"])) as {
       done: object[];
@@ -194,7 +196,7 @@ describe("an action", () => {
     const { exitCode, stdout } = await own.run(["forget", "ann", "--yes"]);
     expect(exitCode).toBe(0);
     expect(stdout).toContain("override removed: 3-per-1h: limit 9; for ann");
-    expect(stdout).toContain("name removed from 1 log entries");
+    expect(stdout).toContain("name removed from 1 log entry");
     expect(await own.client.keys("*ann*")).toEqual([]);
     const { entries } = await admin.log();
     expect(entries.map(({ kind }) => kind)).toEqual(["forget", "forget", "setOverride"]);
@@ -211,7 +213,7 @@ describe("an action", () => {
     expect(await own.client.keys("*:top/*")).toHaveLength(1);
     const args = ["forget", "ann", "--limits", JSON.stringify(limits), "--limiter", "api"];
     expect(await own.json(args)).toMatchObject({
-      done: [{ notes: ["name removed from 1 usage lists"] }],
+      done: [{ notes: ["name removed from 1 usage list"] }],
     });
     for (const key of await own.client.keys("*:top/*")) {
       expect(await own.client.get(key)).not.toContain("ann");

@@ -143,7 +143,7 @@ test("set and unset change what is in force, and the log says who did what", asy
 test("forget erases everywhere: counters, the override, usage, and the name in the log", async () => {
   const { stdout } = await run("forget", "ann", "--yes");
   expect(stdout).toContain("override removed: 3-per-1h: limit 9; for ann");
-  expect(stdout.match(/name removed from 1 usage lists/g)).toHaveLength(2);
+  expect(stdout.match(/name removed from 1 usage list/g)).toHaveLength(2);
   await run("forget", ...PAIR);
   expect((await keysByNode()).flat().filter((key) => key.includes("ann"))).toEqual([]);
   expect((await run("log", "--json")).stdout).not.toContain('"ann"');

@@ -16,6 +16,7 @@ import type { ConnectionOptions } from "../connect/connection.ts";
 import { addConnectionOptions } from "../connect/connection.ts";
 import type { Session } from "../connect/session.ts";
 import { withSession } from "../connect/session.ts";
+import { pluralize } from "../output/number.ts";
 import { formatSubjectLabel } from "../output/subject.ts";
 import type { ActionOptions, SkippedLimiter, Task, TaskResult } from "./action.ts";
 import { addActionOptions, confirm, logOptionsOf, runTasks } from "./action.ts";
@@ -104,8 +105,11 @@ export const addForget: AddCommand = (cli) => {
           : ["override removed", "removed"];
         const notes = overrides.map((override) => `${removed}: ${formatOverrideLine(override)}`);
         if (redactedLogEntries > 0)
-          notes.push(`name ${taken} from ${redactedLogEntries} log entries`);
-        if (clearedLists > 0) notes.push(`name ${taken} from ${clearedLists} usage lists`);
+          notes.push(
+            `name ${taken} from ${pluralize(redactedLogEntries, "log entry", "log entries")}`,
+          );
+        if (clearedLists > 0)
+          notes.push(`name ${taken} from ${pluralize(clearedLists, "usage list")}`);
         return { ...forgotten, notes };
       },
     }),
