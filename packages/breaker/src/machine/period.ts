@@ -15,7 +15,7 @@ export type AdmittedPeriod = number | "any";
 export const DAY_MICROS = 86_400_000_000;
 const MAX_OPENINGS = 65_535;
 
-/** A trial call under way. */
+/** A trial call in flight. */
 interface Lease {
   readonly id: number;
   since: number;

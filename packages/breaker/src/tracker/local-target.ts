@@ -43,7 +43,7 @@ export function createLocalTarget(store: CountingStore, target: TargetKeys): Loc
     });
   }
 
-  /** A target without calls takes no memory. The remains of an earlier link are useless. */
+  /** A target without calls takes no memory. The remains of an earlier tracker are useless. */
   function initialize(): void {
     if (!isInitialized) setMetricsOnly(true);
     isInitialized = true;

@@ -2,7 +2,7 @@ import type { HeadgateError } from "@headgate/core";
 import type { CountingStore, Operation, StoreTimeouts } from "@headgate/core/internal";
 import { monitorStore, rejectWrongType, toStoreFailure } from "@headgate/core/internal";
 
-/** How a breaker asks a store. */
+/** How a breaker calls a store. */
 export interface StoreAccess {
   /** Microseconds. */
   now(): number;
@@ -20,7 +20,7 @@ export interface StoreAccess {
   readonly runNow: CountingStore["runSync"];
   /** Why the store did not answer; throws every other error. */
   toStoreFailure(error: unknown): HeadgateError;
-  /** Waits for calls under way, and stops trying to reach a store that is away. */
+  /** Waits for calls in flight, and stops health checks of an unavailable store. */
   close(): Promise<void>;
 }
 

@@ -18,12 +18,12 @@ import { readView } from "./target-view.ts";
 /** How calls ended. */
 export type OutcomeReport = Pick<SyncRequest, "admittedIn" | "outcomes">;
 
-/** The result of a contact. */
+/** The decoded reply of a request. */
 export interface TargetReply {
   readonly view: TargetView;
   /** The decision on the call that was requested, if one was. */
   readonly decision: CallDecision;
-  /** Counts contacts in the order in which they were made. */
+  /** Numbers the requests in the order in which they were sent. */
   readonly sequence: number;
 }
 
@@ -76,9 +76,9 @@ export class TargetBackend {
         call,
         call.requestsCall ? this.#onLateReply : undefined,
       );
-      const heard = decodeReply(reply, access.now(), false, number);
-      this.#leaveDegraded(heard.view, call.outcomes);
-      return heard;
+      const result = decodeReply(reply, access.now(), false, number);
+      this.#leaveDegraded(result.view, call.outcomes);
+      return result;
     } catch (error) {
       const { local } = this.#enterDegraded(error);
       const reply = await local.sync({ ...call, admittedIn: "any" });
@@ -90,7 +90,7 @@ export class TargetBackend {
   async setState(
     state: BreakerState,
     emptiesWindow: boolean,
-  ): Promise<{ readonly heard: TargetReply; readonly failure?: HeadgateError }> {
+  ): Promise<{ readonly result: TargetReply; readonly failure?: HeadgateError }> {
     const { access, keys } = this.#options;
     const call: SetStateRequest = {
       target: keys,
@@ -102,18 +102,18 @@ export class TargetBackend {
     this.#lastSequence += 1;
     const number = this.#lastSequence;
     try {
-      const heard = decodeReply(
+      const result = decodeReply(
         await access.run(setTargetState, call),
         access.now(),
         false,
         number,
       );
-      this.#leaveDegraded(heard.view, undefined);
-      return { heard };
+      this.#leaveDegraded(result.view, undefined);
+      return { result };
     } catch (error) {
       const { local, failure } = this.#enterDegraded(error);
       return {
-        heard: decodeReply(await local.setState(call), access.now(), true, number),
+        result: decodeReply(await local.setState(call), access.now(), true, number),
         failure,
       };
     }

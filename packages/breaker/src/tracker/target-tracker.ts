@@ -22,7 +22,7 @@ import { isNewGeneration } from "./target-view.ts";
 /** Microseconds after which a target that is not closed is checked again: an operator may have closed it. */
 const RECHECK_MICROS = 1_000_000;
 
-/** Shared by all links of a breaker. */
+/** Shared by all trackers of a breaker. */
 export interface TrackerContext {
   readonly breaker: string;
   readonly access: StoreAccess;
@@ -32,12 +32,12 @@ export interface TrackerContext {
   readonly flushIntervalMicros: number;
   /** For how many microseconds a view may be used. */
   readonly maxViewAgeMicros: number;
-  /** Links that have something to send. */
+  /** Trackers with outcomes to send. */
   readonly unsent: Set<TargetTracker>;
 }
 
 /**
- * One target in this process. It collects outcomes and sends them together; each contact brings the state of the fleet, by which
+ * One target in this process. It collects outcomes and sends them together; each reply brings the state of the fleet, by which
  * calls are decided while it is fresh.
  */
 export class TargetTracker {
@@ -52,12 +52,12 @@ export class TargetTracker {
   #view: TargetView | undefined;
   /** Increases with each change that makes earlier calls irrelevant. */
   #generation = 0;
-  /** The report under way: at most one, if outcomes are collected. */
+  /** The report in flight: at most one, if outcomes are collected. */
   #flushing: Promise<void> | undefined;
   #callRequest: Promise<CallDecision> | undefined;
-  /** The last contact that reported outcomes. */
+  /** The last request that reported outcomes. */
   #lastReport: Promise<CallDecision> | undefined;
-  /** The number of the contact by which the view was learned. */
+  /** The sequence number of the request that brought the view. */
   #viewSequence = 0;
 
   constructor(name: string, keys: TargetKeys, context: TrackerContext) {
@@ -81,7 +81,7 @@ export class TargetTracker {
     return this.#view as TargetView;
   }
 
-  /** The era of calls that are let through now. */
+  /** The generation of calls that are admitted now. */
   get generation(): number {
     return this.#generation;
   }
@@ -115,11 +115,11 @@ export class TargetTracker {
     const mayBeTrial = view?.state === "half-open" || view?.state === "open";
     if (mayBeTrial || this.#context.maxViewAgeMicros === 0) return this.#requestFromStore();
     if (this.#callRequest !== undefined) return this.#joinRequest(this.#callRequest);
-    const asking = this.#requestFromStore().finally(() => {
+    const request = this.#requestFromStore().finally(() => {
       this.#callRequest = undefined;
     });
-    this.#callRequest = asking;
-    return asking;
+    this.#callRequest = request;
+    return request;
   }
 
   /** Records the outcome of a call that was let through in a generation; if each is sent by itself, resolves when it is counted. */
@@ -151,7 +151,7 @@ export class TargetTracker {
     await this.#sync(this.#takeOutcomes(), undefined, false);
   }
 
-  /** Like `look`, but joins a report under way, and never rejects. */
+  /** Like `refresh`, but joins a report in flight, and never rejects. */
   flush(): Promise<void> {
     this.#flushing ??= this.#sendOutcomes().finally(() => {
       this.#flushing = undefined;
@@ -167,14 +167,14 @@ export class TargetTracker {
 
   /** Sets the state by hand, for the whole fleet. Rejects with the store's errors: then it is set for this process alone. */
   async setState(state: BreakerState, empties: boolean): Promise<void> {
-    // Outcomes from before the order are reported before it, because orders and contacts may overtake each other.
+    // Earlier outcomes are reported before the state change, because state changes and reports may overtake each other.
     if (this.#lastReport !== undefined) await this.#lastReport.catch(() => {});
     if (!this.#buffer.isEmpty) await this.refresh();
-    const { heard, failure } = await this.#backend.setState(state, empties);
-    this.#updateView(heard);
+    const { result, failure } = await this.#backend.setState(state, empties);
+    this.#updateView(result);
     if (failure !== undefined) throw failure;
-    // The reply of a later contact came first, and that contact may also have reached the store first.
-    if (this.#viewSequence !== heard.sequence) await this.refresh();
+    // The reply of a later request came first, and that request may also have reached the store first.
+    if (this.#viewSequence !== result.sequence) await this.refresh();
   }
 
   #decideWhileOpen(view: TargetView): CallDecision | undefined {
@@ -191,12 +191,12 @@ export class TargetTracker {
   }
 
   /** Many calls that find the view too old ask once; if that gave a trial call, the next ones may make the others. */
-  async #joinRequest(asking: Promise<CallDecision>): Promise<CallDecision> {
-    await asking;
+  async #joinRequest(request: Promise<CallDecision>): Promise<CallDecision> {
+    await request;
     return this.#decideByView(this.view, this.#context.access.now());
   }
 
-  /** The answer without asking again. */
+  /** The answer without request again. */
   #decideByView(view: TargetView, now: number): CallDecision {
     if (view.state === "open" || view.state === "forced-open" || view.state === "half-open")
       return REJECTED;
@@ -206,7 +206,7 @@ export class TargetTracker {
 
   async #sendOutcomes(): Promise<void> {
     try {
-      // Outcomes that came while a report was under way may be due after it.
+      // Outcomes that came while a report was in flight may be due after it.
       do await this.refresh();
       while (this.#buffer.isDue);
     } catch (error) {
@@ -224,9 +224,9 @@ export class TargetTracker {
     endedTrial: EndedTrialCall | undefined,
     requestsCall: boolean,
   ): CallDecision | Promise<CallDecision> {
-    const heard = this.#backend.sync(report, endedTrial, requestsCall);
-    if (!(heard instanceof Promise)) return this.#updateView(heard);
-    const learned = heard.then((later) => this.#updateView(later));
+    const result = this.#backend.sync(report, endedTrial, requestsCall);
+    if (!(result instanceof Promise)) return this.#updateView(result);
+    const learned = result.then((later) => this.#updateView(later));
     if (report.outcomes !== undefined) this.#lastReport = learned;
     return learned;
   }
@@ -243,7 +243,7 @@ export class TargetTracker {
   }
 
   #updateView({ view, decision, sequence }: TargetReply): CallDecision {
-    // An answer to an earlier contact that comes later is ignored.
+    // A late reply to an earlier request is ignored.
     if (sequence < this.#viewSequence) return decision;
     this.#viewSequence = sequence;
     const before = this.#view;

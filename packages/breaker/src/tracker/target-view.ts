@@ -78,7 +78,7 @@ export function toSnapshot(view: TargetView): Snapshot {
   };
 }
 
-/** Whether earlier calls have become irrelevant; not if only the place of counting changed. */
+/** Whether earlier calls have become irrelevant; not if the counts only moved between the store and this process. */
 export function isNewGeneration(before: TargetView, view: TargetView): boolean {
   if (before.state !== view.state) return true;
   return before.period !== view.period && before.degraded === view.degraded && view.period !== 0;
