@@ -120,7 +120,7 @@ describeSites((serve) => {
         key: async (request: { raw?: HandledRequest["request"] } & HandledRequest["request"]) => {
           entered.resolve(request.raw ?? request);
           await goOn.promise;
-          return "everybody";
+          return "all-clients";
         },
       },
     });
@@ -146,7 +146,7 @@ describeSites((serve) => {
         key: async (request: { raw?: HandledRequest["request"] } & HandledRequest["request"]) => {
           entered.resolve(request.raw ?? request);
           await goOn.promise;
-          return "everybody";
+          return "all-clients";
         },
       },
     });
@@ -160,7 +160,7 @@ describeSites((serve) => {
     expect(await asked).toBe(200);
     goOn.resolve();
     await waitUntil("it was decided", 10_000, async () => {
-      await limiter.peek("everybody");
+      await limiter.peek("all-clients");
       return (await remaining()) === 2 || undefined;
     });
     expect(running).toEqual([]);

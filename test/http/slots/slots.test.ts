@@ -96,7 +96,7 @@ describeSites((serve) => {
     const handled = await waitUntil("it is handled", 10_000, () => running[0]);
     expect(await handled.own?.release()).toBe(true);
     expect(await handled.own?.release()).toBe(false);
-    const other = await limiter.consume("everybody");
+    const other = await limiter.consume("all-clients");
     expect(other.allowed).toBe(true);
     handled.response.end("done");
     await asked;
@@ -139,7 +139,7 @@ describeSites((serve) => {
 });
 
 describeAdapters(({ serve }) => {
-  const key = () => "everybody";
+  const key = () => "all-clients";
 
   test("a slot is released whatever the handler does", async () => {
     const ways: Record<string, () => unknown> = {
