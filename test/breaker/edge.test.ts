@@ -171,7 +171,11 @@ describeWorlds((world) => {
       await record(breaker, 1, "failure");
       for (let opened = 1; opened <= 22; opened++) {
         const retryAfterMs = Math.min(opened, 20) * 1_000;
-        expect(await breaker.snapshot()).toMatchObject({ state: "open", opened, retryAfterMs });
+        expect(await breaker.snapshot()).toMatchObject({
+          state: "open",
+          openings: opened,
+          retryAfterMs,
+        });
         time.advance(BigInt(retryAfterMs) * 1_000n);
         await (await breaker.admit()).record("failure");
       }

@@ -9,9 +9,9 @@ export interface RandomOptions {
   readonly slowCall?: number;
   readonly slowCallRate?: number;
   readonly openFor: number | ((opened: number) => number);
-  readonly probes: number;
-  readonly probeTimeout: number;
-  readonly ramp?: number;
+  readonly trialCalls: number;
+  readonly trialCallTimeout: number;
+  readonly rampUp?: number;
 }
 
 export interface RandomBreaker {
@@ -32,10 +32,10 @@ export function randomBreaker(random: Random): RandomBreaker {
     ...(random.chance(0.9) && { minimumCalls: random.whole(1, Math.min(8, most)) }),
     ...randomSlowness(random),
     openFor: randomOpenFor(random),
-    probes: random.pick([1, 2, 3, 5, random.whole(1, 12)]),
+    trialCalls: random.pick([1, 2, 3, 5, random.whole(1, 12)]),
     // Longer than the suite runs: the process's own timers run on the real clock.
-    probeTimeout: random.pick([300_000, 600_000, 3_600_000]),
-    ...(random.chance(0.3) && { ramp: random.magnitude(1, 86_400_000) }),
+    trialCallTimeout: random.pick([300_000, 600_000, 3_600_000]),
+    ...(random.chance(0.3) && { rampUp: random.magnitude(1, 86_400_000) }),
   };
   return { options, rules: rulesOf(options) };
 }
@@ -53,9 +53,9 @@ function rulesOf(options: RandomOptions): Rules {
       typeof openFor === "number"
         ? () => microseconds(openFor)
         : (opened) => microseconds(openFor(Math.min(opened, LONGEST_BACKOFF))),
-    probes: options.probes,
-    probeTimeout: microseconds(options.probeTimeout),
-    ramp: microseconds(options.ramp ?? 0),
+    probes: options.trialCalls,
+    probeTimeout: microseconds(options.trialCallTimeout),
+    ramp: microseconds(options.rampUp ?? 0),
   };
 }
 

@@ -122,7 +122,7 @@ test.concurrent.each(outages)(
       const { state, degraded, openings: times } = await breaker.for(target).snapshot();
       expect(degraded).toBe(false);
       // Of what was sent and not answered the store may have counted some, which opened it.
-      expect(await witness.for(target).snapshot()).toMatchObject({ state, opened: times });
+      expect(await witness.for(target).snapshot()).toMatchObject({ state, openings: times });
     }
     expect(since(lostAt, "well").filter(({ ended }) => ended === "refused")).toEqual([]);
     expect(events.degraded.map(({ target }) => target).sort()).toEqual(["failing", "well"]);
