@@ -267,10 +267,10 @@ describe("an unreadable record of the registry", () => {
     ["headgate registry 2\nwhatever", "other-format"],
     ["headgate registry 1\nwhatever", "damaged"],
     ["text of somebody else", "damaged"],
-  ])("an index, %s, is %s", async (text, why) => {
+  ])("an index, %s, is %s", async (text, reason) => {
     await own.client.set(INDEX, text);
     const found = await readRegistry(own.client);
-    expect(found).toMatchObject({ processes: [], unreadable: [{ key: INDEX, why }] });
+    expect(found).toMatchObject({ processes: [], unreadable: [{ key: INDEX, reason }] });
   });
 
   test("is reported for a value of another type, and for a missing record", async () => {

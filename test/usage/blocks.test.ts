@@ -160,7 +160,7 @@ describe("a manual block", () => {
     expect(await own.client.get(LIST)).toContain("login default pann");
     const dry = await admin.forget(limits, "ann", { dryRun: true });
     expect(dry.clearedLists).toBe(2);
-    expect(await admin.forget(limits, "ann")).toMatchObject({ listed: 2 });
+    expect(await admin.forget(limits, "ann")).toMatchObject({ clearedLists: 2 });
     expect(await own.client.get(LIST)).toMatch(/^headgate usage 1\n\d{10} login default pbob$/);
     await admin.forget(limits, "bob");
     expect(await own.client.exists(LIST)).toBe(0);

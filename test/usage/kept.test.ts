@@ -213,11 +213,11 @@ describe("a foreign value", () => {
     ["headgate usage 2\nwhatever", USAGE_STATES.otherFormat, "other-format"],
     ["headgate usage 10\nwhatever", USAGE_STATES.otherFormat, "other-format"],
     ["text of somebody else", USAGE_STATES.otherFormat, "damaged"],
-  ])("is left alone in place of the index: %s", async (text, state, why) => {
+  ])("is left alone in place of the index: %s", async (text, state, reason) => {
     await own.client.set(INDEX, text);
     expect(await add([counted("api")])).toEqual([state, 0]);
     expect(await own.scan()).toHaveLength(1);
-    expect((await readAt(NOW)).unreadable).toEqual([{ key: INDEX, why }]);
+    expect((await readAt(NOW)).unreadable).toEqual([{ key: INDEX, reason }]);
   });
 
   test("is left alone if it is not a string", async () => {
