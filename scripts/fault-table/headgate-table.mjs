@@ -23,7 +23,7 @@ const TABLES = [
 export function formatHeadgateTable(results) {
   const rounds = results.flatMap((result) => result.rounds);
   const seeds = rounds.map(({ seed }) => seed);
-  const asked = sum(rounds.flatMap(({ callers }) => callers.map((caller) => caller.asked)));
+  const requests = sum(rounds.flatMap(({ callers }) => callers.map((caller) => caller.requests)));
   const raw = largest(
     rounds.flatMap(({ callers }) => callers.map((caller) => caller.longestAnswerMs)),
   );
@@ -33,7 +33,7 @@ export function formatHeadgateTable(results) {
   const notes = [
     "Each row is the worst of all rounds and of six callers: the core, Fastify and Express, each through both clients.",
     "A client's reconnection counts from the end of the fault; Redis decides again that much later. Charged in vain: units that Redis holds for calls that timed out.",
-    `${results[0].ranOn}; ${rounds.length} rounds, ${asked.toLocaleString("en-US")} questions, seeds ${Math.min(...seeds)} to ${Math.max(...seeds)}.`,
+    `${results[0].ranOn}; ${rounds.length} rounds, ${requests.toLocaleString("en-US")} requests, seeds ${Math.min(...seeds)} to ${Math.max(...seeds)}.`,
     `Times leave out those in which the event loop stood still on this busy machine: ${(share * 100).toFixed(0)} % of the time, ${stall.toFixed(0)} ms at the longest. With them the longest answer took ${raw.toFixed(0)} ms.`,
     `State changes logged: ${logged}, each once.`,
   ];
@@ -51,13 +51,13 @@ function listFaults(results) {
 function formatAnswers({ fault, rounds }) {
   const callers = rounds.flatMap((round) => round.callers);
   const over = callers.filter(({ caller }) => !caller.startsWith("core"));
-  const whenDown = sum(callers.map((caller) => caller.whenDown));
-  const atOnce = sum(callers.map((caller) => caller.whenDownAtOnce));
+  const whileDown = sum(callers.map((caller) => caller.whileDown));
+  const atOnce = sum(callers.map((caller) => caller.whileDownAtOnce));
   return [
     fault,
     largest(callers.map((caller) => caller.longestNetMs)).toFixed(0),
     largest(over.map((caller) => caller.longestAnswerNetMs)).toFixed(0),
-    whenDown === 0 ? "–" : `${((atOnce / whenDown) * 100).toFixed(1)} %`,
+    whileDown === 0 ? "–" : `${((atOnce / whileDown) * 100).toFixed(1)} %`,
   ];
 }
 

@@ -32,7 +32,7 @@ export function startCallers(
       const at = performance.now();
       const decision = await limiter.consume(subject);
       const answered = performance.now();
-      const tookMs = answered - at - stalls.within(at, answered);
+      const tookMs = answered - at - stalls.stalledMs(at, answered);
       decisions.push({ subject, at, tookMs, decision });
       await delay(pauseMs);
     }

@@ -5,8 +5,8 @@ import { redisStore } from "@headgate/core/redis";
 import { expect } from "vitest";
 import { Random } from "../conformance/random/random.ts";
 import { roundSeeds } from "../faults/round-seeds.ts";
-import type { Ran } from "../faults/work.ts";
-import { mostAtOnce, startWork } from "../faults/work.ts";
+import type { JobRun } from "../faults/work.ts";
+import { maxConcurrency, startWork } from "../faults/work.ts";
 import type { Failover } from "../support/lost-primaries.ts";
 import { loseTo } from "../support/lost-primaries.ts";
 import { waitUntil } from "../support/wait-until.ts";
@@ -71,7 +71,7 @@ export async function outlastFailover(failover: FailoverOfSubjects): Promise<Out
       const isDecided = subjects.every((subject) =>
         callers.decisions.some((one) => one.subject === subject && one.decision.source === "store"),
       );
-      return (isDecided && work.ran.some(({ source }) => source === "store")) || undefined;
+      return (isDecided && work.runs.some(({ source }) => source === "store")) || undefined;
     },
   );
   const before = [...callers.decisions];
@@ -95,7 +95,7 @@ export async function outlastFailover(failover: FailoverOfSubjects): Promise<Out
   }
   await limiter.close();
   expect(work.errors).toEqual([]);
-  claimSlots(work.ran, { lostAt, takenOverAt, wellAt: backAt + LONGEST_WORK_MS });
+  claimSlots(work.runs, { lostAt, takenOverAt, wellAt: backAt + LONGEST_WORK_MS });
 
   const since = callers.decisions.filter(({ at }) => at >= lostAt);
   expect(percentile(since, 1)).toBeLessThanOrEqual(STORE_TIMEOUT_MS + NOISE_MS);
@@ -113,16 +113,16 @@ export async function outlastFailover(failover: FailoverOfSubjects): Promise<Out
 
 /** More work than slots runs only together with work that held a slot at the loss, or was admitted in this process. */
 function claimSlots(
-  ran: readonly Ran[],
+  ran: readonly JobRun[],
   at: { readonly lostAt: number; readonly takenOverAt: number; readonly wellAt: number },
 ): void {
   const inStore = ran.filter(({ source }) => source === "store");
   const held = inStore.filter(({ from, until }) => from < at.takenOverAt && until > at.lostAt);
   expect(inStore.some(({ from }) => from < at.lostAt)).toBe(true);
-  expect(mostAtOnce(inStore)).toBeLessThanOrEqual(SLOTS + Math.min(SLOTS, held.length));
-  expect(mostAtOnce(ran.filter(({ source }) => source === "local"))).toBeLessThanOrEqual(SLOTS);
+  expect(maxConcurrency(inStore)).toBeLessThanOrEqual(SLOTS + Math.min(SLOTS, held.length));
+  expect(maxConcurrency(ran.filter(({ source }) => source === "local"))).toBeLessThanOrEqual(SLOTS);
   const since = ran.filter(({ until }) => until > at.wellAt);
   expect(since.length).toBeGreaterThan(0);
   expect(since.every(({ source }) => source === "store")).toBe(true);
-  expect(mostAtOnce(since)).toBeLessThanOrEqual(SLOTS);
+  expect(maxConcurrency(since)).toBeLessThanOrEqual(SLOTS);
 }

@@ -4,7 +4,7 @@ import { Cluster, Redis as Ioredis } from "ioredis";
 import * as nodeRedis from "redis";
 import type { ConnectionLog } from "./connection-log.ts";
 import { logConnection } from "./connection-log.ts";
-import type { Place, ServerPlace } from "./place.ts";
+import type { Endpoint, ServerEndpoint } from "./endpoint.ts";
 
 const HOST = "127.0.0.1";
 
@@ -12,28 +12,28 @@ export type Library = "ioredis" | "node-redis";
 
 export const LIBRARIES: readonly Library[] = ["ioredis", "node-redis"];
 
-/** A client with the options its library gives it, and nothing but a listener for errors. */
+/** A client with its library's default options, and a listener for errors. */
 export interface FaultClient {
   readonly library: Library;
   readonly client: RedisClient & EventEmitter;
   readonly connection: ConnectionLog;
-  /** Settles when it is connected, which may be never. */
+  /** Settles when the client is connected, which may never happen. */
   readonly connected: Promise<unknown>;
   close(): Promise<void>;
 }
 
-/** Makes a client; the server need not be there yet. */
-export function makeClient(library: Library, place: Place): FaultClient {
-  return library === "ioredis" ? makeIoredis(ioredisAt(place)) : makeNodeRedis(place);
+/** Makes a client; the server need not run yet. */
+export function makeClient(library: Library, endpoint: Endpoint): FaultClient {
+  return library === "ioredis" ? makeIoredis(ioredisAt(endpoint)) : makeNodeRedis(endpoint);
 }
 
-interface IoredisWaits {
+interface IoredisTimeouts {
   readonly connectTimeout: number;
   readonly maxRetriesPerRequest: number;
 }
 
-/** For what a limiter's own documentation advises. */
-export function makeIoredisWith(options: IoredisWaits, { port }: ServerPlace): FaultClient {
+/** Makes an ioredis client with the options that another limiter's documentation recommends. */
+export function makeIoredisWith(options: IoredisTimeouts, { port }: ServerEndpoint): FaultClient {
   return makeIoredis(new Ioredis(port, HOST, options));
 }
 
@@ -50,19 +50,19 @@ function makeIoredis(client: Ioredis | Cluster): FaultClient {
   };
 }
 
-function ioredisAt(place: Place) {
-  if (place.kind === "server") return new Ioredis(place.port, HOST);
-  const nodes = place.ports.map((port) => ({ host: HOST, port }));
-  if (place.kind === "cluster") return new Cluster(nodes);
-  return new Ioredis({ sentinels: nodes, name: place.master });
+function ioredisAt(endpoint: Endpoint) {
+  if (endpoint.kind === "server") return new Ioredis(endpoint.port, HOST);
+  const nodes = endpoint.ports.map((port) => ({ host: HOST, port }));
+  if (endpoint.kind === "cluster") return new Cluster(nodes);
+  return new Ioredis({ sentinels: nodes, name: endpoint.master });
 }
 
-function makeNodeRedis(place: Place): FaultClient {
-  const client = nodeRedisAt(place);
+function makeNodeRedis(endpoint: Endpoint): FaultClient {
+  const client = nodeRedisAt(endpoint);
   client.on("error", () => {});
   const connection = logConnection(client);
   const connected = client.connect();
-  // It is awaited only where the server is there.
+  // A round awaits it only if the server runs at the start.
   connected.catch(() => {});
   return {
     library: "node-redis",
@@ -73,14 +73,14 @@ function makeNodeRedis(place: Place): FaultClient {
   };
 }
 
-function nodeRedisAt(place: Place) {
-  if (place.kind === "server") {
-    return nodeRedis.createClient({ url: `redis://${HOST}:${place.port}` });
+function nodeRedisAt(endpoint: Endpoint) {
+  if (endpoint.kind === "server") {
+    return nodeRedis.createClient({ url: `redis://${HOST}:${endpoint.port}` });
   }
-  if (place.kind === "cluster") {
-    const rootNodes = place.ports.map((port) => ({ url: `redis://${HOST}:${port}` }));
+  if (endpoint.kind === "cluster") {
+    const rootNodes = endpoint.ports.map((port) => ({ url: `redis://${HOST}:${port}` }));
     return nodeRedis.createCluster({ rootNodes });
   }
-  const sentinelRootNodes = place.ports.map((port) => ({ host: HOST, port }));
-  return nodeRedis.createSentinel({ name: place.master, sentinelRootNodes });
+  const sentinelRootNodes = endpoint.ports.map((port) => ({ host: HOST, port }));
+  return nodeRedis.createSentinel({ name: endpoint.master, sentinelRootNodes });
 }

@@ -9,12 +9,12 @@ import { STORE_TIMEOUT_MS } from "./spans.ts";
 import { describeVersions } from "./versions.ts";
 
 /**
- * What a busy machine may add to `storeTimeout`, which is counted in beats of 10 ms: one that comes up to 8 ms late is no stall, and
- * counts as 15 ms at most. On two busy cores 173 ms were seen.
+ * Allows for what a busy machine adds to `storeTimeout`. Headgate counts it in ticks of 10 ms: a tick up to 8 ms late is no stall, and
+ * counts as 15 ms at most. The longest decision measured on two busy cores took 173 ms.
  */
 const LONGEST_MS = STORE_TIMEOUT_MS * 1.2 + 80;
 
-/** However busy: a hang is longer than anything that a machine adds. */
+/** A call that takes longer hangs: no machine adds as much by being busy. */
 const LONGEST_RAW_MS = 5_000;
 
 const LONGEST_RECOVERY_MS = 1_000;
@@ -43,8 +43,8 @@ export function describeFault<T extends Target>(fault: Fault<T>): void {
 function expectService(fault: Fault, figures: CallerFigures): void {
   const { caller, admitted, bound } = figures;
   expect(figures.errors, `${caller}: errors`).toEqual({});
-  expect(figures.unanswered, `${caller}: questions without an answer`).toBe(0);
-  // What the event loop could not run for others' sake is no wait for the store.
+  expect(figures.unanswered, `${caller}: requests without an answer`).toBe(0);
+  // Net times leave out the stalls of the event loop: they are no wait for the store.
   expect(figures.longestNetMs, `${caller}: longest decision`).toBeLessThanOrEqual(LONGEST_MS);
   expect(figures.longestAnswerNetMs, `${caller}: longest answer`).toBeLessThanOrEqual(LONGEST_MS);
   expect(figures.longestMs, `${caller}: longest decision, stalls and all`).toBeLessThanOrEqual(
@@ -56,7 +56,7 @@ function expectService(fault: Fault, figures: CallerFigures): void {
   if (fault.degrades !== "none") expect(figures.degraded, `${caller}: degraded`).toBeGreaterThan(0);
 }
 
-/** Each change of state is logged once, in one place. */
+/** Each change of state is published once and logged once. */
 function expectLogged({ isOutage }: Fault, { changes, callers }: HeadgateFigures): void {
   expect(changes.downLines).toBe(changes.downs);
   expect(changes.upLines).toBe(changes.ups);

@@ -4,7 +4,7 @@ import { runInNewContext } from "node:vm";
 setFlagsFromString("--expose-gc");
 const collect = runInNewContext("gc") as () => void;
 
-/** Megabytes in use after a full collection. */
+/** Returns the megabytes of heap in use after a full garbage collection. */
 export function heapMegabytes(): number {
   collect();
   return process.memoryUsage().heapUsed / 1_000_000;

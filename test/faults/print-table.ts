@@ -9,7 +9,7 @@ export function setup(): void {
   since = Date.now();
 }
 
-/** Prints at the end of a run what the fault suites measured in it. */
+/** Prints the measurements of the fault suites at the end of a run. */
 export function teardown(): void {
   spawnSync(process.execPath, [script, "--since", `${since}`], { stdio: ["ignore", 2, 2] });
 }

@@ -3,48 +3,48 @@ import { join } from "node:path";
 import type { CallerFigures } from "./measure.ts";
 import type { StateChanges } from "./state-changes.ts";
 
-/** Where `scripts/fault-table.mjs` finds what was measured last. */
+/** The folder from which `scripts/fault-table.mjs` reads the latest results. */
 const RESULTS = join(import.meta.dirname, "../../node_modules/.cache/headgate-faults");
 
-/** One round of a fault, in figures. */
+/** The measurements of one round of a fault. */
 export interface RoundFigures {
   readonly seed: number;
   readonly brokenMs: number;
   readonly longestStallMs: number;
-  /** The part of the round, 0 to 1, in which the event loop could not run, for whatever reason. */
+  /** The share of the round, from 0 to 1, in which the event loop did not run, for any reason. */
   readonly stalledShare: number;
   readonly callers: readonly CallerFigures[];
-  /** Promises that were rejected with nobody listening, by message: each would have ended the process. */
+  /** Unhandled rejections, by message: each would have ended the process. */
   readonly unhandled: Readonly<Record<string, number>>;
 }
 
-/** What is looked at besides, where Headgate is what is asked. */
+/** The additional measurements of a round against Headgate. */
 export interface HeadgateFigures extends RoundFigures {
   readonly changes: StateChanges;
-  /** Listeners on all clients. */
+  /** The number of listeners on all clients. */
   readonly listenersBefore: number;
   readonly listenersAfter: number;
-  /** Megabytes of the heap, after full collections. */
+  /** Megabytes of heap in use, after full garbage collections. */
   readonly heapBefore: number;
   readonly heapAfter: number;
-  /** Units that the store holds at the end, and those that it admitted since its counts began anew; null where that is unknown. */
+  /** Units that the store has charged at the end, and those it admitted since its counters started from zero; null if unknown. */
   readonly charged: number | null;
   readonly admittedByStore: number | null;
 }
 
 export interface Results {
-  /** "headgate" or "peers": each has a table of its own. */
+  /** "headgate" or "peers": each has its own table. */
   readonly suite: "headgate" | "peers";
   readonly fault: string;
-  /** Its place in the table. */
+  /** The position of its row in the table. */
   readonly order: number;
   readonly title: string;
-  /** What it ran on, such as "redis 7.0.15, node 20.20.2". */
+  /** The versions under test, such as "redis 7.0.15, node 20.20.2". */
   readonly ranOn: string;
   readonly rounds: readonly RoundFigures[];
 }
 
-/** In the order of the table. */
+/** The faults, in the order of the table. */
 const FAULTS = [
   "killed",
   "frozen",

@@ -8,61 +8,61 @@ import type { Stalls } from "./stalls.ts";
 import { watchStalls } from "./stalls.ts";
 import { watchUsable } from "./usable.ts";
 
-/** What one round of a fault left behind. Moments are of `performance.now()`. */
+/** The record of one round of a fault. Times are from `performance.now()`. */
 export interface Round {
   readonly samples: readonly Sample[];
   readonly stalls: Stalls;
   readonly brokenAt: number;
-  /** When healing began, and when it was done. */
+  /** When the healing began and when it was complete. */
   readonly healingAt: number;
   readonly healedAt: number;
-  /** When clients of a cluster or of Sentinels could be used again, by a read that was answered; a "ready" says nothing there. */
+  /** When the first read through each client of a cluster or of Sentinels succeeded: their "ready" event does not show that. */
   readonly usableAt: ReadonlyMap<Caller, number>;
   readonly endedAt: number;
 }
 
-/** How a round is run. All times are milliseconds. */
-export interface Pace {
-  /** Between two questions of a caller. */
-  readonly everyMs: number;
-  /** How long it is broken; a seeded part of it is added. */
+/** The timing of a round, in milliseconds. */
+export interface RoundTiming {
+  /** Between two requests of a caller. */
+  readonly intervalMs: number;
+  /** The duration of the fault; a seeded random part of up to half of it is added. */
   readonly brokenMs: number;
-  /** The longest wait until everybody is served by the store again. */
+  /** The longest wait until the store decides for every caller again. */
   readonly recoveryMs: number;
   /** The longest wait for answers at the end. */
-  readonly patienceMs: number;
+  readonly drainTimeoutMs: number;
 }
 
 const CALM_MS = 700;
 const AFTERWARDS_MS = 500;
 
-/** Asks all the time, while the store is well, while it is broken, and until it is well again. */
+/** Sends requests without a pause: before the fault, during it, and until the store has recovered. */
 export async function runRound<T extends Target>(
   fault: Fault<T>,
   target: T,
   callers: readonly Caller[],
   random: Random,
-  pace: Pace,
+  timing: RoundTiming,
 ): Promise<Round> {
   const stalls = watchStalls();
-  const load = startLoad(callers, pace.everyMs, new Random(random.whole(0, 2 ** 31)));
+  const load = startLoad(callers, timing.intervalMs, new Random(random.whole(0, 2 ** 31)));
   let heal = async () => {};
   try {
     await delay(fault.isBrokenAtStart ? 0 : CALM_MS + random.whole(0, 300));
     const brokenAt = performance.now();
-    heal = await fault.breakIt(target, random);
-    if (!fault.isBrief) await delay(pace.brokenMs + random.whole(0, pace.brokenMs / 2));
+    heal = await fault.inject(target, random);
+    if (!fault.isBrief) await delay(timing.brokenMs + random.whole(0, timing.brokenMs / 2));
     const healingAt = performance.now();
     await heal();
     const healedAt = performance.now();
-    const looking = target.place.kind === "server" ? [] : callers.map(watchUsable);
-    while (performance.now() - healedAt < pace.recoveryMs) {
+    const watches = target.endpoint.kind === "server" ? [] : callers.map(watchUsable);
+    while (performance.now() - healedAt < timing.recoveryMs) {
       if (callers.every((caller) => firstFromStore(fault, load.samples, caller, healedAt))) break;
       await delay(20);
     }
     await delay(AFTERWARDS_MS);
-    const usableAt = new Map(looking.flatMap((look) => look.stop()));
-    await load.stop(pace.patienceMs);
+    const usableAt = new Map(watches.flatMap((watch) => watch.stop()));
+    await load.stop(timing.drainTimeoutMs);
     const endedAt = performance.now();
     return { samples: load.samples, stalls, brokenAt, healingAt, healedAt, usableAt, endedAt };
   } catch (error) {
@@ -74,13 +74,13 @@ export async function runRound<T extends Target>(
   }
 }
 
-/** How much of a round the event loop could not run, from 0 to 1. */
+/** The share of a round in which the event loop did not run, from 0 to 1. */
 export function stalledShareOf({ samples, stalls, endedAt }: Round): number {
-  const from = samples[0]?.askedAt ?? endedAt;
-  return endedAt === from ? 0 : stalls.within(from, endedAt) / (endedAt - from);
+  const from = samples[0]?.sentAt ?? endedAt;
+  return endedAt === from ? 0 : stalls.stalledMs(from, endedAt) / (endedAt - from);
 }
 
-/** The first decision that the store took again, of those it could not take, asked for since a moment. */
+/** The first decision of the store that was requested since a moment, among the subjects that the fault affects. */
 export function firstFromStore(
   fault: Fault,
   samples: readonly Sample[],
@@ -90,13 +90,13 @@ export function firstFromStore(
   return samples.find(
     (sample) =>
       sample.caller === caller &&
-      sample.askedAt >= since &&
-      sample.answer?.takenBy === "store" &&
+      sample.sentAt >= since &&
+      sample.answer?.source === "store" &&
       isAffected(fault, sample),
   );
 }
 
-/** Whether the store could not take this decision while it was broken. */
+/** Whether the fault kept the store from making this decision. */
 export function isAffected({ degrades }: Fault, { subject }: Sample): boolean {
   return degrades !== "hot" || subject === HOT;
 }

@@ -2,7 +2,7 @@ import { Random } from "../conformance/random/random.ts";
 import { waitUntil } from "../support/wait-until.ts";
 import type { Caller } from "./callers/caller.ts";
 import { makeHeadgateCallers } from "./callers/headgate-callers.ts";
-import { chargedIn } from "./charges.ts";
+import { readCharges } from "./charges.ts";
 import type { FaultClient } from "./clients.ts";
 import type { Fault, Target } from "./faults/fault.ts";
 import { heapMegabytes } from "./heap.ts";
@@ -15,16 +15,16 @@ import { roundSeeds } from "./round-seeds.ts";
 import { watchState } from "./state-changes.ts";
 import { watchRejections } from "./unhandled-rejections.ts";
 
-const PACE = { everyMs: 10, recoveryMs: 12_000, patienceMs: 2_000 };
+const TIMING = { intervalMs: 10, recoveryMs: 12_000, drainTimeoutMs: 2_000 };
 
-/** A busy machine may look like one more fault at the very end. */
+/** The time that every client gets at the end to recover from a stall of a busy machine. */
 const UP_TIMEOUT_MS = 5_000;
 
-/** Longer than denials are remembered. Where there are many rounds, some last longer: clients wait ever longer to reconnect. */
+/** Longer than the deny cache keeps denials. With many rounds, some faults last longer, because clients back off further. */
 const BROKEN_MS = 1_300;
 const LONGEST_BROKEN_MS = 4_000;
 
-/** One round of a fault against Headgate: six callers at once, and what became of them. */
+/** Runs one round of a fault against six Headgate callers at once, and measures them. */
 export async function runHeadgate<T extends Target>(
   fault: Fault<T>,
   seed: number,
@@ -33,15 +33,15 @@ export async function runHeadgate<T extends Target>(
   const state = watchState();
   const rejections = watchRejections();
   const target = await fault.start();
-  const callers = await makeHeadgateCallers(target.place, state.noteLine);
+  const callers = await makeHeadgateCallers(target.endpoint, state.recordLine);
   const clients = callers.map(({ client }) => client);
   try {
-    // A client that is connecting has listeners of its own for that.
+    // A client has additional listeners while it connects, which would count as a leak.
     if (!fault.isBrokenAtStart) await Promise.all(clients.map(({ connected }) => connected));
     const heapBefore = heapMegabytes();
     const listenersBefore = countListeners(clients);
     const figures = await measureRound(fault, target, callers, random);
-    await waitUntil("the store is up for everybody", UP_TIMEOUT_MS, () =>
+    await waitUntil("the store is up for every client", UP_TIMEOUT_MS, () =>
       state.changes.ups === state.changes.downs ? true : undefined,
     );
     return {
@@ -62,7 +62,7 @@ export async function runHeadgate<T extends Target>(
   }
 }
 
-/** The round itself is forgotten with this call: its samples are no growth of Headgate's. */
+/** Runs in a function of its own, so that the samples of the round can be collected before the heap is measured. */
 async function measureRound<T extends Target>(
   fault: Fault<T>,
   target: T,
@@ -70,10 +70,10 @@ async function measureRound<T extends Target>(
   random: Random,
 ) {
   const brokenMs = roundSeeds.length === 1 ? BROKEN_MS : random.whole(BROKEN_MS, LONGEST_BROKEN_MS);
-  const round = await runRound(fault, target, callers, random, { ...PACE, brokenMs });
+  const round = await runRound(fault, target, callers, random, { ...TIMING, brokenMs });
   return {
     brokenMs: round.healingAt - round.brokenAt,
-    longestStallMs: round.stalls.longest(),
+    longestStallMs: round.stalls.longestMs(),
     stalledShare: stalledShareOf(round),
     callers: callers.map((caller) => measureCaller(fault, round, caller)),
     ...(await countCharges(fault, target, round)),
@@ -86,17 +86,17 @@ function countListeners(clients: readonly FaultClient[]): number {
     .reduce((sum, count) => sum + count, 0);
 }
 
-/** All callers together. An abandoned call may be charged without admitting anybody, never the other way round. */
+/** Sums up all callers. A call that timed out may be charged without being admitted, but never the other way round. */
 async function countCharges(fault: Fault, { admin }: Target, round: Round) {
   if (admin === undefined) return { charged: null, admittedByStore: null };
-  const since = fault.forgets === "everything" ? round.brokenAt : Number.NEGATIVE_INFINITY;
-  const counted = round.samples.filter(({ subject }) => fault.forgets !== "hot" || subject !== HOT);
+  const since = fault.loses === "everything" ? round.brokenAt : Number.NEGATIVE_INFINITY;
+  const counted = round.samples.filter(({ subject }) => fault.loses !== "hot" || subject !== HOT);
   const subjects = [...new Set(counted.map(({ subject }) => subject))];
   const names = new Set(round.samples.map(({ caller }) => caller.name));
   let charged = 0;
-  for (const name of names) charged += await chargedIn(admin, name, subjects);
+  for (const name of names) charged += await readCharges(admin, name, subjects);
   const admittedByStore = counted.filter(
-    ({ answer }) => answer?.isAdmitted && answer.takenBy === "store" && answer.decidedAt >= since,
+    ({ answer }) => answer?.isAdmitted && answer.source === "store" && answer.decidedAt >= since,
   ).length;
   return { charged, admittedByStore };
 }

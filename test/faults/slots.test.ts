@@ -21,10 +21,10 @@ import { killed } from "./faults/killed.ts";
 import { restartedEmpty } from "./faults/restarted-empty.ts";
 import type { ServerTarget } from "./faults/server-target.ts";
 import { roundSeeds } from "./round-seeds.ts";
-import { mostAtOnce, startWork } from "./work.ts";
+import { maxConcurrency, startWork } from "./work.ts";
 
 /*
- * How much work can run beyond a limit of places: the rows of the table in docs/understand/guarantees.md.
+ * Measures how much work can exceed a concurrency limit: the rows of the table in docs/understand/guarantees.md.
  */
 
 const LIMIT = 3;
@@ -35,7 +35,7 @@ const BROKEN_MS = 1_000;
 describe("under a fault, work that follows its signal never exceeds the limit:", () => {
   beforeAll(() => collectWarnings().stop);
 
-  // They wait far longer than they work.
+  // These tests mostly wait, so they run concurrently.
   describe.concurrent.each<Fault<never>>([killed, frozen, cut, delayed, restartedEmpty] as never)(
     "$name",
     (given) => {
@@ -44,11 +44,11 @@ describe("under a fault, work that follows its signal never exceeds the limit:",
         const random = new Random(seed);
         const target = await fault.start();
         onTestFinished(() => target.close());
-        const { place } = target;
-        if (place.kind !== "server") throw new Error("these faults are of one server");
+        const { endpoint } = target;
+        if (endpoint.kind !== "server") throw new Error("these faults need a single server");
         const connect = () => {
           const client = new Redis({
-            port: place.port,
+            port: endpoint.port,
             host: "127.0.0.1",
             retryStrategy: () => 50,
           });
@@ -66,32 +66,32 @@ describe("under a fault, work that follows its signal never exceeds the limit:",
         const size = { workers: WORKERS, longestMs: 2 * TTL_MS };
         const load = startWork(limiters as Limiter[], "hot", random, size);
         await delay(TTL_MS);
-        const heal = await fault.breakIt(target, random);
+        const heal = await fault.inject(target, random);
         if (!fault.isBrief) await delay(BROKEN_MS);
         await heal();
         await delay(3 * TTL_MS);
-        const wellAgain = performance.now();
+        const recoveredAt = performance.now();
         await delay(2 * TTL_MS);
         await load.stop();
 
         expect(load.errors).toEqual([]);
-        const inStore = load.ran.filter(({ source }) => source === "store");
-        const before = fault.forgets === "everything" ? LIMIT : 0;
-        expect(mostAtOnce(inStore)).toBeLessThanOrEqual(LIMIT + before);
+        const inStore = load.runs.filter(({ source }) => source === "store");
+        const before = fault.loses === "everything" ? LIMIT : 0;
+        expect(maxConcurrency(inStore)).toBeLessThanOrEqual(LIMIT + before);
         for (let process = 0; process < PROCESSES; process += 1) {
-          const here = load.ran.filter((one) => one.source === "local" && one.process === process);
-          expect(mostAtOnce(here)).toBeLessThanOrEqual(LIMIT);
+          const here = load.runs.filter((one) => one.source === "local" && one.process === process);
+          expect(maxConcurrency(here)).toBeLessThanOrEqual(LIMIT);
         }
-        // Once those of the fault have ended, it is the limit again, and the limit is used.
-        const since = load.ran.filter(({ from }) => from >= wellAgain);
+        // Once the work admitted during the fault has ended, the limit holds again, and work is admitted.
+        const since = load.runs.filter(({ from }) => from >= recoveredAt);
         expect(since.length).toBeGreaterThan(0);
-        expect(mostAtOnce(since)).toBeLessThanOrEqual(LIMIT);
+        expect(maxConcurrency(since)).toBeLessThanOrEqual(LIMIT);
       });
     },
   );
 });
 
-/** A server of a test's own. */
+/** Starts a server for one test. */
 async function ownServer(): Promise<RedisProcess> {
   const server = await startRedis({ port: true });
   onTestFinished(() => server.stop());
@@ -107,7 +107,7 @@ function open(client: Redis, options: Partial<LimiterOptions> = {}): Limiter {
   return limiter as Limiter;
 }
 
-/** Takes all places, and holds them until the work is told to end. Resolves when it runs. */
+/** Acquires all slots, and holds them until the work is aborted. Resolves when the work runs. */
 async function holdAll(
   limiter: Limiter,
 ): Promise<{ aborted: () => number; ended: Promise<unknown> }> {
@@ -170,7 +170,7 @@ test("a server that lost all data admits the slots once more, and the next renew
   expect(await admitted(other)).toBe(LIMIT);
   await held.ended;
   expect(held.aborted()).toBe(LIMIT);
-  // Nobody took back what others hold.
+  // The aborted holders did not release the slots of others.
   expect(await admitted(open(new Redis(server.socket)))).toBe(0);
 });
 
@@ -187,14 +187,14 @@ test("a clock that steps forward by ttl admits the slots once more, and aborts t
   expect(held.aborted()).toBe(LIMIT);
 });
 
-/** A process that holds all places, and what it has said. */
+/** Starts a process that holds all slots, and collects its messages. */
 async function startHolder(server: RedisProcess) {
   const script = fileURLToPath(new URL("stopped-holder.mjs", import.meta.url));
   const child = fork(script, [server.socket, String(LIMIT), String(TTL_MS)], { execArgv: [] });
   onTestFinished(() => void child.kill("SIGKILL"));
   const messages: unknown[] = [];
   child.on("message", (message) => messages.push(message));
-  await waitUntil("it holds all places", 20_000, () => messages[0]);
+  await waitUntil("it holds all slots", 20_000, () => messages[0]);
   return { child, messages };
 }
 
@@ -204,8 +204,8 @@ test("a process that was stopped for longer than ttl overlaps with its successor
   const other = open(new Redis(server.socket));
   expect(await admitted(other)).toBe(0);
   child.kill("SIGSTOP");
-  // All of them: they were taken at moments of their own, and it keeps those that have not lapsed.
-  await waitUntil("its places have lapsed", 10_000, async () => {
+  // Waits for all of them: they were acquired at different times, and lapse at different times.
+  await waitUntil("its slots have lapsed", 10_000, async () => {
     const { remaining } = await other.peek("hot", { cost: 0 });
     return remaining === LIMIT || undefined;
   });
@@ -214,7 +214,7 @@ test("a process that was stopped for longer than ttl overlaps with its successor
   child.kill("SIGCONT");
   await waitUntil("its work has ended", 10_000, () => messages[1]);
   expect(messages[1]).toEqual({ aborted: LIMIT });
-  // Nor did it take back what its successor held meanwhile, or keep a place of its own.
+  // The resumed process did not release its successor's slot either, and kept none of its own.
   await other.release(next);
   expect((await other.peek("hot", { cost: 0 })).remaining).toBe(LIMIT);
 });
@@ -225,7 +225,7 @@ test("a killed process keeps its slots for at most ttl", async () => {
   child.kill("SIGKILL");
   const other = open(new Redis(server.socket));
   const started = performance.now();
-  await waitUntil("its places have lapsed", 10_000, async () => {
+  await waitUntil("its slots have lapsed", 10_000, async () => {
     const { allowed } = await other.peek("hot");
     return allowed || undefined;
   });

@@ -1,7 +1,7 @@
 import type { Sample } from "./load.ts";
 import type { Stalls } from "./stalls.ts";
 
-/** The default of `storeTimeout`. */
+/** The default of `storeTimeout`, in milliseconds. */
 export const STORE_TIMEOUT_MS = 100;
 
 export interface Spans {
@@ -12,23 +12,23 @@ export interface Spans {
 }
 
 /**
- * How long a decision and the whole answer took. Net is without the time in which the event loop could not run, but only
- * where a stall makes an answer late: after `storeTimeout`, because a timer that is not due yet loses nothing, and on the
+ * Measures how long a decision and the whole answer took. Net times leave out stalls of the event loop where a stall
+ * delays the answer: after `storeTimeout`, because a stall does not delay a timer that is not due yet, and on the
  * way to the decision and back.
  */
 export function measureSpans(
-  { askedAt, answeredAt = askedAt, answer }: Sample,
+  { sentAt, answeredAt = sentAt, answer }: Sample,
   stalls: Stalls,
 ): Spans {
-  const answerMs = answeredAt - askedAt;
+  const answerMs = answeredAt - sentAt;
   if (answer === undefined) {
     return { decisionMs: answerMs, decisionNetMs: answerMs, answerMs, answerNetMs: answerMs };
   }
-  const { decidedFrom, decidedAt } = answer;
-  const net = (from: number, to: number) => to - from - stalls.within(from, to);
-  const decisionMs = decidedAt - decidedFrom;
-  const dueAt = Math.min(decidedFrom + STORE_TIMEOUT_MS, decidedAt);
-  const decisionNetMs = dueAt - decidedFrom + net(dueAt, decidedAt);
-  const answerNetMs = net(askedAt, decidedFrom) + decisionNetMs + net(decidedAt, answeredAt);
+  const { requestedAt, decidedAt } = answer;
+  const net = (from: number, to: number) => to - from - stalls.stalledMs(from, to);
+  const decisionMs = decidedAt - requestedAt;
+  const dueAt = Math.min(requestedAt + STORE_TIMEOUT_MS, decidedAt);
+  const decisionNetMs = dueAt - requestedAt + net(dueAt, decidedAt);
+  const answerNetMs = net(sentAt, requestedAt) + decisionNetMs + net(decidedAt, answeredAt);
   return { decisionMs, decisionNetMs, answerMs, answerNetMs };
 }

@@ -1,17 +1,17 @@
 const TICK_MS = 4;
 
-/** How long this process's event loop could not run, by a ticker that should come every 4 ms. */
+/** How long this process's event loop did not run, measured by a timer that is due every 4 ms. */
 export interface Stalls {
-  /** Milliseconds lost between two moments of `performance.now()`. */
-  within(from: number, to: number): number;
-  /** The longest one, in milliseconds. */
-  longest(): number;
+  /** Milliseconds of stalls between two times of `performance.now()`. */
+  stalledMs(from: number, to: number): number;
+  /** The longest stall, in milliseconds. */
+  longestMs(): number;
   stop(): void;
 }
 
 /**
- * Watches the event loop. On a machine that is busy with other things a timer of 100 ms may fire after 300: the answer is
- * late, though nothing waited for the store. What waits for a store leaves the loop free, so no hang is hidden by this.
+ * Watches the event loop. On a busy machine, a timer of 100 ms may fire after 300 ms: the answer is
+ * late although nothing waited for the store. A call that waits for the store leaves the loop free, so stalls cannot hide a hang.
  */
 export function watchStalls(): Stalls {
   const stalls: { readonly from: number; readonly to: number }[] = [];
@@ -22,14 +22,14 @@ export function watchStalls(): Stalls {
     last = now;
   }, TICK_MS);
   return {
-    within(from, to) {
+    stalledMs(from, to) {
       let lost = 0;
       for (const stall of stalls) {
         lost += Math.max(0, Math.min(stall.to, to) - Math.max(stall.from, from));
       }
       return lost;
     },
-    longest: () => Math.max(0, ...stalls.map(({ from, to }) => to - from)),
+    longestMs: () => Math.max(0, ...stalls.map(({ from, to }) => to - from)),
     stop: () => clearInterval(ticker),
   };
 }

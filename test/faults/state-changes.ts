@@ -1,23 +1,23 @@
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 
-/** What was published and what was logged, of the store going down and coming up. */
+/** The number of published and logged messages about the store going down and coming up. */
 export interface StateChanges {
   readonly downs: number;
   readonly ups: number;
   readonly downLines: number;
   readonly upLines: number;
-  /** Other lines, by code. */
+  /** The number of other log lines, by code. */
   readonly otherLines: Readonly<Record<string, number>>;
 }
 
 export interface StateWatch {
   readonly changes: StateChanges;
-  /** Notes a line of an application's own log. */
-  noteLine(code: string): void;
+  /** Records a line of an application's own log. */
+  recordLine(code: string): void;
   stop(): void;
 }
 
-/** Watches where an operator looks, in place of those who would print it. */
+/** Counts the messages on channels and in warnings. Replaces the process's own warning listeners, which would print them. */
 export function watchState(): StateWatch {
   const changes = {
     downs: 0,
@@ -32,14 +32,14 @@ export function watchState(): StateWatch {
   const onUp = () => {
     changes.ups += 1;
   };
-  const noteLine = (code: string) => {
+  const recordLine = (code: string) => {
     if (code === "HEADGATE_STORE_DOWN") changes.downLines += 1;
     else if (code === "HEADGATE_STORE_UP") changes.upLines += 1;
     else changes.otherLines[code] = (changes.otherLines[code] ?? 0) + 1;
   };
   const others = process.listeners("warning");
   const onWarning = (warning: NodeJS.ErrnoException) => {
-    if (warning.code?.startsWith("HEADGATE")) noteLine(warning.code);
+    if (warning.code?.startsWith("HEADGATE")) recordLine(warning.code);
     else for (const other of others) other(warning);
   };
   process.removeAllListeners("warning").on("warning", onWarning);
@@ -47,7 +47,7 @@ export function watchState(): StateWatch {
   subscribe("headgate:store:up", onUp);
   return {
     changes,
-    noteLine,
+    recordLine,
     stop() {
       unsubscribe("headgate:store:down", onDown);
       unsubscribe("headgate:store:up", onUp);

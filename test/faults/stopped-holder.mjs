@@ -1,4 +1,4 @@
-// A process that holds all places of a subject until it is told to end its work. Run with the socket, the limit and the ttl.
+// Holds all slots of a subject until its work is aborted. Takes the socket, the limit and the ttl as arguments.
 import { once } from "node:events";
 import { concurrency, createLimiter } from "@headgate/core";
 import { redisStore } from "@headgate/core/redis";

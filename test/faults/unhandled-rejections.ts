@@ -1,15 +1,15 @@
-/** Counts promises that are rejected with nobody listening, in place of those who would end the run for them. */
+/** Counts unhandled rejections. Replaces the process's own listeners, which would end the run. */
 export function watchRejections() {
   const unhandled: Record<string, number> = {};
-  const note = (reason: unknown) => {
+  const record = (reason: unknown) => {
     unhandled[String(reason)] = (unhandled[String(reason)] ?? 0) + 1;
   };
   const others = process.listeners("unhandledRejection");
-  process.removeAllListeners("unhandledRejection").on("unhandledRejection", note);
+  process.removeAllListeners("unhandledRejection").on("unhandledRejection", record);
   return {
     unhandled,
     stop() {
-      process.off("unhandledRejection", note);
+      process.off("unhandledRejection", record);
       for (const other of others) process.on("unhandledRejection", other);
     },
   };

@@ -1,16 +1,16 @@
 import type { Caller } from "./callers/caller.ts";
 import { HOT } from "./load.ts";
 
-const EVERY_MS = 25;
+const INTERVAL_MS = 25;
 
-/** Reads through a caller's own client, again and again, to find out when that works: which is the client's own delay. */
+/** Reads through a caller's own client until a read succeeds, which measures the client's own delay. */
 export function watchUsable(caller: Caller): { stop(): [Caller, number][] } {
   let usableAt: number | undefined;
   const client = caller.client.client as unknown as { get(key: string): Promise<unknown> };
 
-  async function look(): Promise<void> {
+  async function read(): Promise<void> {
     try {
-      // In the slot of the hot subject's counts.
+      // This key is in the hash slot of the hot subject's counters.
       await client.get(`{${HOT}}`);
     } catch {
       return;
@@ -19,8 +19,8 @@ export function watchUsable(caller: Caller): { stop(): [Caller, number][] } {
     clearInterval(timer);
   }
 
-  const timer = setInterval(() => void look(), EVERY_MS);
-  void look();
+  const timer = setInterval(() => void read(), INTERVAL_MS);
+  void read();
   return {
     stop() {
       clearInterval(timer);

@@ -5,7 +5,7 @@ import { findRedisServer } from "../support/redis-binary.ts";
 
 const MODULES = join(import.meta.dirname, "../../node_modules");
 
-/** What a suite ran on, such as "Redis server v=7.0.15, Node 20.20.2, ioredis 6.0.0". */
+/** Returns the versions under test, such as "Redis server v=7.0.15, Node 20.20.2, ioredis 6.0.0". */
 export function describeVersions(packages: readonly string[]): string {
   const words = execFileSync(findRedisServer() as string, ["--version"], { encoding: "utf8" });
   const server = words.split(" ").slice(0, 3).join(" ");

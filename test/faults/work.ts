@@ -2,12 +2,12 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { Decision, Limiter } from "@headgate/core";
 import type { Random } from "../conformance/random/random.ts";
 
-/** What a busy machine may add until work that was told to end has ended. */
+/** The delay that a busy machine may add between the abort of a job and its end. */
 const NOISE_MS = 50;
 
-/** Moments are of `performance.now()`. */
-export interface Ran {
-  /** Which of the limiters admitted it. */
+/** One run of a job. Times are from `performance.now()`. */
+export interface JobRun {
+  /** The index of the limiter that admitted it. */
   readonly process: number;
   readonly source: Decision["source"];
   readonly from: number;
@@ -15,21 +15,21 @@ export interface Ran {
 }
 
 export interface Work {
-  readonly ran: readonly Ran[];
-  /** What workers got in place of a turn. */
+  readonly runs: readonly JobRun[];
+  /** The errors that workers received from `limiter.run`. */
   readonly errors: readonly unknown[];
-  /** Resolves when all has ended. */
+  /** Resolves when all jobs have ended. */
   stop(): Promise<void>;
 }
 
-/** Workers who run work of up to `longestMs` that obeys its signal, one after another, for as long as it is wanted. */
+/** Starts workers that run jobs one after another until `stop()`. A job takes up to `longestMs` and ends when its signal aborts. */
 export function startWork(
   limiters: readonly Limiter[],
   subject: string,
   random: Random,
   { workers, longestMs }: { readonly workers: number; readonly longestMs: number },
 ): Work {
-  const ran: Ran[] = [];
+  const runs: JobRun[] = [];
   const errors: unknown[] = [];
   let isOver = false;
 
@@ -40,8 +40,8 @@ export function startWork(
           subject,
           async ({ signal, decision }) => {
             const from = performance.now();
-            const one: Ran = { process, source: decision.source, from, until: Infinity };
-            ran.push(one);
+            const one: JobRun = { process, source: decision.source, from, until: Infinity };
+            runs.push(one);
             await delay(random.whole(5, longestMs), undefined, { signal }).catch(() => {});
             one.until = performance.now();
           },
@@ -53,23 +53,23 @@ export function startWork(
     }
   }
 
-  const working = limiters.flatMap((limiter, process) =>
+  const workerLoops = limiters.flatMap((limiter, process) =>
     Array.from({ length: workers }, () => work(limiter, process)),
   );
   return {
-    ran,
+    runs,
     errors,
     async stop() {
       isOver = true;
-      await Promise.all(working);
+      await Promise.all(workerLoops);
       for (const limiter of limiters) await limiter.close();
     },
   };
 }
 
-/** The most work that ran at once, for longer than noise. */
-export function mostAtOnce(ran: readonly Ran[]): number {
-  const changes = ran
+/** Returns the highest number of jobs that ran at once for longer than the noise of a busy machine. */
+export function maxConcurrency(runs: readonly JobRun[]): number {
+  const changes = runs
     .flatMap(({ from, until }) => {
       const end = until - NOISE_MS;
       return end > from ? [[from, 1] as const, [end, -1] as const] : [];

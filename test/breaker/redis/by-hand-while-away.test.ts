@@ -94,7 +94,7 @@ async function timeOf(
   const error = await order().catch((reason: unknown) => reason);
   const after = performance.now();
   stalls.stop();
-  return { error, tookMs: after - before - stalls.within(before, after) };
+  return { error, tookMs: after - before - stalls.stalledMs(before, after) };
 }
 
 test.each(orders.slice(0, 3))(

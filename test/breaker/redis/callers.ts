@@ -48,7 +48,7 @@ export function startCallers(
       // Nobody waits until it is counted.
       void permit.record(upstream.isWell ? "success" : "failure");
     }
-    const tookMs = answered - at - stalls.within(at, answered);
+    const tookMs = answered - at - stalls.stalledMs(at, answered);
     const { state, degraded } = permit;
     called.push({ target: target.target, at, tookMs, ended, state, degraded });
   }

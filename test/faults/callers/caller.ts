@@ -1,22 +1,22 @@
 import type { FaultClient } from "../clients.ts";
 
-/** Who took a decision: the store, a memory of what the store had said, or whoever stands in for a store that cannot. */
-export type Taker = "store" | "cache" | "fallback";
+/** Where a decision came from: the store, the deny cache, or the fallback that decides while the store cannot. */
+export type DecisionSource = "store" | "cache" | "fallback";
 
-/** What came of one question. Moments are of `performance.now()` in this process. */
-export interface Answer {
+/** The result of one call. Times are from `performance.now()` in this process. */
+export interface CallResult {
   readonly isAdmitted: boolean;
-  readonly takenBy: Taker;
-  /** When the decision was asked for and when it was there; over HTTP both are taken in the server. */
-  readonly decidedFrom: number;
+  readonly source: DecisionSource;
+  /** When the decision was requested and when it was made; over HTTP the server measures both. */
+  readonly requestedAt: number;
   readonly decidedAt: number;
 }
 
-/** Something that asks a limiter, in its own way, through a client of its own. */
+/** Calls a limiter through an API or an HTTP adapter, with a Redis client of its own. */
 export interface Caller {
   readonly name: string;
   readonly client: FaultClient;
-  /** Rejects with what must never reach a client: an exception, or a status that nobody asked for. */
-  ask(subject: string): Promise<Answer>;
+  /** Rejects with an exception or an unexpected status, neither of which may reach a client. */
+  consume(subject: string): Promise<CallResult>;
   close(): Promise<void>;
 }

@@ -5,39 +5,39 @@ import { rateLimit } from "@headgate/express";
 import headgate from "@headgate/fastify";
 import type { FaultClient, Library } from "../clients.ts";
 import { LIBRARIES, makeClient } from "../clients.ts";
-import type { Place } from "../place.ts";
-import type { Caller, Taker } from "./caller.ts";
-import { callerOver } from "./caller-over.ts";
+import type { Endpoint } from "../endpoint.ts";
+import type { Caller, DecisionSource } from "./caller.ts";
+import { createCaller } from "./create-caller.ts";
 import { limits, SUBJECT_HEADER } from "./policy.ts";
 import { serveExpress } from "./timed-express.ts";
 import { serveFastify } from "./timed-fastify.ts";
 
-/** Called for each warning in an application's own log. */
+/** Receives the code of each warning in an application's own log. */
 export type OnLog = (code: string) => void;
 
-/** Everybody who asks Headgate: the core and both adapters, through each client library, all with default options. */
-export async function makeHeadgateCallers(place: Place, onLog: OnLog): Promise<Caller[]> {
+/** Creates Headgate's callers: the core and both adapters, through each client library, all with default options. */
+export async function makeHeadgateCallers(endpoint: Endpoint, onLog: OnLog): Promise<Caller[]> {
   const kinds = [makeCore, makeFastify, makeExpress];
   return Promise.all(
-    LIBRARIES.flatMap((library) => kinds.map((make) => make(library, place, onLog))),
+    LIBRARIES.flatMap((library) => kinds.map((make) => make(library, endpoint, onLog))),
   );
 }
 
-async function makeCore(library: Library, place: Place): Promise<Caller> {
-  const client = makeClient(library, place);
+async function makeCore(library: Library, endpoint: Endpoint): Promise<Caller> {
+  const client = makeClient(library, endpoint);
   const name = nameOf("core", client);
   const limiter = createLimiter({ name, limits, store: redisStore(client.client) });
   return {
     name,
     client,
-    async ask(subject) {
-      const decidedFrom = performance.now();
+    async consume(subject) {
+      const requestedAt = performance.now();
       const decision = await limiter.consume(subject);
       const decidedAt = performance.now();
       return {
         isAdmitted: decision.allowed,
-        takenBy: takerOf(decision),
-        decidedFrom,
+        source: sourceOf(decision),
+        requestedAt,
         decidedAt,
       };
     },
@@ -48,8 +48,12 @@ async function makeCore(library: Library, place: Place): Promise<Caller> {
   };
 }
 
-export async function makeFastify(library: Library, place: Place, onLog: OnLog): Promise<Caller> {
-  const client = makeClient(library, place);
+export async function makeFastify(
+  library: Library,
+  endpoint: Endpoint,
+  onLog: OnLog,
+): Promise<Caller> {
+  const client = makeClient(library, endpoint);
   const name = nameOf("Fastify", client);
   const served = await serveFastify({
     install: async (app) =>
@@ -59,14 +63,14 @@ export async function makeFastify(library: Library, place: Place, onLog: OnLog):
         store: redisStore(client.client),
         key: (request) => String(request.headers[SUBJECT_HEADER]),
       }),
-    takerOf: ({ rateLimit }) => takerOf(rateLimit),
+    sourceOf: ({ rateLimit }) => sourceOf(rateLimit),
     onLog: ({ code = "" }) => onLog(code),
   });
-  return callerOver(name, client, served);
+  return createCaller(name, client, served);
 }
 
-export async function makeExpress(library: Library, place: Place): Promise<Caller> {
-  const client = makeClient(library, place);
+export async function makeExpress(library: Library, endpoint: Endpoint): Promise<Caller> {
+  const client = makeClient(library, endpoint);
   const name = nameOf("Express", client);
   const limiter = rateLimit({
     name,
@@ -76,13 +80,13 @@ export async function makeExpress(library: Library, place: Place): Promise<Calle
   });
   const served = await serveExpress({
     install: (app) => app.use(limiter),
-    takerOf: ({ rateLimit }) => takerOf(rateLimit),
+    sourceOf: ({ rateLimit }) => sourceOf(rateLimit),
   });
-  return callerOver(name, client, served);
+  return createCaller(name, client, served);
 }
 
-/** A request without a decision was limited by nobody. */
-function takerOf(decision: Decision | null | undefined): Taker {
+/** A request without a decision was not limited, which counts as the fallback. */
+function sourceOf(decision: Decision | null | undefined): DecisionSource {
   if (decision?.source === "store") return "store";
   return decision?.source === "deny-cache" ? "cache" : "fallback";
 }

@@ -1,6 +1,6 @@
 import { gcra } from "@headgate/core";
 
-/** Everybody's limit: small, so that one subject reaches it, over a window in which next to nothing comes back. */
+/** The limit of every limiter: small, so that one subject reaches it, over a window long enough that hardly any units recover. */
 export const LIMIT = 20;
 
 export const WINDOW_MS = 3_600_000;

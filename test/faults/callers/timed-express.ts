@@ -3,26 +3,26 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Express, NextFunction, Request, Response } from "express";
 import express from "express";
-import { askOverHttp, DECISION_HEADER, formatDecision } from "./ask-over-http.ts";
-import type { Taker } from "./caller.ts";
+import type { DecisionSource } from "./caller.ts";
+import { createHttpClient, DECISION_HEADER, formatDecision } from "./http-client.ts";
 
-/** How a limiter is put into an application, and how one sees who took a decision. */
+/** How to install a limiter in an application, and how to read the source of a decision. */
 export interface ExpressSite {
   install(app: Express): void;
-  takerOf(request: Request, response: Response): Taker;
+  sourceOf(request: Request, response: Response): DecisionSource;
 }
 
-/** Serves an application over HTTP; each answer says when its decision was asked for and when it was there. */
-export async function serveExpress({ install, takerOf }: ExpressSite) {
+/** Serves an application over HTTP; each response reports when its decision was requested and when it was made. */
+export async function serveExpress({ install, sourceOf }: ExpressSite) {
   const app = express();
   app.use((request, response, next) => {
-    const decidedFrom = performance.now();
+    const requestedAt = performance.now();
     const { writeHead } = response;
-    // The first thing that happens once it is known what to answer.
+    // Express calls writeHead as soon as the response is decided.
     response.writeHead = ((...args: Parameters<typeof writeHead>) => {
       const decision = {
-        takenBy: takerOf(request, response),
-        decidedFrom,
+        source: sourceOf(request, response),
+        requestedAt,
         decidedAt: performance.now(),
       };
       response.setHeader(DECISION_HEADER, formatDecision(decision));
@@ -40,11 +40,11 @@ export async function serveExpress({ install, takerOf }: ExpressSite) {
   });
   const server = createServer(app).listen(0, "127.0.0.1");
   await once(server, "listening");
-  const { ask, end } = askOverHttp((server.address() as AddressInfo).port);
+  const { consume, close: closeClient } = createHttpClient((server.address() as AddressInfo).port);
   return {
-    ask,
+    consume,
     async close() {
-      await end();
+      await closeClient();
       server.close();
       server.closeAllConnections();
     },

@@ -1,8 +1,8 @@
 import type { AddressInfo } from "node:net";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import Fastify from "fastify";
-import { askOverHttp, DECISION_HEADER, formatDecision } from "./ask-over-http.ts";
-import type { Taker } from "./caller.ts";
+import type { DecisionSource } from "./caller.ts";
+import { createHttpClient, DECISION_HEADER, formatDecision } from "./http-client.ts";
 
 interface LogLine {
   readonly level: number;
@@ -10,16 +10,16 @@ interface LogLine {
   readonly msg: string;
 }
 
-/** How a limiter is put into an application, and how one sees who took a decision. */
+/** How to install a limiter in an application, and how to read the source of a decision. */
 export interface FastifySite {
   install(app: FastifyInstance): Promise<unknown>;
-  takerOf(request: FastifyRequest, reply: FastifyReply): Taker;
-  /** What the application logs, from warnings upwards. */
+  sourceOf(request: FastifyRequest, reply: FastifyReply): DecisionSource;
+  /** Receives the application's log lines, from warnings upwards. */
   readonly onLog?: (line: LogLine) => void;
 }
 
-/** Serves an application over HTTP; each answer says when its decision was asked for and when it was there. */
-export async function serveFastify({ install, takerOf, onLog = () => {} }: FastifySite) {
+/** Serves an application over HTTP; each response reports when its decision was requested and when it was made. */
+export async function serveFastify({ install, sourceOf, onLog = () => {} }: FastifySite) {
   const stream = { write: (line: string) => onLog(JSON.parse(line) as LogLine) };
   const app = Fastify({ forceCloseConnections: true, logger: { level: "warn", stream } });
   const arrivals = new WeakMap<FastifyRequest, number>();
@@ -30,8 +30,8 @@ export async function serveFastify({ install, takerOf, onLog = () => {} }: Fasti
     reply.header(
       DECISION_HEADER,
       formatDecision({
-        takenBy: takerOf(request, reply),
-        decidedFrom: arrivals.get(request) as number,
+        source: sourceOf(request, reply),
+        requestedAt: arrivals.get(request) as number,
         decidedAt: performance.now(),
       }),
     );
@@ -39,11 +39,13 @@ export async function serveFastify({ install, takerOf, onLog = () => {} }: Fasti
   await install(app);
   app.get("/", async () => "admitted");
   await app.listen({ host: "127.0.0.1", port: 0 });
-  const { ask, end } = askOverHttp((app.addresses()[0] as AddressInfo).port);
+  const { consume, close: closeClient } = createHttpClient(
+    (app.addresses()[0] as AddressInfo).port,
+  );
   return {
-    ask,
+    consume,
     async close() {
-      await end();
+      await closeClient();
       await app.close();
     },
   };

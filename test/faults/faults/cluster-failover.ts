@@ -2,7 +2,7 @@ import type { RedisCluster } from "../../support/redis-cluster.ts";
 import { startCluster } from "../../support/redis-cluster.ts";
 import { HOT } from "../load.ts";
 import type { Fault, Target } from "./fault.ts";
-import { silence } from "./silence.ts";
+import { killOrFreeze } from "./kill-or-freeze.ts";
 
 interface ClusterTarget extends Target {
   readonly cluster: RedisCluster;
@@ -14,21 +14,21 @@ export const clusterFailover: Fault<ClusterTarget> = {
   async start() {
     const cluster = await startCluster({ replicas: 1 });
     return {
-      place: { kind: "cluster", ports: cluster.addresses.map(({ port }) => port) },
+      endpoint: { kind: "cluster", ports: cluster.addresses.map(({ port }) => port) },
       cluster,
       close: () => cluster.stop(),
     };
   },
   isBrief: true,
-  async breakIt({ cluster }, random) {
+  async inject({ cluster }, random) {
     const slot = await cluster.slotOf(`{${HOT}}`);
     const primary = await cluster.primaryOf(slot);
-    await silence(primary.process, random);
+    await killOrFreeze(primary.process, random);
     return async () => {
       await cluster.waitForFailover(slot, primary);
     };
   },
-  forgets: "last writes",
+  loses: "last writes",
   degrades: "hot",
   isOutage: true,
 };

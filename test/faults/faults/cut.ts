@@ -3,18 +3,18 @@ import type { Fault } from "./fault.ts";
 import type { ProxiedTarget } from "./server-target.ts";
 import { startProxied } from "./server-target.ts";
 
-/** Enough to cut some replies before their first byte, some within, and some between two. */
-const MOST_BYTES = 120;
+/** Cuts some replies before their first byte, some in the middle, and some between two replies. */
+const MAX_BYTES = 120;
 
 export const cut: Fault<ProxiedTarget> = {
   name: "replies cut",
   title: "connections cut in the middle of a reply, one every 20 ms",
   start: startProxied,
-  async breakIt({ proxy }, random) {
+  async inject({ proxy }, random) {
     let isHealed = false;
     const cutting = (async () => {
       while (!isHealed) {
-        proxy.cutReply(random.whole(0, MOST_BYTES));
+        proxy.cutReply(random.whole(0, MAX_BYTES));
         await delay(20);
       }
     })();
@@ -23,7 +23,7 @@ export const cut: Fault<ProxiedTarget> = {
       await cutting;
     };
   },
-  forgets: "nothing",
+  loses: "nothing",
   degrades: "none",
   isOutage: false,
 };

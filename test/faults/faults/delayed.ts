@@ -6,12 +6,12 @@ export const delayed: Fault<ProxiedTarget> = {
   name: "replies delayed",
   title: "every reply 300 to 900 ms late",
   start: startProxied,
-  async breakIt({ proxy }, random) {
-    // A process counts the time that it runs itself: a busy one must reach storeTimeout before the reply comes.
+  async inject({ proxy }, random) {
+    // The timeout counts only the time in which the event loop runs: even a busy process must time out before the reply arrives.
     proxy.delayReplies(random.whole(300, 900));
     return async () => proxy.delayReplies(0);
   },
-  forgets: "nothing",
+  loses: "nothing",
   degrades: "all",
   isOutage: true,
 };

@@ -1,36 +1,36 @@
 import type { RedisClient } from "@headgate/core/redis";
 import type { Random } from "../../conformance/random/random.ts";
-import type { Place } from "../place.ts";
+import type { Endpoint } from "../endpoint.ts";
 
-/** What a fault happens to. */
+/** The servers that a fault is injected into. */
 export interface Target {
-  readonly place: Place;
-  /** The suite's own client, which no fault disturbs for long. None where nobody knows which writes a replica had got. */
+  readonly endpoint: Endpoint;
+  /** The suite's own client, which no fault disturbs for long. Absent if it is unknown which writes the replica had received. */
   readonly admin?: RedisClient;
   close(): Promise<void>;
 }
 
-/** Something that goes wrong with a store, as data: how the store is started, what happens to it, and what may come of it. */
+/** A failure of the store, as data: how to start the store, how to inject the fault, and the effects that are allowed. */
 export interface Fault<T extends Target = Target> {
-  /** The name of its test and its row. */
+  /** The name of the fault's test and of its row in the table. */
   readonly name: string;
-  /** What is done, for those who read the table. */
+  /** A description of the fault for the table. */
   readonly title: string;
   start(): Promise<T>;
-  /** Breaks it, and returns how it is healed. */
-  breakIt(target: T, random: Random): Promise<() => Promise<void>>;
-  /** Whether it is broken before anybody connects. */
+  /** Injects the fault, and returns the function that heals it. */
+  inject(target: T, random: Random): Promise<() => Promise<void>>;
+  /** Whether the fault exists before the clients connect. */
   readonly isBrokenAtStart?: boolean;
-  /** Whether it is healed at once, or heals itself. */
+  /** Whether the fault is healed at once, or heals by itself. */
   readonly isBrief?: boolean;
   /**
-   * Whose counts in the store start anew: everybody's, the hot subject's, or, where a replica took over, those whose last
-   * writes it had not got. Then a policy's worth more may be admitted, and another one by the counts of this process: that
-   * is the bound.
+   * The counters that the store loses: all of them, the hot subject's, or, after a failover, the writes that the replica had not
+   * received. The bound on admitted units then grows by one full limit, and by another one for the counters in this process, which
+   * decide while the store is down.
    */
-  readonly forgets: "nothing" | "everything" | "hot" | "last writes";
-  /** Whose decisions the store cannot take: everybody's, the hot subject's (and maybe others'), or nobody's. */
+  readonly loses: "nothing" | "everything" | "hot" | "last writes";
+  /** The decisions that the store cannot make: all of them, the hot subject's (and possibly others'), or none. */
   readonly degrades: "all" | "hot" | "none";
-  /** Whether the store itself goes down and comes up, which is logged. */
+  /** Whether Headgate logs that the store went down and came up. */
   readonly isOutage: boolean;
 }

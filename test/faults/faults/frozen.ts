@@ -6,11 +6,11 @@ export const frozen: Fault<ServerTarget> = {
   name: "frozen",
   title: "SIGSTOP, later thawed",
   start: () => startServer(),
-  async breakIt({ server }) {
+  async inject({ server }) {
     server.freeze();
     return async () => server.thaw();
   },
-  forgets: "nothing",
+  loses: "nothing",
   degrades: "all",
   isOutage: true,
 };

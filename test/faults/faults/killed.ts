@@ -2,18 +2,18 @@ import type { Fault } from "./fault.ts";
 import type { ServerTarget } from "./server-target.ts";
 import { startServer } from "./server-target.ts";
 
-/** Every write is in the kernel's hands before its reply is sent, so that a killed process (not a machine) loses nothing. */
-const KEEPS_EVERYTHING = ["--appendonly", "yes", "--appendfsync", "no"];
+/** Redis passes every write to the kernel before it replies, so a killed process (unlike a crashed machine) loses nothing. */
+const APPEND_ONLY = ["--appendonly", "yes", "--appendfsync", "no"];
 
 export const killed: Fault<ServerTarget> = {
   name: "killed",
   title: "SIGKILL, later started again with its data",
-  start: () => startServer(KEEPS_EVERYTHING),
-  async breakIt({ server }) {
+  start: () => startServer(APPEND_ONLY),
+  async inject({ server }) {
     await server.kill();
     return () => server.restart();
   },
-  forgets: "nothing",
+  loses: "nothing",
   degrades: "all",
   isOutage: true,
 };

@@ -11,10 +11,10 @@ export const lateAtBoot: Fault<ServerTarget> = {
     return target;
   },
   isBrokenAtStart: true,
-  async breakIt({ server }) {
+  async inject({ server }) {
     return () => server.restart();
   },
-  forgets: "nothing",
+  loses: "nothing",
   degrades: "all",
   isOutage: true,
 };

@@ -2,21 +2,21 @@ import type { Fault } from "./fault.ts";
 import type { ServerTarget } from "./server-target.ts";
 import { startServer } from "./server-target.ts";
 
-const FILLING = "x".repeat(4_000_000);
+const FILLER = "x".repeat(4_000_000);
 
 export const outOfMemory: Fault<ServerTarget> = {
   name: "out of memory",
   title: "full (maxmemory, noeviction), later freed",
   start: () => startServer(["--maxmemory-policy", "noeviction"]),
-  async breakIt({ admin }) {
-    // Somebody else's data takes all there is, and leaves no byte that comes and goes with the clients' buffers.
-    await admin.set("filling", FILLING);
-    await admin.config("SET", "maxmemory", FILLING.length);
+  async inject({ admin }) {
+    // Other data fills the memory completely, so that changes in the clients' buffers cannot free any.
+    await admin.set("filler", FILLER);
+    await admin.config("SET", "maxmemory", FILLER.length);
     return async () => {
-      await admin.del("filling");
+      await admin.del("filler");
     };
   },
-  forgets: "nothing",
+  loses: "nothing",
   degrades: "all",
   isOutage: true,
 };

@@ -6,14 +6,14 @@ export const passwordChanged: Fault<ServerTarget> = {
   name: "password changed",
   title: "a password that the clients do not have, their connections ended; later taken back",
   start: () => startServer(),
-  async breakIt({ admin }) {
+  async inject({ admin }) {
     await admin.config("SET", "requirepass", "changed");
     await admin.call("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes");
     return async () => {
       await admin.config("SET", "requirepass", "");
     };
   },
-  forgets: "nothing",
+  loses: "nothing",
   degrades: "all",
   isOutage: true,
 };

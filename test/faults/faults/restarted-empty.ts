@@ -7,11 +7,11 @@ export const restartedEmpty: Fault<ServerTarget> = {
   title: "restarted at once, without its data and its scripts",
   start: () => startServer(),
   isBrief: true,
-  async breakIt({ server }) {
+  async inject({ server }) {
     await server.kill();
     return () => server.restart();
   },
-  forgets: "everything",
+  loses: "everything",
   degrades: "none",
   isOutage: false,
 };

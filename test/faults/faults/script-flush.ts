@@ -7,7 +7,7 @@ export const scriptFlush: Fault<ServerTarget> = {
   name: "scripts flushed",
   title: "SCRIPT FLUSH every millisecond",
   start: () => startServer(),
-  async breakIt({ admin }) {
+  async inject({ admin }) {
     let isHealed = false;
     const flushing = (async () => {
       while (!isHealed) {
@@ -20,7 +20,7 @@ export const scriptFlush: Fault<ServerTarget> = {
       await flushing;
     };
   },
-  forgets: "nothing",
+  loses: "nothing",
   degrades: "none",
   isOutage: false,
 };

@@ -1,7 +1,7 @@
 import type { RedisSentinel } from "../../support/redis-sentinel.ts";
 import { startSentinel } from "../../support/redis-sentinel.ts";
 import type { Fault, Target } from "./fault.ts";
-import { silence } from "./silence.ts";
+import { killOrFreeze } from "./kill-or-freeze.ts";
 
 interface SentinelTarget extends Target {
   readonly sentinel: RedisSentinel;
@@ -13,7 +13,7 @@ export const sentinelFailover: Fault<SentinelTarget> = {
   async start() {
     const sentinel = await startSentinel();
     return {
-      place: {
+      endpoint: {
         kind: "sentinel",
         ports: sentinel.addresses.map(({ port }) => port),
         master: sentinel.name,
@@ -23,14 +23,14 @@ export const sentinelFailover: Fault<SentinelTarget> = {
     };
   },
   isBrief: true,
-  async breakIt({ sentinel }, random) {
+  async inject({ sentinel }, random) {
     const primary = await sentinel.primary();
-    await silence(primary.process, random);
+    await killOrFreeze(primary.process, random);
     return async () => {
       await sentinel.waitForFailover(primary);
     };
   },
-  forgets: "last writes",
+  loses: "last writes",
   degrades: "all",
   isOutage: true,
 };

@@ -3,28 +3,28 @@ import type { RedisProcess } from "../../support/redis-process.ts";
 import { startRedis } from "../../support/redis-process.ts";
 import type { TcpProxy } from "../../support/tcp-proxy.ts";
 import { startTcpProxy } from "../../support/tcp-proxy.ts";
-import type { ServerPlace } from "../place.ts";
+import type { ServerEndpoint } from "../endpoint.ts";
 import type { Target } from "./fault.ts";
 
-/** One server. */
+/** A single Redis server. */
 export interface ServerTarget extends Target {
-  readonly place: ServerPlace;
+  readonly endpoint: ServerEndpoint;
   readonly server: RedisProcess;
   readonly admin: Redis;
 }
 
-/** One server that clients reach through a proxy. */
+/** A single Redis server behind a TCP proxy. */
 export interface ProxiedTarget extends ServerTarget {
   readonly proxy: TcpProxy;
 }
 
 export async function startServer(args: readonly string[] = []): Promise<ServerTarget> {
   const server = await startRedis({ port: true, args });
-  // Its socket passes by every proxy, and is there again as soon as the server is.
+  // The Unix socket bypasses every proxy, and accepts connections as soon as the server runs again.
   const admin = new Redis(server.socket, { retryStrategy: () => 10, maxRetriesPerRequest: null });
   admin.on("error", () => {});
   return {
-    place: { kind: "server", port: server.port },
+    endpoint: { kind: "server", port: server.port },
     server,
     admin,
     async close() {
@@ -39,7 +39,7 @@ export async function startProxied(): Promise<ProxiedTarget> {
   const proxy = await startTcpProxy({ socket: target.server.socket });
   return {
     ...target,
-    place: { kind: "server", port: proxy.port },
+    endpoint: { kind: "server", port: proxy.port },
     proxy,
     async close() {
       await proxy.close();

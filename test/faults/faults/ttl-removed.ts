@@ -7,16 +7,16 @@ export const ttlRemoved: Fault<ServerTarget> = {
   name: "TTL removed",
   title: "PERSIST on every key",
   start: () => startServer(),
-  async breakIt({ admin }) {
+  async inject({ admin }) {
     const persisted = new Map<string, Buffer | null>();
     for (const key of await admin.keys("*")) {
       await admin.persist(key);
       persisted.set(key, await admin.getBuffer(key));
     }
-    // What is written when its time is over must expire again.
+    // A key that is written after its time must get a TTL again.
     return () => requireExpiry(admin, persisted);
   },
-  forgets: "nothing",
+  loses: "nothing",
   degrades: "none",
   isOutage: false,
 };
@@ -31,7 +31,7 @@ async function requireExpiry(
     const value = await admin.getBuffer(key);
     if (value === null || before?.equals(value)) continue;
     written += 1;
-    // Behind the stamp and the generation: the second until which the key was to live, and is rewritten in place.
+    // Bytes 11 to 14 follow the stamp and the generation: they hold the second of expiry, until which a key is rewritten in place.
     if (ttl === -1 && stampOf(value) / 1_000_000 > value.readUInt32BE(11)) {
       throw new Error(`${key} was written after its time, and does not expire`);
     }
@@ -39,7 +39,7 @@ async function requireExpiry(
   if (written === 0) throw new Error("no key was written after its TTL was removed");
 }
 
-/** When it was written, in microseconds. */
+/** The time of the write, in microseconds. */
 function stampOf(value: Buffer): number {
   return Number(value.readBigUInt64BE(0) >> 8n);
 }

@@ -3,7 +3,7 @@ import type { Fault } from "./fault.ts";
 import type { ServerTarget } from "./server-target.ts";
 import { startServer } from "./server-target.ts";
 
-/** A server, and another one that it is made a replica of. */
+/** A server, and the other server whose replica it becomes. */
 interface ReplicaTarget extends ServerTarget {
   readonly other: ServerTarget;
 }
@@ -14,7 +14,7 @@ export const turnedReplica: Fault<ReplicaTarget> = {
   async start() {
     const [target, other] = await Promise.all([
       startServer(),
-      // Otherwise it waits five seconds for more replicas to come.
+      // By default Redis waits five seconds for more replicas before it starts the sync.
       startServer(["--repl-diskless-sync-delay", "0"]),
     ]);
     return {
@@ -25,7 +25,7 @@ export const turnedReplica: Fault<ReplicaTarget> = {
       },
     };
   },
-  async breakIt({ admin, other }) {
+  async inject({ admin, other }) {
     await admin.replicaof("127.0.0.1", other.server.port);
     await waitUntil("the replica has taken over the primary's data", 10_000, async () =>
       (await admin.info("replication")).includes("master_link_status:up") ? true : undefined,
@@ -34,7 +34,7 @@ export const turnedReplica: Fault<ReplicaTarget> = {
       await admin.replicaof("NO", "ONE");
     };
   },
-  forgets: "everything",
+  loses: "everything",
   degrades: "all",
   isOutage: true,
 };

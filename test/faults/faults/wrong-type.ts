@@ -7,7 +7,7 @@ export const wrongType: Fault<ServerTarget> = {
   name: "wrong type",
   title: "a list planted where a subject's counts were, later deleted",
   start: () => startServer(),
-  async breakIt({ admin }) {
+  async inject({ admin }) {
     const keys = await admin.keys(`*{${HOT}}*`);
     if (keys.length === 0) throw new Error("the hot subject has no key");
     for (const key of keys) await admin.multi().del(key).lpush(key, "planted").exec();
@@ -15,7 +15,7 @@ export const wrongType: Fault<ServerTarget> = {
       await admin.del(...keys);
     };
   },
-  forgets: "hot",
+  loses: "hot",
   degrades: "hot",
   isOutage: false,
 };

@@ -24,7 +24,7 @@ const PEERS = [
   "redis",
 ];
 
-/** Those that need one server. */
+/** The faults of a single server. */
 const faults = [
   killed,
   frozen,
@@ -42,6 +42,6 @@ test.each(faults)("$name", async (fault) => {
   const round = await runPeers(fault, seed);
   const ranOn = describeVersions(PEERS);
   writeResults({ suite: "peers", fault: fault.name, title: fault.title, ranOn, rounds: [round] });
-  // What others do is written down, not judged.
+  // The results of other limiters are recorded without expectations.
   expect(round.callers.length).toBeGreaterThan(0);
 });

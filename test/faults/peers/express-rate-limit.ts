@@ -3,24 +3,24 @@ import type { Redis } from "ioredis";
 import { RedisStore } from "rate-limit-redis";
 import type { RedisClientType } from "redis";
 import type { Caller } from "../callers/caller.ts";
-import { callerOver } from "../callers/caller-over.ts";
+import { createCaller } from "../callers/create-caller.ts";
 import { serveExpress } from "../callers/timed-express.ts";
 import type { FaultClient, Library } from "../clients.ts";
 import { makeClient } from "../clients.ts";
-import type { Place } from "../place.ts";
+import type { Endpoint } from "../endpoint.ts";
 import { expressRateLimitOptions } from "./peer-options.ts";
 
-/** express-rate-limit with rate-limit-redis, set up as their documentation says. */
-export async function makeExpressRateLimit(library: Library, place: Place): Promise<Caller> {
-  const client = makeClient(library, place);
+/** express-rate-limit with rate-limit-redis, set up as their documentation shows. */
+export async function makeExpressRateLimit(library: Library, endpoint: Endpoint): Promise<Caller> {
+  const client = makeClient(library, endpoint);
   const name = `express-rate-limit, ${library}`;
   const store = new RedisStore({ prefix: `${name}:`, sendCommand: senderOf(client) });
   const limiter = rateLimit({ ...expressRateLimitOptions, store });
   const served = await serveExpress({
     install: (app) => app.use(limiter),
-    takerOf: (_, response) => (response.hasHeader("x-ratelimit-limit") ? "store" : "fallback"),
+    sourceOf: (_, response) => (response.hasHeader("x-ratelimit-limit") ? "store" : "fallback"),
   });
-  return callerOver(name, client, served);
+  return createCaller(name, client, served);
 }
 
 function senderOf({ library, client }: FaultClient) {

@@ -1,22 +1,22 @@
 import { createRequire } from "node:module";
 import type { FastifyPluginAsync, FastifyReply } from "fastify";
 import type { Caller } from "../callers/caller.ts";
-import { callerOver } from "../callers/caller-over.ts";
+import { createCaller } from "../callers/create-caller.ts";
 import { LIMIT } from "../callers/policy.ts";
 import { serveFastify } from "../callers/timed-fastify.ts";
 import { makeClient, makeIoredisWith } from "../clients.ts";
-import type { ServerPlace } from "../place.ts";
+import type { ServerEndpoint } from "../endpoint.ts";
 import { fastifyRateLimitOptions } from "./peer-options.ts";
 
-/** Its types name `app.rateLimit` as ours do, and would mix with them wherever they are seen. */
+/** Loaded without types: its types declare `app.rateLimit`, as Headgate's do, and would merge with them. */
 const fastifyRateLimit: FastifyPluginAsync<Record<string, unknown>> = createRequire(
   import.meta.url,
 )("@fastify/rate-limit");
 
-/** What the example of its README gives ioredis, in place of ioredis's defaults. */
+/** The options for ioredis in the example of its README, in place of ioredis's defaults. */
 const ADVISED = { connectTimeout: 500, maxRetriesPerRequest: 1 };
 
-/** It sends its headers also when it skipped an error; then nothing is counted, not even the request itself. */
+/** Tells a counted request from a skipped error: both have the headers, but after an error not even the request itself is counted. */
 function hasCounted(reply: FastifyReply): boolean {
   return Number(reply.getHeader("x-ratelimit-remaining")) < LIMIT;
 }
@@ -24,10 +24,10 @@ function hasCounted(reply: FastifyReply): boolean {
 /** @fastify/rate-limit, which takes ioredis only. */
 export async function makeFastifyRateLimit(
   settings: "default" | "advised",
-  place: ServerPlace,
+  endpoint: ServerEndpoint,
 ): Promise<Caller> {
   const isAdvised = settings === "advised";
-  const client = isAdvised ? makeIoredisWith(ADVISED, place) : makeClient("ioredis", place);
+  const client = isAdvised ? makeIoredisWith(ADVISED, endpoint) : makeClient("ioredis", endpoint);
   const name = `@fastify/rate-limit, ioredis${isAdvised ? " as advised" : ""}`;
   const served = await serveFastify({
     install: async (app) =>
@@ -36,7 +36,7 @@ export async function makeFastifyRateLimit(
         redis: client.client,
         nameSpace: `${name}:`,
       }),
-    takerOf: (_, reply) => (hasCounted(reply) ? "store" : "fallback"),
+    sourceOf: (_, reply) => (hasCounted(reply) ? "store" : "fallback"),
   });
-  return callerOver(name, client, served);
+  return createCaller(name, client, served);
 }

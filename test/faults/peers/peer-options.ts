@@ -2,7 +2,7 @@ import type { Request } from "express";
 import type { FastifyRequest } from "fastify";
 import { LIMIT, SUBJECT_HEADER, WINDOW_MS } from "../callers/policy.ts";
 
-/** The same limit for everybody, in the words of each. */
+/** The same limit in the options of each limiter. */
 export const expressRateLimitOptions = {
   limit: LIMIT,
   windowMs: WINDOW_MS,
@@ -10,7 +10,7 @@ export const expressRateLimitOptions = {
   // Lets requests pass when the store fails.
   passOnStoreError: true,
   legacyHeaders: true,
-  // Its console lines would bury the table.
+  // Its console output would hide the table.
   logger: { warn() {}, error() {} },
 };
 
@@ -18,7 +18,7 @@ export const fastifyRateLimitOptions = {
   max: LIMIT,
   timeWindow: WINDOW_MS,
   keyGenerator: (request: FastifyRequest) => String(request.headers[SUBJECT_HEADER]),
-  // The same, in its words.
+  // Lets requests pass when the store fails.
   skipOnError: true,
 };
 

@@ -1,12 +1,12 @@
 import type { RateLimiterRes } from "rate-limiter-flexible";
 import { RateLimiterMemory, RateLimiterRedis } from "rate-limiter-flexible";
-import type { Caller, Taker } from "../callers/caller.ts";
+import type { Caller, DecisionSource } from "../callers/caller.ts";
 import type { Library } from "../clients.ts";
 import { makeClient } from "../clients.ts";
-import type { Place } from "../place.ts";
+import type { Endpoint } from "../endpoint.ts";
 import { flexibleOptions } from "./peer-options.ts";
 
-/** Remembers what it decided, since an answer does not say who gave it. */
+/** Remembers its decisions, because a result does not show which limiter made it. */
 class MarkedMemory extends RateLimiterMemory {
   readonly decided = new WeakSet<RateLimiterRes>();
 
@@ -22,13 +22,13 @@ class MarkedMemory extends RateLimiterMemory {
   }
 }
 
-/** rate-limiter-flexible, insured by its limiter in memory; with `rejectIfRedisNotReady` also where it is "advised". */
+/** rate-limiter-flexible with an insurance limiter in memory; the "rejecting" settings add `rejectIfRedisNotReady`. */
 export async function makeFlexible(
   library: Library,
   settings: "default" | "rejecting",
-  place: Place,
+  endpoint: Endpoint,
 ): Promise<Caller> {
-  const client = makeClient(library, place);
+  const client = makeClient(library, endpoint);
   const isRejecting = settings === "rejecting";
   const name = `rate-limiter-flexible, ${library}${isRejecting ? ", rejectIfRedisNotReady" : ""}`;
   const insuranceLimiter = new MarkedMemory(flexibleOptions);
@@ -41,8 +41,8 @@ export async function makeFlexible(
     insuranceLimiter,
   });
 
-  /** A denial is thrown, and so is an error. */
-  async function consume(subject: string): Promise<{ result: RateLimiterRes; allowed: boolean }> {
+  /** Separates denials, which the limiter throws, from errors, which it throws too. */
+  async function decide(subject: string): Promise<{ result: RateLimiterRes; allowed: boolean }> {
     try {
       return { result: await limiter.consume(subject), allowed: true };
     } catch (thrown) {
@@ -54,12 +54,12 @@ export async function makeFlexible(
   return {
     name,
     client,
-    async ask(subject) {
-      const decidedFrom = performance.now();
-      const { result, allowed } = await consume(subject);
+    async consume(subject) {
+      const requestedAt = performance.now();
+      const { result, allowed } = await decide(subject);
       const decidedAt = performance.now();
-      const takenBy: Taker = insuranceLimiter.decided.has(result) ? "fallback" : "store";
-      return { isAdmitted: allowed, takenBy, decidedFrom, decidedAt };
+      const source: DecisionSource = insuranceLimiter.decided.has(result) ? "fallback" : "store";
+      return { isAdmitted: allowed, source, requestedAt, decidedAt };
     },
     async close() {
       await client.close();

@@ -1,12 +1,12 @@
 import { Random } from "../../conformance/random/random.ts";
 import type { Caller } from "../callers/caller.ts";
 import { makeExpress, makeFastify } from "../callers/headgate-callers.ts";
+import type { ServerEndpoint } from "../endpoint.ts";
 import type { Fault } from "../faults/fault.ts";
 import type { ServerTarget } from "../faults/server-target.ts";
 import { measureCaller } from "../measure.ts";
-import type { ServerPlace } from "../place.ts";
 import type { RoundFigures } from "../results.ts";
-import type { Pace } from "../round.ts";
+import type { RoundTiming } from "../round.ts";
 import { runRound, stalledShareOf } from "../round.ts";
 import { watchState } from "../state-changes.ts";
 import { watchRejections } from "../unhandled-rejections.ts";
@@ -14,27 +14,32 @@ import { makeExpressRateLimit } from "./express-rate-limit.ts";
 import { makeFastifyRateLimit } from "./fastify-rate-limit.ts";
 import { makeFlexible } from "./rate-limiter-flexible.ts";
 
-/** Long enough to outlast the retries of the clients; and at the end nobody is waited for longer than 20 s. */
-const PACE: Pace = { everyMs: 50, brokenMs: 12_000, recoveryMs: 10_000, patienceMs: 20_000 };
+/** The fault outlasts the retries of the clients; at the end, the round waits at most 20 s for answers. */
+const TIMING: RoundTiming = {
+  intervalMs: 50,
+  brokenMs: 12_000,
+  recoveryMs: 10_000,
+  drainTimeoutMs: 20_000,
+};
 
-/** One round of a fault against other limiters and Headgate, all at once. */
+/** Runs one round of a fault against other limiters and Headgate, all at once. */
 export async function runPeers<T extends ServerTarget>(
   fault: Fault<T>,
   seed: number,
 ): Promise<RoundFigures> {
-  // Headgate warns when the store goes away.
+  // Headgate emits a warning when the store goes down.
   const state = watchState();
   const rejections = watchRejections();
   const target = await fault.start();
-  const callers = await makePeers(target.place);
+  const callers = await makePeers(target.endpoint);
   try {
     if (!fault.isBrokenAtStart) await Promise.all(callers.map(({ client }) => client.connected));
-    const round = await runRound(fault, target, callers, new Random(seed), PACE);
+    const round = await runRound(fault, target, callers, new Random(seed), TIMING);
     return {
       seed,
       brokenMs: round.healingAt - round.brokenAt,
       unhandled: rejections.unhandled,
-      longestStallMs: round.stalls.longest(),
+      longestStallMs: round.stalls.longestMs(),
       stalledShare: stalledShareOf(round),
       callers: callers.map((caller) => measureCaller(fault, round, caller)),
     };
@@ -46,17 +51,17 @@ export async function runPeers<T extends ServerTarget>(
   }
 }
 
-function makePeers(place: ServerPlace): Promise<Caller[]> {
+function makePeers(endpoint: ServerEndpoint): Promise<Caller[]> {
   return Promise.all([
-    makeFastify("ioredis", place, () => {}),
-    makeExpress("node-redis", place),
-    makeExpressRateLimit("ioredis", place),
-    makeExpressRateLimit("node-redis", place),
-    makeFastifyRateLimit("default", place),
-    makeFastifyRateLimit("advised", place),
-    makeFlexible("ioredis", "default", place),
-    makeFlexible("node-redis", "default", place),
-    makeFlexible("ioredis", "rejecting", place),
-    makeFlexible("node-redis", "rejecting", place),
+    makeFastify("ioredis", endpoint, () => {}),
+    makeExpress("node-redis", endpoint),
+    makeExpressRateLimit("ioredis", endpoint),
+    makeExpressRateLimit("node-redis", endpoint),
+    makeFastifyRateLimit("default", endpoint),
+    makeFastifyRateLimit("advised", endpoint),
+    makeFlexible("ioredis", "default", endpoint),
+    makeFlexible("node-redis", "default", endpoint),
+    makeFlexible("ioredis", "rejecting", endpoint),
+    makeFlexible("node-redis", "rejecting", endpoint),
   ]);
 }

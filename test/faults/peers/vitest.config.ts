@@ -3,7 +3,7 @@ import { defineConfig } from "vitest/config";
 
 const root = join(import.meta.dirname, "../../..");
 
-/** For `pnpm faults:peers`: minutes of waiting for other limiters, which is no part of the tests. */
+/** For `pnpm faults:peers`, which waits minutes for other limiters and is therefore no part of the tests. */
 // biome-ignore lint/style/noDefaultExport: Vitest looks for it.
 export default defineConfig({
   root,
@@ -12,7 +12,7 @@ export default defineConfig({
   test: {
     include: ["test/faults/peers/compare-peers.ts"],
     execArgv: ["--import", join(root, "test/support/end-with-parent.mjs")],
-    // Twelve seconds of a fault, ten of recovery, twenty of patience, and what it takes to start.
+    // Twelve seconds of fault, ten of recovery, twenty for the last answers, and the time to start.
     testTimeout: 120_000,
   },
 });

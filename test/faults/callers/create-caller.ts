@@ -1,16 +1,16 @@
 import type { FaultClient } from "../clients.ts";
 import type { Caller } from "./caller.ts";
 
-/** Somebody who asks an application that runs in this process. */
-export function callerOver(
+/** Creates a caller of an application that runs in this process. */
+export function createCaller(
   name: string,
   client: FaultClient,
-  { ask, close }: Pick<Caller, "ask" | "close">,
+  { consume, close }: Pick<Caller, "consume" | "close">,
 ): Caller {
   return {
     name,
     client,
-    ask,
+    consume,
     async close() {
       await close();
       await client.close();
