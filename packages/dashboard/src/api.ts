@@ -13,7 +13,6 @@ export type { Finding, RedisView } from "./api/redis.ts";
 export type { BlockRow, DenyListRow, LogRow, OverrideRow } from "./api/rows.ts";
 export type { ActionName, Session } from "./api/session.ts";
 export type {
-  DenialCause,
   LimitRow,
   LookupClient,
   SubjectLookup,
