@@ -65,11 +65,13 @@ function expand(path, section) {
 /** A whole script documents what it Returns; a file that is only included does not. */
 const isScript = (path) => /^Returns /m.test(read(path));
 
+const toCamelCase = (name) => name.replace(/-(\w)/g, (_, letter) => letter.toUpperCase());
+
 function embedScript(path) {
   const source = compact(expand(path)).replace(/^\s+/gm, "").trim();
   const sha1 = createHash("sha1").update(source).digest("hex");
   const body = source.replaceAll("\\", "\\\\").replaceAll("`", "\\`").replaceAll("${", "\\${");
-  return `export const ${basename(path, ".lua")}Lua: LuaSource = {\n  sha1: "${sha1}",\n  source: \`${body}\`,\n};\n`;
+  return `export const ${toCamelCase(basename(path, ".lua"))}Lua: LuaSource = {\n  sha1: "${sha1}",\n  source: \`${body}\`,\n};\n`;
 }
 
 /** The sections of a part, each by its name. */
