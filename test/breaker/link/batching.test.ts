@@ -23,7 +23,7 @@ describe("outcomes", () => {
     expect(held).toEqual([]);
     await pass(1);
     const report = take();
-    expect(report).toMatchObject({ step: "contact", words: ["-1", "3 1 2", "0", "0", "0"] });
+    expect(report).toMatchObject({ step: "sync-target", words: ["-1", "3 1 2", "0", "0", "0"] });
     await report.carryOut();
     const snapshot = breaker.snapshot();
     await letRun();
@@ -133,7 +133,7 @@ describe("outcomes", () => {
     expect(outcomesOf(report)).toBe("4 4 0");
     await report.carryOut();
     const order = take();
-    expect(order.step).toBe("order");
+    expect(order.step).toBe("set-target-state");
     await order.carryOut();
     await reset;
     expect(await peer.snapshot()).toMatchObject({ state: "closed", calls: 0 });

@@ -48,7 +48,7 @@ describe("manual states", () => {
     const ordering = world.breaker.forceOpen();
     await letRun();
     const order = world.take();
-    expect(order).toMatchObject({ step: "order", words: ["3", "0", "0", "0"] });
+    expect(order).toMatchObject({ step: "set-target-state", words: ["3", "0", "0", "0"] });
     await order.carryOut();
     await ordering;
     expect(await admit(world)).toMatchObject({ asked: 0, permit: { allowed: false } });

@@ -10,10 +10,10 @@ import { sendBy } from "../../support/send-by.ts";
 
 /** A call of the store that was made, and is carried out when the test says so. */
 export interface HeldCall {
-  /** `contact`, `order`, or `probe` of a store that is away. */
+  /** `sync-target`, `set-target-state`, or `probe` of a store that is away. */
   readonly step: string;
   readonly key: string;
-  /** What it says, in the words of contact.lua: the period, the outcomes, a lease and its outcome, whether a call is asked for. */
+  /** What it says, in the words of sync-target.lua: the period, the outcomes, a lease and its outcome, whether a call is asked for. */
   readonly words: readonly string[];
   /** Does what was asked; nobody hears of it before `deliver`. */
   execute(): Promise<void>;

@@ -1,36 +1,36 @@
 --[[
-Sets how targets are doing, by hand.
+Sets the states of targets by hand.
 
-KEYS  for each order: the key of the target's period, the key of its window
-ARGV  as in call.lua; the arguments of an order: the policy; the kind of the period (see period.lua); microseconds that it
-      lasts, or its ramp; how often it has opened in a row; 1 to empty the window, 0 to keep it
-Returns as in call.lua; for each order the integers that contact.lua returns, with 0 for an answer
+KEYS  for each change: the key of the target's period, the key of its window
+ARGV  as in call.lua; the arguments of a change: the policy (see target.lua); the state (see period.lua); microseconds that an
+      open period lasts, or the ramp of a closed one; openings in a row; 1 to empty the window, 0 to keep it
+Returns as in call.lua; for each change the integers that sync-target.lua returns, with 0 as the decision
 ]]
 --- @include "target"
 
-local function order(target, kind, lasts, opened, empties)
+local function setTargetState(target, state, durationMicros, openings, emptiesWindow)
   if not target then
-    return addWrongType(NUMBERS)
+    return addWrongType(REPLY_SIZE)
   end
   local period, policy, id, counts = target.period, target.policy, target.id, target.window
-  if kind == CLOSED then
-    beginClosed(period, id, counts, lasts)
-  elseif kind == OPEN then
-    beginOpen(period, policy, id, counts, lasts)
-  elseif kind == HALF_OPEN then
+  if state == CLOSED then
+    beginClosed(period, id, counts, durationMicros)
+  elseif state == OPEN then
+    beginOpen(period, policy, id, counts, durationMicros)
+  elseif state == HALF_OPEN then
     beginHalfOpen(period, id)
   else
-    beginByHand(period, kind, id, counts)
+    beginManualState(period, state, id, counts)
   end
-  period.opened = opened
-  if empties then
+  period.openings = openings
+  if emptiesWindow then
     emptyWindow(target)
   end
-  writeTarget(target, 0)
+  saveTarget(target, 0)
 end
 
 return takeCalls(function()
-  local target, at = nextTarget(), argumentAt
+  local target, at = loadTarget(), argumentAt
   argumentAt = at + 4
-  order(target, tonumber(ARGV[at + 1]), tonumber(ARGV[at + 2]), tonumber(ARGV[at + 3]), ARGV[at + 4] == "1")
+  setTargetState(target, tonumber(ARGV[at + 1]), tonumber(ARGV[at + 2]), tonumber(ARGV[at + 3]), ARGV[at + 4] == "1")
 end)

@@ -1,6 +1,6 @@
 import type { Operation } from "@headgate/core/internal";
 import { REJECTED } from "./call-decision.ts";
-import { orderLua } from "./lua.generated.ts";
+import { setTargetStateLua } from "./lua.generated.ts";
 import type { BreakerState } from "./period.ts";
 import { beginClosed, beginHalfOpen, beginManualState, beginOpen } from "./period.ts";
 import type { TargetKeys } from "./target.ts";
@@ -20,8 +20,8 @@ export interface SetStateRequest {
 
 /** Sets the state of a target by hand. The reply is that of a contact. */
 export const setTargetState: Operation<SetStateRequest> = createTargetOperation(
-  "order",
-  orderLua,
+  "set-target-state",
+  setTargetStateLua,
   ({ state, durationMicros, opened, emptiesWindow }) => [
     encodeState(state),
     durationMicros,

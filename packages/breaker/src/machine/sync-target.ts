@@ -1,6 +1,6 @@
 import type { Operation } from "@headgate/core/internal";
 import { REJECTED } from "./call-decision.ts";
-import { contactLua } from "./lua.generated.ts";
+import { syncTargetLua } from "./lua.generated.ts";
 import type { AdmittedPeriod } from "./period.ts";
 import { acceptsOutcomes, openIfThresholdsExceeded } from "./period.ts";
 import type { TargetKeys } from "./target.ts";
@@ -21,10 +21,10 @@ export interface SyncRequest {
   readonly requestsCall: boolean;
 }
 
-/** Contacts a target: reports how calls ended, asks for one more, and learns its state. contact.lua documents the reply. */
+/** Contacts a target: reports how calls ended, asks for one more, and learns its state. sync-target.lua documents the reply. */
 export const syncTarget: Operation<SyncRequest> = createTargetOperation(
-  "contact",
-  contactLua,
+  "sync-target",
+  syncTargetLua,
   ({ admittedIn, outcomes, endedTrial, requestsCall }) => [
     encodeAdmittedPeriod(admittedIn),
     String(outcomes ?? ""),

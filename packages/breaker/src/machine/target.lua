@@ -1,7 +1,7 @@
 --[[
-A target: the key of its period and the key of its window, and the policy that a call comes with, separated by spaces:
-  the kind of its window and its size, calls at least, the success rate at least, the rate of slow calls at which it opens,
-  trial calls, microseconds that a lease and the ramp last, then for how long it opens the first, the second, ... time
+A target: the key of its period, the key of its window, and the policy of the call. A policy is a text of fields, separated by
+spaces: the kind of its window, the window's size, the minimum of calls, the minimum success rate, the slow call rate that
+opens, trial calls, microseconds of a lease and of the ramp, then microseconds of the first, second, ... opening in a row
 ]]
 --- @include "../../../core/src/operations/call" calls
 local windows = {}
@@ -9,98 +9,98 @@ local windows = {}
 --- @include "call-window"
 --- @include "period"
 
-local BEGAN_WIDTH, LONGEST = 7, 16384 -- bytes
-local NUMBERS = 12 -- of a reply
-local policies, calls = {}, 0
+local BEGAN_AT_WIDTH, MAX_VALUE_LENGTH = 7, 16384 -- bytes
+local REPLY_SIZE = 12 -- integers of a call
+local policies, callNumber = {}, 0
 
 local function policyOf(description)
   local policy = policies[description]
   if policy then
     return policy
   end
-  local words = string.gmatch(description, "%S+")
+  local fields = string.gmatch(description, "%S+")
   local function number()
-    return tonumber(words())
+    return tonumber(fields())
   end
   policy = {
-    window = windows[words()](),
-    size = number(),
+    window = windows[fields()](),
+    windowSize = number(),
     minimumCalls = number(),
     minimumSuccessRate = number(),
     slowCallRate = number(),
-    probes = number(),
-    lease = number(),
-    ramp = number(),
-    openFor = {},
+    trialCalls = number(),
+    leaseMicros = number(),
+    rampUpMicros = number(),
+    openForMicros = {},
   }
-  for word in words do
-    policy.openFor[#policy.openFor + 1] = tonumber(word)
+  for field in fields do
+    policy.openForMicros[#policy.openForMicros + 1] = tonumber(field)
   end
   policies[description] = policy
   return policy
 end
 
--- What a key holds: its bytes, or nil where there is none, or more than a window of 10,000 calls takes; then whether it holds a value
--- of a wrong type.
+-- Returns the value of a key, or nil if it is absent or longer than a window of 10,000 calls; then whether it is of the wrong type.
 local function readKey(key)
-  local bytes, isWrongType = runTyped("GETRANGE", key, "0", LONGEST)
-  return bytes and bytes ~= "" and #bytes <= LONGEST and bytes or nil, isWrongType
+  local bytes, isWrongType = runTyped("GETRANGE", key, "0", MAX_VALUE_LENGTH)
+  return bytes and bytes ~= "" and #bytes <= MAX_VALUE_LENGTH and bytes or nil, isWrongType
 end
 
 local function emptyWindow(target)
-  target.window = target.policy.window.fresh(now, target.policy.size)
-  target.window.began, target.window.dirty = now, true
-  target.period.emptied = now
+  target.window = target.policy.window.createEmpty(now, target.policy.windowSize)
+  target.window.beganAt, target.window.isDirty = now, true
+  target.period.windowEmptiedAt = now
 end
 
--- Reads the window behind the 7 bytes that say when it began, and brings it to the present.
-local function openWindow(target, bytes)
+-- Reads the window, after 7 bytes with the time when it began, and forgets outcomes that no longer count.
+local function loadWindow(target, bytes)
   local policy = target.policy
-  local window = bytes and #bytes > BEGAN_WIDTH and policy.window.unpack(string.sub(bytes, BEGAN_WIDTH + 1), policy.size)
-  local began = window and struct.unpack(">I7", bytes)
-  if not window or began < target.period.emptied then
-    window, began = policy.window.fresh(now, policy.size), now
+  local window = bytes and #bytes > BEGAN_AT_WIDTH and policy.window.unpack(string.sub(bytes, BEGAN_AT_WIDTH + 1), policy.windowSize)
+  local beganAt = window and struct.unpack(">I7", bytes)
+  if not window or beganAt < target.period.windowEmptiedAt then
+    window, beganAt = policy.window.createEmpty(now, policy.windowSize), now
   end
-  window.began, window.dirty = began, policy.window.advance(window, now, policy.size)
+  window.beganAt, window.isDirty = beganAt, policy.window.advance(window, now, policy.windowSize)
   target.window = window
 end
 
--- The target that the next two keys and the next argument name, brought to the present; nil when a key of it holds a value of a wrong type.
-local function nextTarget()
-  keyAt, argumentAt, calls = keyAt + 2, argumentAt + 1, calls + 1
+-- Reads the target of the next two keys and the next argument, with the changes that are due by time. Returns nil if a key holds a
+-- value of the wrong type.
+local function loadTarget()
+  keyAt, argumentAt, callNumber = keyAt + 2, argumentAt + 1, callNumber + 1
   local policy = policyOf(ARGV[argumentAt])
   local target = {
     policy = policy,
     periodKey = KEYS[keyAt - 1],
     windowKey = KEYS[keyAt],
-    id = (generation + calls) % (2 ^ 48 - 1) + 1, -- of what begins with this call
+    id = (generation + callNumber) % (2 ^ 48 - 1) + 1, -- of a period or lease that this call begins
   }
   local periodBytes, isWrongType = readKey(target.periodKey)
   local windowBytes, isWrongTypeToo = readKey(target.windowKey)
   if isWrongType or isWrongTypeToo then
     return nil
   end
-  local period = periodBytes and unpackPeriod(periodBytes) or absentPeriod()
+  local period = periodBytes and unpackPeriod(periodBytes) or createInitialPeriod()
   target.period = advancePeriod(period, policy, target.id)
-  openWindow(target, windowBytes)
+  loadWindow(target, windowBytes)
   return target
 end
 
--- Writes what has changed, and reports how the target is doing, with the answer to what was asked.
-local function writeTarget(target, permit)
+-- Writes the changes, and adds the target's state and the decision to the reply.
+local function saveTarget(target, decision)
   local period, window, policy = target.period, target.window, target.policy
-  if period.dirty then
-    redis.call("SET", target.periodKey, packPeriod(period), "PX", expiryAfter(period.expires - now))
+  if period.isDirty then
+    redis.call("SET", target.periodKey, packPeriod(period), "PX", expiryAfter(period.expiresAt - now))
   end
-  if window.dirty then
-    local bytes = struct.pack(">I7", window.began) .. policy.window.pack(window)
-    redis.call("SET", target.windowKey, bytes, "PX", expiryAfter(policy.window.expiry(policy.size)))
+  if window.isDirty then
+    local bytes = struct.pack(">I7", window.beganAt) .. policy.window.pack(window)
+    redis.call("SET", target.windowKey, bytes, "PX", expiryAfter(policy.window.retentionMicros(policy.windowSize)))
   end
   for _, integer in ipairs({
-    period.kind, period.id, leftOf(period, policy), period.opened,
-    period.calls, period.failures, period.slow,
-    window.calls, window.failures, window.slow,
-    permit, period.changed and 1 or 0,
+    period.state, period.id, microsUntilChange(period, policy), period.openings,
+    period.calls, period.failures, period.slowCalls,
+    window.calls, window.failures, window.slowCalls,
+    decision, period.isNew and 1 or 0,
   }) do
     add(integer)
   end

@@ -33,7 +33,7 @@ interface StoredWindow {
   readonly counts: CallCounts;
 }
 
-/** A step on one target, whose reply reports it: contact.lua has its numbers. */
+/** A step on one target, whose reply reports it: sync-target.lua has its numbers. */
 export function createTargetOperation<Call extends { readonly target: TargetKeys }>(
   name: string,
   source: LuaSource,

@@ -1,8 +1,8 @@
 import type { CountingStore, Operation } from "@headgate/core/internal";
-import type { SyncRequest } from "../machine/contact.ts";
-import { syncTarget } from "../machine/contact.ts";
-import type { SetStateRequest } from "../machine/order.ts";
-import { setTargetState } from "../machine/order.ts";
+import type { SetStateRequest } from "../machine/set-target-state.ts";
+import { setTargetState } from "../machine/set-target-state.ts";
+import type { SyncRequest } from "../machine/sync-target.ts";
+import { syncTarget } from "../machine/sync-target.ts";
 import type { TargetKeys } from "../machine/target.ts";
 import type { OutcomeBatch } from "../machine/window.ts";
 import type { TargetView } from "./target-view.ts";

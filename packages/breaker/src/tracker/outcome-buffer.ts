@@ -1,7 +1,7 @@
 import { BackgroundTimer, background } from "@headgate/core/internal";
 import type { CountedOutcome } from "../machine/call-outcome.ts";
-import type { SyncRequest } from "../machine/contact.ts";
 import type { AdmittedPeriod } from "../machine/period.ts";
+import type { SyncRequest } from "../machine/sync-target.ts";
 import type { OutcomeBatch } from "../machine/window.ts";
 
 /** This many outcomes are sent without waiting for more. */

@@ -1,11 +1,11 @@
 import type { HeadgateError } from "@headgate/core";
 import { publishDegraded } from "../channels.ts";
 import type { CallDecision } from "../machine/call-decision.ts";
-import type { SyncRequest } from "../machine/contact.ts";
-import { syncTarget } from "../machine/contact.ts";
-import type { SetStateRequest } from "../machine/order.ts";
-import { setTargetState } from "../machine/order.ts";
 import type { BreakerState } from "../machine/period.ts";
+import type { SetStateRequest } from "../machine/set-target-state.ts";
+import { setTargetState } from "../machine/set-target-state.ts";
+import type { SyncRequest } from "../machine/sync-target.ts";
+import { syncTarget } from "../machine/sync-target.ts";
 import type { TargetKeys } from "../machine/target.ts";
 import type { EndedTrialCall } from "../machine/trial-calls.ts";
 import type { OutcomeBatch } from "../machine/window.ts";

@@ -25,7 +25,7 @@ describe("decoding a reply", () => {
       expect(() => readView(reply, NOW, false)).toThrow(
         expect.objectContaining({
           code: "HEADGATE_BAD_REPLY",
-          message: `contact returned ${JSON.stringify(reply)}`,
+          message: `sync-target returned ${JSON.stringify(reply)}`,
         }),
       );
     },

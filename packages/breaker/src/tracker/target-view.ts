@@ -27,10 +27,10 @@ export interface TargetView {
   readonly reply: readonly number[];
 }
 
-/** Reads a reply of contact.lua or order.lua. Throws `HEADGATE_BAD_REPLY`. */
+/** Reads a reply of sync-target.lua or set-target-state.lua. Throws `HEADGATE_BAD_REPLY`. */
 export function readView(reply: readonly number[], now: number, degraded: boolean): TargetView {
   if (!isTargetReply(reply)) {
-    throw new HeadgateError("HEADGATE_BAD_REPLY", `contact returned ${JSON.stringify(reply)}`);
+    throw new HeadgateError("HEADGATE_BAD_REPLY", `sync-target returned ${JSON.stringify(reply)}`);
   }
   return {
     state: decodeState(reply),
