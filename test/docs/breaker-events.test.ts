@@ -13,7 +13,7 @@ const rows = tablesOf(CHANNELS)[0]?.rows ?? [];
 /** The fields of the messages, by the name of the channel in `BREAKER_CHANNELS`. */
 const FIELDS: Readonly<Record<keyof typeof BREAKER_CHANNELS, string>> = {
   state:
-    "breaker calls degraded failures from causedHere openForMs openings slowCallRate slowCalls successRate target to",
+    "breaker calls causedHere degraded failures from openForMs openings slowCallRate slowCalls successRate target to",
   rejected: "breaker degraded retryAfterMs state target",
   degraded: "breaker reason target",
   call: "breaker outcome slow target",
