@@ -3,7 +3,7 @@ import { createBreaker } from "@headgate/breaker";
 import type { Clock, Store } from "@headgate/core";
 import { describe, expect, test } from "vitest";
 import { MicroClock } from "../conformance/support/micro-clock.ts";
-import { describeWorlds } from "../conformance/support/stores-under-test.ts";
+import { describeStores } from "../conformance/support/stores-under-test.ts";
 import { STORE_ALONE } from "../redis/store-alone.ts";
 
 /** Microseconds. */
@@ -18,10 +18,10 @@ const START = 1_800_000_000n * SECOND;
 
 const { storeTimeout } = STORE_ALONE;
 
-describeWorlds((world) => {
+describeStores((tested) => {
   function open(options: BreakerOptions = {}): { breaker: Breaker; time: MicroClock } {
     const time = new MicroClock(START);
-    return { time, breaker: makeBreaker((clock) => world.open(clock), time, options) };
+    return { time, breaker: makeBreaker((clock) => tested.open(clock), time, options) };
   }
 
   describe("the success rate over five minutes", () => {

@@ -109,7 +109,7 @@ test("a user who may not ask for its nodes is told which command that takes", as
     "+get",
     "+strlen",
   ];
-  for (const { admin } of cluster.nodes) await admin.ask("ACL", ...acl);
+  for (const { admin } of cluster.nodes) await admin.command("ACL", ...acl);
   const url = urlOf(...cluster.nodes.map(({ port }) => port));
   const args = ["limiters", "--redis", url, "--user", "reader"];
   const environment = { REDISCLI_AUTH: "s3cret" };
@@ -117,6 +117,6 @@ test("a user who may not ask for its nodes is told which command that takes", as
   expect(refused.stderr).toMatch(/^headgate: .*may not run CLUSTER\|SLOTS: .*\n$/);
   expect(refused.exitCode).toBe(3);
   for (const { admin } of cluster.nodes)
-    await admin.ask("ACL", "SETUSER", "reader", "+cluster|slots");
+    await admin.command("ACL", "SETUSER", "reader", "+cluster|slots");
   expect((await runCli(args, { environment })).stdout).toMatch(/^LIMITER/);
 });

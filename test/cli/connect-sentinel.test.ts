@@ -62,7 +62,7 @@ test("a wrong name, a server in place of a Sentinel, and a Sentinel in place of 
 test("passwords: of the Sentinels in the URL, of the server beside it; one alone is for both", async () => {
   const args = ["limiters", "--redis", url, "--sentinel", sentinel.name];
   for (const { admin } of sentinel.nodes) {
-    await admin.ask("CONFIG", "SET", "requirepass", PASSWORDS.requirepass);
+    await admin.command("CONFIG", "SET", "requirepass", PASSWORDS.requirepass);
   }
   const wanted = await runCli(args);
   expect([wanted.exitCode, wanted.stderr]).toEqual([
@@ -74,7 +74,7 @@ test("passwords: of the Sentinels in the URL, of the server beside it; one alone
     (await runCli([...args, "--password-stdin"], { input: PASSWORDS.requirepass })).exitCode,
   ).toBe(0);
   for (const { admin } of sentinel.sentinels) {
-    await admin.ask(
+    await admin.command(
       "ACL",
       "SETUSER",
       "default",
@@ -95,7 +95,7 @@ test("passwords: of the Sentinels in the URL, of the server beside it; one alone
   });
   expect([both.exitCode, both.stdout]).toEqual([0, expect.stringContaining("api")]);
   for (const { admin } of sentinel.nodes) {
-    await admin.ask("CONFIG", "SET", "requirepass", PASSWORDS.sentinel);
+    await admin.command("CONFIG", "SET", "requirepass", PASSWORDS.sentinel);
   }
   const alone = await runCli(["limiters", "--sentinel", sentinel.name], {
     environment: { REDIS_URL },

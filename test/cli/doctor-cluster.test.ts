@@ -52,13 +52,13 @@ test("redirected calls of a single-server client are a warning", async () => {
   });
   expect(sent.worst("cluster").fix).toContain("new Cluster(...)");
   // As the fix says.
-  for (const { admin } of cluster.nodes) await admin.ask("CONFIG", "RESETSTAT");
+  for (const { admin } of cluster.nodes) await admin.command("CONFIG", "RESETSTAT");
   expect(await decide(new Cluster([{ host: "127.0.0.1", port }]))).toBe(300);
   expect(issuesOf(await runDoctor(at, "--cluster"))).toEqual([]);
 });
 
 test("the printed command assigns hash slots without a server", async () => {
-  for (const { admin } of cluster.nodes) await admin.ask("CLUSTER", "DELSLOTSRANGE", 0, 4);
+  for (const { admin } of cluster.nodes) await admin.command("CLUSTER", "DELSLOTSRANGE", 0, 4);
   const uncovered = await runDoctor(at, "--cluster");
   expect(uncovered.worst("cluster")).toMatchObject({
     status: "problem",
@@ -78,7 +78,7 @@ test("a server that is down is a problem", async () => {
   const last = cluster.nodes[2];
   await last?.process.kill();
   await waitUntil("the others noticed", 10_000, async () => {
-    const info = String(await cluster.nodes[0]?.admin.ask("CLUSTER", "INFO"));
+    const info = String(await cluster.nodes[0]?.admin.command("CLUSTER", "INFO"));
     return info.includes("cluster_state:fail") ? true : undefined;
   });
   const without = await runDoctor(at, "--cluster");

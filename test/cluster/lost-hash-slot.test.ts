@@ -31,7 +31,7 @@ async function loseSlot(slot: number, owner: ClusterNode): Promise<void> {
   await waitUntil("no server has the hash slot", 5_000, async () => {
     for (const node of [owner, ...others]) {
       // Those that know already say that it is unassigned.
-      await node.admin.ask("CLUSTER", "DELSLOTS", slot).catch(() => {});
+      await node.admin.command("CLUSTER", "DELSLOTS", slot).catch(() => {});
     }
     for (const node of cluster.nodes) await checkLost(slot, node);
     return true;
@@ -39,7 +39,7 @@ async function loseSlot(slot: number, owner: ClusterNode): Promise<void> {
 }
 
 async function checkLost(slot: number, { admin, port }: ClusterNode): Promise<void> {
-  const ranges = (await admin.ask("CLUSTER", "SLOTS")) as [first: number, last: number][];
+  const ranges = (await admin.command("CLUSTER", "SLOTS")) as [first: number, last: number][];
   if (ranges.some(([first, last]) => first <= slot && slot <= last)) {
     throw new Error(`port ${port} knows an owner of slot ${slot}`);
   }

@@ -123,10 +123,10 @@ describe.each(libraries)("while hash slots move, through %s", (library) => {
     const [unit, log, ...others] = await migration.keysLeft();
     expect([log === undefined, others]).toEqual([false, []]);
     await migration.moveKeys([unit as string]);
-    await from.admin.ask("CONFIG", "RESETSTAT");
+    await from.admin.command("CONFIG", "RESETSTAT");
     const pending = limiter.consume(subject);
     await waitUntil("the store has said TRYAGAIN", 5_000, async () => {
-      const errors = String(await from.admin.ask("INFO", "errorstats"));
+      const errors = String(await from.admin.command("INFO", "errorstats"));
       return errors.includes("errorstat_TRYAGAIN") ? true : undefined;
     });
     await migration.moveAllKeys();

@@ -20,15 +20,15 @@ afterAll(() => cluster.stop());
 
 beforeEach(async () => {
   for (const { admin } of cluster.nodes) {
-    await admin.ask("SCRIPT", "FLUSH");
-    await admin.ask("FLUSHALL");
+    await admin.command("SCRIPT", "FLUSH");
+    await admin.command("FLUSHALL");
   }
 });
 
 /** How many scripts came with their text, to all servers. */
 async function texts(): Promise<number> {
   const infos = await Promise.all(
-    cluster.nodes.map(({ admin }) => admin.ask("INFO", "commandstats")),
+    cluster.nodes.map(({ admin }) => admin.command("INFO", "commandstats")),
   );
   const calls = infos.map((info) => /^cmdstat_eval:calls=(\d+)/m.exec(String(info))?.[1] ?? 0);
   return calls.reduce<number>((sum, count) => sum + Number(count), 0);
@@ -48,7 +48,7 @@ test.each(currentClusterClients)(
     });
     onTestFinished(() => limiter.close());
     expect(await limiter.ready()).toBe(true);
-    for (const { admin } of cluster.nodes) expect(await admin.ask("DBSIZE")).toBe(0);
+    for (const { admin } of cluster.nodes) expect(await admin.command("DBSIZE")).toBe(0);
     const loaded = await texts();
     expect(loaded).toBeGreaterThan(0);
     for (const ip of await subjectOnEach(cluster)) {

@@ -31,7 +31,7 @@ test.each(clusterClientNames)(
     expect(unreadable).toEqual([]);
     const holding = await cluster.nodeOf(`${prefix}:{registry}`);
     for (const node of cluster.nodes) {
-      const keys = (await node.admin.ask("KEYS", `${prefix}:*`)) as readonly string[];
+      const keys = (await node.admin.command("KEYS", `${prefix}:*`)) as readonly string[];
       expect(keys).toHaveLength(node === holding ? 202 : 0);
     }
     await Promise.all(limiters.map((limiter) => limiter.close()));

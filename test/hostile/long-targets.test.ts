@@ -1,6 +1,6 @@
 import { createBreaker } from "@headgate/breaker";
 import { describe, expect, test } from "vitest";
-import { hearBreakers } from "../support/hear-breakers.ts";
+import { recordBreakerEvents } from "../support/record-breaker-events.ts";
 import { liveMebibytes } from "./memory-use.ts";
 
 const MEBIBYTE = 2 ** 20;
@@ -53,7 +53,7 @@ describe("a target with a long name", () => {
 
   test("appears in events and errors under one short name with its beginning", async () => {
     const breaker = createBreaker();
-    const heard = hearBreakers();
+    const heard = recordBreakerEvents();
     const { target } = breaker.for(long);
     expect(target).toHaveLength(105);
     expect(target.startsWith(long.slice(0, 60))).toBe(true);

@@ -3,10 +3,10 @@ import { memoryAdapter } from "better-auth/adapters/memory";
 import { beforeEach, expect, test } from "vitest";
 import { createAuth } from "../../examples/better-auth/auth.ts";
 import { page } from "../docs/markdown.ts";
+import { useLongStoreTimeout } from "../support/long-store-timeout.ts";
 import { useOwnDatabase } from "../support/own-database.ts";
-import { usePatience } from "../support/patient.ts";
 
-usePatience();
+useLongStoreTimeout();
 
 const redis = useOwnDatabase();
 

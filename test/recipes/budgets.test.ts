@@ -3,11 +3,11 @@ import { beforeEach, expect, test } from "vitest";
 import type { Alert, Holder } from "../../examples/budgets/server.ts";
 import { alertOwners, createApp } from "../../examples/budgets/server.ts";
 import { page } from "../docs/markdown.ts";
+import { useLongStoreTimeout } from "../support/long-store-timeout.ts";
 import { useOwnDatabase } from "../support/own-database.ts";
-import { usePatience } from "../support/patient.ts";
 import { serve } from "../support/serve.ts";
 
-usePatience();
+useLongStoreTimeout();
 
 const redis = useOwnDatabase();
 

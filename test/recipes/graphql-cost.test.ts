@@ -2,11 +2,11 @@ import { redisStore } from "@headgate/core/redis";
 import { beforeEach, expect, test } from "vitest";
 import { createApp } from "../../examples/graphql-cost/server.ts";
 import { page } from "../docs/markdown.ts";
+import { useLongStoreTimeout } from "../support/long-store-timeout.ts";
 import { useOwnDatabase } from "../support/own-database.ts";
-import { usePatience } from "../support/patient.ts";
 import { serve } from "../support/serve.ts";
 
-usePatience();
+useLongStoreTimeout();
 
 const redis = useOwnDatabase();
 

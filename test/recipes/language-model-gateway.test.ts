@@ -4,11 +4,11 @@ import { redisStore } from "@headgate/core/redis";
 import { describe, expect, test } from "vitest";
 import { createModel } from "../../examples/language-model-gateway/model.ts";
 import { createApp } from "../../examples/language-model-gateway/server.ts";
+import { useLongStoreTimeout } from "../support/long-store-timeout.ts";
 import { useOwnDatabase } from "../support/own-database.ts";
-import { usePatience } from "../support/patient.ts";
 import { serve } from "../support/serve.ts";
 
-usePatience();
+useLongStoreTimeout();
 
 const isLong = process.env["HEADGATE_LONG"] === "1";
 

@@ -5,11 +5,11 @@ import { redisStore } from "@headgate/core/redis";
 import { beforeEach, describe, expect, test } from "vitest";
 import { createFastify } from "../../examples/login-protection/fastify.ts";
 import { createApp } from "../../examples/login-protection/server.ts";
+import { useLongStoreTimeout } from "../support/long-store-timeout.ts";
 import { useOwnDatabase } from "../support/own-database.ts";
-import { usePatience } from "../support/patient.ts";
 import { serve } from "../support/serve.ts";
 
-usePatience();
+useLongStoreTimeout();
 
 const isLong = process.env["HEADGATE_LONG"] === "1";
 

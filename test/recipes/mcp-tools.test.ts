@@ -9,11 +9,11 @@ import { beforeEach, expect, onTestFinished, test } from "vitest";
 import { connectLimited } from "../../examples/mcp-tools/limit-tools.ts";
 import { createApp } from "../../examples/mcp-tools/server.ts";
 import { page } from "../docs/markdown.ts";
+import { useLongStoreTimeout } from "../support/long-store-timeout.ts";
 import { useOwnDatabase } from "../support/own-database.ts";
-import { usePatience } from "../support/patient.ts";
 import { serve } from "../support/serve.ts";
 
-usePatience();
+useLongStoreTimeout();
 
 const redis = useOwnDatabase();
 

@@ -2,11 +2,11 @@ import { redisStore } from "@headgate/core/redis";
 import { expect, test } from "vitest";
 import { createApp } from "../../examples/per-customer/server.ts";
 import { useHeadgate } from "../cli/actions/use-headgate.ts";
-import { usePatience } from "../support/patient.ts";
+import { useLongStoreTimeout } from "../support/long-store-timeout.ts";
 import { serve } from "../support/serve.ts";
 import { writeRegistry } from "../support/write-registry.ts";
 
-usePatience();
+useLongStoreTimeout();
 
 const own = useHeadgate();
 

@@ -2,11 +2,11 @@ import { memoryStore } from "@headgate/core";
 import { redisStore } from "@headgate/core/redis";
 import { beforeEach, describe, expect, test } from "vitest";
 import { createApp } from "../../examples/plans-from-a-database/server.ts";
+import { useLongStoreTimeout } from "../support/long-store-timeout.ts";
 import { useOwnDatabase } from "../support/own-database.ts";
-import { usePatience } from "../support/patient.ts";
 import { serve } from "../support/serve.ts";
 
-usePatience();
+useLongStoreTimeout();
 
 const redis = useOwnDatabase();
 

@@ -7,11 +7,11 @@ import type { Socket } from "socket.io-client";
 import { io } from "socket.io-client";
 import { beforeEach, expect, onTestFinished, test } from "vitest";
 import { createChat } from "../../examples/socket-io/server.ts";
+import { useLongStoreTimeout } from "../support/long-store-timeout.ts";
 import { useOwnDatabase } from "../support/own-database.ts";
-import { usePatience } from "../support/patient.ts";
 import { serve } from "../support/serve.ts";
 
-usePatience();
+useLongStoreTimeout();
 
 const redis = useOwnDatabase();
 

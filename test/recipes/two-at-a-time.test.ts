@@ -4,11 +4,11 @@ import express from "express";
 import { expect, test } from "vitest";
 import { createApp } from "../../examples/exports/server.ts";
 import { page } from "../docs/markdown.ts";
+import { useLongStoreTimeout } from "../support/long-store-timeout.ts";
 import { useOwnDatabase } from "../support/own-database.ts";
-import { usePatience } from "../support/patient.ts";
 import { serve } from "../support/serve.ts";
 
-usePatience();
+useLongStoreTimeout();
 
 const redis = useOwnDatabase();
 

@@ -3,11 +3,11 @@ import { redisStore } from "@headgate/core/redis";
 import { expect, test } from "vitest";
 import type { Webhook } from "../../examples/webhooks/webhooks.ts";
 import { createDelivery } from "../../examples/webhooks/webhooks.ts";
+import { useLongStoreTimeout } from "../support/long-store-timeout.ts";
 import { useOwnDatabases } from "../support/own-database.ts";
-import { usePatience } from "../support/patient.ts";
 import { serve } from "../support/serve.ts";
 
-usePatience();
+useLongStoreTimeout();
 
 const clients = useOwnDatabases(2);
 

@@ -5,11 +5,11 @@ import { beforeEach, expect, onTestFinished, test } from "vitest";
 import { WebSocket } from "ws";
 import { runExample } from "../../examples/run-example.ts";
 import { createChat } from "../../examples/websocket/server.ts";
+import { useLongStoreTimeout } from "../support/long-store-timeout.ts";
 import { useOwnDatabase } from "../support/own-database.ts";
-import { usePatience } from "../support/patient.ts";
 import { serve } from "../support/serve.ts";
 
-usePatience();
+useLongStoreTimeout();
 
 const redis = useOwnDatabase();
 

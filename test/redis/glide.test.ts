@@ -178,7 +178,7 @@ describe("an outage, through GLIDE", () => {
 
   test("GLIDE recovers from a changed password that is changed back", async () => {
     const { own, proxy, admin, limiter } = await start();
-    await admin.ask("CONFIG", "SET", "requirepass", "another");
+    await admin.command("CONFIG", "SET", "requirepass", "another");
     proxy.drop();
     await expectDegraded(limiter);
     const repair = new Redis(own.socket, { password: "another" });
@@ -192,7 +192,7 @@ describe("an outage, through GLIDE", () => {
     const rounds = 50;
     const degraded = await degradedDuring(async () => {
       for (let round = 0; round < rounds; round += 1) {
-        await admin.ask("SCRIPT", "FLUSH");
+        await admin.command("SCRIPT", "FLUSH");
         await Promise.all([limiter.consume("u"), limiter.consume("u")]);
       }
     });

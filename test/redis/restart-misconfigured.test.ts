@@ -92,7 +92,7 @@ test.each(["ioredis 6", "node-redis 6"] as const)(
     expect(codes()).toEqual(["HEADGATE_STORE_DOWN", "HEADGATE_STORE_MISCONFIGURED"]);
     expect(warnings[1]?.message).toMatch(/NOPERM|can't run this command|no permissions/);
 
-    await admin.ask("ACL", "SETUSER", "default", "+set");
+    await admin.command("ACL", "SETUSER", "default", "+set");
     await decideUntil("the store decides", limiter, (degraded) => degraded === undefined);
     await new Promise(setImmediate);
     expect(codes().slice(2)).toEqual(["HEADGATE_STORE_UP"]);
@@ -102,7 +102,7 @@ test.each(["ioredis 6", "node-redis 6"] as const)(
 test("no error contains a password or the command that it was an argument of", async () => {
   watchWarnings();
   const { server, admin } = await startServer();
-  await admin.ask("CONFIG", "SET", "requirepass", OLD_PASSWORD);
+  await admin.command("CONFIG", "SET", "requirepass", OLD_PASSWORD);
   const client = await connect["ioredis 6"](server.socket, OLD_PASSWORD);
   const store = redisStore(client);
   const make = (name: string, storeTimeout: number): Limiter => {
@@ -113,11 +113,11 @@ test("no error contains a password or the command that it was an argument of", a
   const limiter = make("api", 300);
   expect(await limiter.consume("u")).toMatchObject({ source: "store" });
 
-  await admin.ask("CONFIG", "SET", "requirepass", "another");
+  await admin.command("CONFIG", "SET", "requirepass", "another");
   const seen = new Promise<Error>((resolve) => {
     (client as Redis).once("error", resolve);
   });
-  await admin.ask("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes");
+  await admin.command("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes");
   // What the client says has all of it, or this test shows nothing.
   expect(inspect(await seen)).toContain(OLD_PASSWORD);
   const reasons = await decideUntil("the server refuses", limiter, isMisconfigured);

@@ -16,7 +16,7 @@ test.each(sentinelClients)(
   "ready loads the scripts on the primary, and resolves with false if it is silent, through %s",
   async (library) => {
     const { process, admin } = await sentinel.primary();
-    await admin.ask("SCRIPT", "FLUSH");
+    await admin.command("SCRIPT", "FLUSH");
     const { client, close } = await connectSentinel[library](sentinel);
     onTestFinished(async () => void (await close()));
     const limits = gcra({ limit: 100, window: "1h" });
@@ -26,7 +26,7 @@ test.each(sentinelClients)(
     onTestFinished(() => limiter.close());
     expect(await limiter.ready()).toBe(true);
     const texts = async (): Promise<string | undefined> =>
-      /^cmdstat_eval:calls=(\d+)/m.exec(String(await admin.ask("INFO", "commandstats")))?.[1];
+      /^cmdstat_eval:calls=(\d+)/m.exec(String(await admin.command("INFO", "commandstats")))?.[1];
     const loaded = await texts();
     expect(Number(loaded)).toBeGreaterThan(0);
     expect(await limiter.consume("ann")).toMatchObject({ source: "store" });

@@ -27,7 +27,7 @@ test.each(sentinelClients)(
     const primary = await started.primary();
     await primary.process.kill();
     const next = await started.waitForFailover(primary);
-    await next.admin.ask("FLUSHALL");
+    await next.admin.command("FLUSHALL");
     await waitUntil("the process is listed again", 20_000, async () => {
       await writeRegistry(store);
       const { limiters, processes, unreadable } = await readRegistry(store, { timeout: "1s" });

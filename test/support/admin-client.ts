@@ -6,7 +6,7 @@ const COMMAND_TIMEOUT_MS = 1_000;
 
 export interface AdminClient {
   /** One command, answered with strings, lists and numbers (RESP2). Rejects after one second without an answer. */
-  ask(command: string, ...args: readonly (string | number)[]): Promise<unknown>;
+  command(command: string, ...args: readonly (string | number)[]): Promise<unknown>;
   close(): void;
 }
 
@@ -21,7 +21,7 @@ export function openAdminClient(server: RedisProcess): AdminClient {
   });
   client.on("error", () => {});
   return {
-    ask: (command, ...args) => client.call(command, ...args.map(String)),
+    command: (command, ...args) => client.call(command, ...args.map(String)),
     close: () => client.disconnect(),
   };
 }

@@ -7,7 +7,7 @@ export interface BreakerOnClock<Result> {
   readonly breaker: Breaker<Result>;
   readonly store: Store;
   /** Lets time pass, in milliseconds. */
-  pass(ms: number): void;
+  advance(ms: number): void;
   /** Counts calls that were made without asking. */
   count(successes: number, failures: number): Promise<void>;
 }
@@ -31,7 +31,7 @@ export function breakerOnClock<Result = unknown>(
   return {
     breaker,
     store,
-    pass(ms) {
+    advance(ms) {
       now += ms;
     },
     async count(successes, failures) {

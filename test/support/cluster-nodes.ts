@@ -25,13 +25,13 @@ export async function epochAt(
   node: { readonly admin: AdminClient },
   other: { readonly id: string },
 ): Promise<number> {
-  const lines = String(await node.admin.ask("CLUSTER", "NODES")).split("\n");
+  const lines = String(await node.admin.command("CLUSTER", "NODES")).split("\n");
   return Number(lines.find((line) => line.startsWith(other.id))?.split(" ")[6]);
 }
 
 /** https://redis.io/commands/cluster-nodes: id, address, flags, primary, ping, pong, epoch, link, slots. */
 export async function ownLine(node: { readonly admin: AdminClient }): Promise<OwnLine> {
-  const lines = String(await node.admin.ask("CLUSTER", "NODES")).split("\n");
+  const lines = String(await node.admin.command("CLUSTER", "NODES")).split("\n");
   const fields = lines.find((line) => line.includes("myself"))?.split(" ") ?? [];
   const isPrimary = fields[2]?.includes("master") ?? false;
   // A slot under migration is noted in brackets, beside the range it still belongs to.

@@ -24,11 +24,11 @@ export interface HeldStore {
   /** In the order in which they were made; whoever carries one out takes it off. */
   readonly held: HeldCall[];
   /** Lets time pass, in milliseconds. */
-  pass(ms: number): void;
+  advance(ms: number): void;
 }
 
 /** Lets everything run that waits for nothing but its turn. */
-export async function letRun(): Promise<void> {
+export async function flushMicrotasks(): Promise<void> {
   for (let i = 0; i < 20; i += 1) await Promise.resolve();
 }
 
@@ -38,8 +38,8 @@ export async function carryOutAll(held: HeldCall[]): Promise<void> {
 }
 
 /** The answer to something, for which everything that is asked is carried out. */
-export async function answerOf<T>(held: HeldCall[], asked: Promise<T>): Promise<T> {
-  await letRun();
+export async function resultOf<T>(held: HeldCall[], asked: Promise<T>): Promise<T> {
+  await flushMicrotasks();
   await carryOutAll(held);
   return asked;
 }
@@ -89,7 +89,7 @@ export function holdStore(slotOf: (key: string) => number): HeldStore {
         };
         const deliver = (): Promise<void> => {
           answer();
-          return letRun();
+          return flushMicrotasks();
         };
         const carryOut = async (): Promise<void> => {
           await execute();
@@ -97,7 +97,7 @@ export function holdStore(slotOf: (key: string) => number): HeldStore {
         };
         const refuse = (error: Error): Promise<void> => {
           reject(error);
-          return letRun();
+          return flushMicrotasks();
         };
         held.push({ name: operation.name, execute, deliver, carryOut, refuse });
       });
@@ -106,7 +106,7 @@ export function holdStore(slotOf: (key: string) => number): HeldStore {
   return {
     store,
     held,
-    pass(ms) {
+    advance(ms) {
       now += ms;
     },
   };

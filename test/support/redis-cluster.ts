@@ -78,7 +78,7 @@ export async function startCluster(options: ClusterOptions = {}): Promise<RedisC
   }
 
   async function slotOf(key: string): Promise<number> {
-    return Number(await running()[0]?.admin.ask("CLUSTER", "KEYSLOT", key));
+    return Number(await running()[0]?.admin.command("CLUSTER", "KEYSLOT", key));
   }
 
   async function waitUntilReady(withinMs = READY_TIMEOUT_MS): Promise<void> {
@@ -121,7 +121,7 @@ export async function startCluster(options: ClusterOptions = {}): Promise<RedisC
       waitUntil(`slot ${slot} has another primary`, withinMs, async () => {
         const primary = await primaryOf(slot);
         if (primary === from) throw new Error(`port ${from.port} still serves it`);
-        const info = String(await primary.admin.ask("CLUSTER", "INFO"));
+        const info = String(await primary.admin.command("CLUSTER", "INFO"));
         return info.includes("cluster_state:ok") ? primary : undefined;
       }),
     beginMigration,
@@ -153,7 +153,7 @@ async function startNode(options: ClusterOptions, isPrimary: boolean): Promise<C
     ],
   });
   const admin = openAdminClient(server);
-  const id = String(await admin.ask("CLUSTER", "MYID"));
+  const id = String(await admin.command("CLUSTER", "MYID"));
   return {
     port: server.port,
     id,
@@ -167,19 +167,25 @@ async function startNode(options: ClusterOptions, isPrimary: boolean): Promise<C
 async function meet(nodes: readonly ClusterNode[]): Promise<void> {
   for (const [index, node] of nodes.entries()) {
     // Equal epochs would be a conflict that nodes solve in their own time.
-    await node.admin.ask("CLUSTER", "SET-CONFIG-EPOCH", index + 1);
+    await node.admin.command("CLUSTER", "SET-CONFIG-EPOCH", index + 1);
   }
   const busPorts = await Promise.all(nodes.map(readBusPort));
   for (const node of nodes) {
     for (const [index, other] of nodes.entries()) {
       if (other === node) continue;
-      await node.admin.ask("CLUSTER", "MEET", "127.0.0.1", other.port, busPorts[index] as number);
+      await node.admin.command(
+        "CLUSTER",
+        "MEET",
+        "127.0.0.1",
+        other.port,
+        busPorts[index] as number,
+      );
     }
   }
 }
 
 async function readBusPort(node: ClusterNode): Promise<number> {
-  const [, port] = (await node.admin.ask("CONFIG", "GET", "cluster-port")) as [string, string];
+  const [, port] = (await node.admin.command("CONFIG", "GET", "cluster-port")) as [string, string];
   return Number(port);
 }
 
@@ -188,7 +194,7 @@ async function assignSlots(primaries: readonly ClusterNode[]): Promise<void> {
   for (const [index, node] of primaries.entries()) {
     const first = Math.round(index * share);
     const last = Math.round((index + 1) * share) - 1;
-    await node.admin.ask("CLUSTER", "ADDSLOTSRANGE", first, last);
+    await node.admin.command("CLUSTER", "ADDSLOTSRANGE", first, last);
   }
 }
 
@@ -197,23 +203,23 @@ async function follow(nodes: readonly ClusterNode[], primaries: number): Promise
     const primary = nodes[index - primaries];
     if (primary === undefined) continue;
     await waitUntil("a replica has heard of its primary", READY_TIMEOUT_MS, () =>
-      replica.admin.ask("CLUSTER", "REPLICATE", primary.id),
+      replica.admin.command("CLUSTER", "REPLICATE", primary.id),
     );
   }
 }
 
 async function checkReady(node: ClusterNode, total: number): Promise<void> {
-  const cluster = String(await node.admin.ask("CLUSTER", "INFO"));
+  const cluster = String(await node.admin.command("CLUSTER", "INFO"));
   for (const wanted of ["cluster_state:ok", "cluster_slots_ok:16384"]) {
     if (!cluster.includes(wanted)) throw new Error(`not yet ${wanted} at port ${node.port}`);
   }
-  const lines = String(await node.admin.ask("CLUSTER", "NODES"))
+  const lines = String(await node.admin.command("CLUSTER", "NODES"))
     .trim()
     .split("\n");
   if (lines.length !== total || /handshake|fail/.test(lines.join())) {
     throw new Error(`port ${node.port} knows these nodes: ${lines.join(" | ")}`);
   }
-  const replication = String(await node.admin.ask("INFO", "replication"));
+  const replication = String(await node.admin.command("INFO", "replication"));
   if (replication.includes("role:slave") && !replication.includes("master_link_status:up")) {
     throw new Error(`the replica at port ${node.port} is not synced`);
   }

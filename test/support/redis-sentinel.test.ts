@@ -12,16 +12,16 @@ describe("a test primary with Sentinels", () => {
   test("fails over from a primary that was killed, and takes it back as a replica", async () => {
     const primary = await sentinel.primary();
     expect(primary).toBe(sentinel.nodes[0]);
-    await primary.admin.ask("SET", "key", "value");
-    await primary.admin.ask("WAIT", 2, 900);
+    await primary.admin.command("SET", "key", "value");
+    await primary.admin.command("WAIT", 2, 900);
     await primary.process.kill();
     const successor = await sentinel.waitForFailover(primary);
-    expect(await successor.admin.ask("GET", "key")).toBe("value");
-    await successor.admin.ask("SET", "key", "new value");
+    expect(await successor.admin.command("GET", "key")).toBe("value");
+    await successor.admin.command("SET", "key", "new value");
     await primary.process.restart();
     await sentinel.waitUntilReady();
     expect(await sentinel.primary()).toBe(successor);
-    expect(await primary.admin.ask("GET", "key")).toBe("new value");
+    expect(await primary.admin.command("GET", "key")).toBe("new value");
   });
 
   test("fails over from a primary that was frozen, and turns it into a replica when it thaws", async () => {

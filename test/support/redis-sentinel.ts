@@ -152,16 +152,16 @@ function configOf(name: string, port: number, options: SentinelOptions): readonl
  */
 async function hurry(sentinel: SentinelNode): Promise<void> {
   const periods = ["INFO-PERIOD", 500, "PUBLISH-PERIOD", 200, "PING-PERIOD", 400] as const;
-  await sentinel.admin.ask("SENTINEL", "DEBUG", ...periods);
+  await sentinel.admin.command("SENTINEL", "DEBUG", ...periods);
 }
 
 async function namedBy(sentinel: SentinelNode, name: string): Promise<number> {
-  const address = await sentinel.admin.ask("SENTINEL", "GET-MASTER-ADDR-BY-NAME", name);
+  const address = await sentinel.admin.command("SENTINEL", "GET-MASTER-ADDR-BY-NAME", name);
   return Number((address as readonly string[])[1]);
 }
 
 async function checkPrimary(node: SentinelNode, synced: number): Promise<void> {
-  const info = String(await node.admin.ask("INFO", "replication"));
+  const info = String(await node.admin.command("INFO", "replication"));
   if (!info.includes("role:master")) throw new Error(`port ${node.port} is no primary yet`);
   const online = info.match(/state=online/g)?.length ?? 0;
   if (online < synced) throw new Error(`port ${node.port} has ${online} synced replicas`);
@@ -172,7 +172,7 @@ async function checkSentinel(
   name: string,
   replicas: number,
 ): Promise<void> {
-  const fields = (await sentinel.admin.ask("SENTINEL", "MASTER", name)) as readonly string[];
+  const fields = (await sentinel.admin.command("SENTINEL", "MASTER", name)) as readonly string[];
   const read = (field: string) => fields[fields.indexOf(field) + 1];
   const others = Number(read("num-other-sentinels"));
   const known = Number(read("num-slaves"));

@@ -7,7 +7,7 @@ const REPLICATED_WITHIN_MS = 20_000;
 /** Waits until each replica of the primary has said that it has all that was written until now. */
 export async function waitUntilReplicated(primary: RedisProcess): Promise<void> {
   const admin = openAdminClient(primary);
-  const read = async () => String(await admin.ask("INFO", "replication"));
+  const read = async () => String(await admin.command("INFO", "replication"));
   try {
     const written = Number(/master_repl_offset:(\d+)/.exec(await read())?.[1]);
     await waitUntil("the replicas have what was written", REPLICATED_WITHIN_MS, async () => {

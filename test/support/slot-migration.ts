@@ -29,18 +29,18 @@ export async function beginSlotMigration(
   running: () => readonly ClusterNode[],
 ): Promise<SlotMigration> {
   if (from === to) throw new Error(`slot ${slot} is at port ${to.port} already`);
-  await to.admin.ask("CLUSTER", "SETSLOT", slot, "IMPORTING", from.id);
-  await from.admin.ask("CLUSTER", "SETSLOT", slot, "MIGRATING", to.id);
+  await to.admin.command("CLUSTER", "SETSLOT", slot, "IMPORTING", from.id);
+  await from.admin.command("CLUSTER", "SETSLOT", slot, "MIGRATING", to.id);
 
   async function keysLeft(): Promise<readonly string[]> {
-    return (await from.admin.ask("CLUSTER", "GETKEYSINSLOT", slot, 100_000)) as string[];
+    return (await from.admin.command("CLUSTER", "GETKEYSINSLOT", slot, 100_000)) as string[];
   }
 
   async function moveKeys(keys: readonly string[]): Promise<void> {
     for (let start = 0; start < keys.length; start += BATCH) {
       const batch = keys.slice(start, start + BATCH);
       const place = ["127.0.0.1", to.port, "", 0, MIGRATE_TIMEOUT_MS] as const;
-      await from.admin.ask("MIGRATE", ...place, "KEYS", ...batch);
+      await from.admin.command("MIGRATE", ...place, "KEYS", ...batch);
     }
   }
 
@@ -57,11 +57,11 @@ export async function beginSlotMigration(
     },
     async finish() {
       // The new node first: a slot that nobody owns for a moment would be refused to clients.
-      await to.admin.ask("CLUSTER", "SETSLOT", slot, "NODE", to.id);
-      await from.admin.ask("CLUSTER", "SETSLOT", slot, "NODE", to.id);
+      await to.admin.command("CLUSTER", "SETSLOT", slot, "NODE", to.id);
+      await from.admin.command("CLUSTER", "SETSLOT", slot, "NODE", to.id);
       for (const node of running()) {
         if (node === to || node === from || !(await ownLine(node)).isPrimary) continue;
-        await node.admin.ask("CLUSTER", "SETSLOT", slot, "NODE", to.id);
+        await node.admin.command("CLUSTER", "SETSLOT", slot, "NODE", to.id);
       }
       // The new owner's epoch is the latest. A node that has not heard of it would choose the same one for the next slot that it
       // takes over, and while the two settle who is later, a slot may end as nobody's.
@@ -72,8 +72,8 @@ export async function beginSlotMigration(
       });
     },
     async cancel() {
-      await from.admin.ask("CLUSTER", "SETSLOT", slot, "STABLE");
-      await to.admin.ask("CLUSTER", "SETSLOT", slot, "STABLE");
+      await from.admin.command("CLUSTER", "SETSLOT", slot, "STABLE");
+      await to.admin.command("CLUSTER", "SETSLOT", slot, "STABLE");
     },
   };
 }

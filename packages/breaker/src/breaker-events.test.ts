@@ -2,7 +2,7 @@ import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { watchUnhandled } from "../../../test/http/support/unhandled.ts";
 import { breakerOnClock } from "../../../test/support/breaker-on-clock.ts";
-import { hearBreakers, hearChannels } from "../../../test/support/hear-breakers.ts";
+import { recordBreakerEvents, recordChannelEvents } from "../../../test/support/record-breaker-events.ts";
 import { BREAKER_CHANNELS, publishRejected } from "./channels.ts";
 import { createBreaker } from "./create-breaker.ts";
 
@@ -20,12 +20,12 @@ const payments = { breaker: "payments", target: "default", degraded: false };
 
 describe("state changes", () => {
   test("a breaker publishes each change of state once, with the counts that caused it", async () => {
-    const { breaker, pass } = breakerOnClock({
+    const { breaker, advance } = breakerOnClock({
       slowCall: 10,
       openFor: (opened) => opened * 1_000,
       rampUp: "1m",
     });
-    const heard = hearBreakers();
+    const heard = recordBreakerEvents();
     await breaker.record("success", 11);
     for (let i = 0; i < 4; i += 1) await breaker.record("failure");
     expect(heard).toEqual([
@@ -47,7 +47,7 @@ describe("state changes", () => {
       ],
     ]);
     heard.length = 0;
-    pass(1_000);
+    advance(1_000);
     const trials = [await breaker.admit(), await breaker.admit()];
     await trials[0]?.record("success", 11);
     await trials[1]?.record("failure", 11);
@@ -87,7 +87,7 @@ describe("state changes", () => {
       ],
     ]);
     heard.length = 0;
-    pass(2_000);
+    advance(2_000);
     for (let i = 0; i < 2; i += 1) await (await breaker.admit()).record("success");
     expect(heard.map(([, message]) => message)).toMatchObject([
       { from: "open", to: "half-open" },
@@ -110,7 +110,7 @@ describe("state changes", () => {
   test("a manual state change is published with the counts of the window", async () => {
     const { breaker, count } = breakerOnClock();
     await count(1, 2);
-    const heard = hearBreakers();
+    const heard = recordBreakerEvents();
     await breaker.forceOpen();
     await breaker.forceOpen();
     await breaker.metricsOnly();
@@ -129,7 +129,7 @@ describe("state changes", () => {
 
   test("a state change without calls is published with null rates", async () => {
     const { breaker } = breakerOnClock();
-    const heard = hearBreakers();
+    const heard = recordBreakerEvents();
     await breaker.for("eu").forceOpen();
     expect(heard).toMatchObject([
       ["state", { target: "eu", calls: 0, successRate: null, slowCallRate: null }],
@@ -139,7 +139,7 @@ describe("state changes", () => {
   test("two breakers of the same name publish a shared state change once", async () => {
     const { breaker, store } = breakerOnClock();
     const other = createBreaker({ name: "payments", store, minimumCalls: 4, trialCalls: 2 });
-    const heard = hearBreakers();
+    const heard = recordBreakerEvents();
     await breaker.forceOpen();
     await other.admit();
     await other.snapshot();
@@ -150,7 +150,7 @@ describe("state changes", () => {
     const { breaker: before, store } = breakerOnClock();
     await before.forceOpen();
     await before.close();
-    const heard = hearBreakers();
+    const heard = recordBreakerEvents();
     const after = createBreaker({ name: "payments", store, minimumCalls: 4, trialCalls: 2 });
     expect(heard).toEqual([]);
     await after.snapshot();
@@ -161,7 +161,7 @@ describe("state changes", () => {
 
   test("a target that was never anything but closed publishes no state change", async () => {
     const { breaker, count } = breakerOnClock();
-    const heard = hearBreakers();
+    const heard = recordBreakerEvents();
     await count(4, 0);
     await breaker.run(() => 1);
     await breaker.snapshot();
@@ -171,10 +171,10 @@ describe("state changes", () => {
 
 describe("rejected calls", () => {
   test("every rejected call is published, from run with or without a fallback and from admit", async () => {
-    const { breaker, count, pass } = breakerOnClock();
+    const { breaker, count, advance } = breakerOnClock();
     await count(0, 4);
-    pass(10_000);
-    const heard = hearBreakers();
+    advance(10_000);
+    const heard = recordBreakerEvents();
     await breaker.run(() => 1).catch(() => {});
     await breaker.run(() => 1, { fallback: () => 2 });
     await breaker.admit();
@@ -186,7 +186,7 @@ describe("rejected calls", () => {
     const { breaker } = breakerOnClock();
     const eu = breaker.for("eu");
     await eu.forceOpen();
-    const heard = hearBreakers();
+    const heard = recordBreakerEvents();
     const error = await eu.run(() => 1).catch((thrown: object) => thrown);
     expect(heard).toEqual([
       [
@@ -205,7 +205,7 @@ describe("rejected calls", () => {
 
   test("calls that are let through or aborted are not published as rejected", async () => {
     const { breaker } = breakerOnClock();
-    const heard = hearBreakers();
+    const heard = recordBreakerEvents();
     await breaker.run(() => 1);
     await breaker.admit();
     await breaker.run(() => 1, { signal: AbortSignal.abort() }).catch(() => {});
@@ -216,7 +216,7 @@ describe("rejected calls", () => {
     const describeCall = vi.fn(() => ({ ...payments, state: "open", retryAfterMs: 1 }) as const);
     publishRejected(describeCall);
     expect(describeCall).not.toHaveBeenCalled();
-    const heard = hearBreakers();
+    const heard = recordBreakerEvents();
     publishRejected(describeCall);
     expect(describeCall).toHaveBeenCalledOnce();
     expect(heard).toHaveLength(1);
@@ -225,8 +225,8 @@ describe("rejected calls", () => {
 
 describe("outcomes of calls", () => {
   test("the outcome of every call is published, whether or not it counts", async () => {
-    const { breaker, count, pass } = breakerOnClock({ slowCall: 10 });
-    const heard = hearChannels("call");
+    const { breaker, count, advance } = breakerOnClock({ slowCall: 10 });
+    const heard = recordChannelEvents("call");
     await breaker.run(() => 1);
     await breaker.record("failure", 11);
     const late = await breaker.admit();
@@ -234,7 +234,7 @@ describe("outcomes of calls", () => {
     // In a state in which it was not let through.
     await late.record("success");
     await breaker.run(() => 1, { fallback: () => 2 });
-    pass(30_000);
+    advance(30_000);
     await (await breaker.admit()).release();
     await (await breaker.admit()).record("failure");
     const call = { breaker: "payments", target: "default", slow: false };
@@ -252,7 +252,7 @@ describe("outcomes of calls", () => {
 
 test("every reply of the store is published as the target's snapshot", async () => {
   const { breaker, count } = breakerOnClock();
-  const heard = hearChannels("snapshot");
+  const heard = recordChannelEvents("snapshot");
   await count(1, 2);
   expect(heard).toHaveLength(3);
   expect(heard.at(-1)).toEqual([

@@ -5,7 +5,7 @@ const A_DAY_MS = 86_400_000;
 
 describe("forceOpen", () => {
   test("forceOpen rejects every call and counts none, for as long as calls come", async () => {
-    const { breaker, count, pass } = breakerOnClock();
+    const { breaker, count, advance } = breakerOnClock();
     await count(2, 0);
     await breaker.forceOpen();
     const call = vi.fn();
@@ -15,7 +15,7 @@ describe("forceOpen", () => {
         state: "forced-open",
         retryAfterMs: Number.POSITIVE_INFINITY,
       });
-      pass(A_DAY_MS);
+      advance(A_DAY_MS);
     }
     expect(call).not.toHaveBeenCalled();
     await breaker.record("failure");
@@ -36,18 +36,18 @@ describe("forceOpen", () => {
   });
 
   test("forceOpen ends after a week without calls", async () => {
-    const { breaker, pass } = breakerOnClock();
+    const { breaker, advance } = breakerOnClock();
     await breaker.forceOpen();
-    pass(7 * A_DAY_MS - 0.001);
+    advance(7 * A_DAY_MS - 0.001);
     expect((await breaker.admit()).allowed).toBe(false);
-    pass(7 * A_DAY_MS);
+    advance(7 * A_DAY_MS);
     expect((await breaker.admit()).allowed).toBe(true);
   });
 });
 
 describe("disable", () => {
   test("disable lets every call through and counts none", async () => {
-    const { breaker, count, pass } = breakerOnClock();
+    const { breaker, count, advance } = breakerOnClock();
     await count(0, 4);
     await breaker.disable();
     for (let i = 0; i < 20; i += 1) {
@@ -58,7 +58,7 @@ describe("disable", () => {
     await expect(breaker.run(() => Promise.reject("upstream"))).rejects.toBe("upstream");
     expect(await breaker.snapshot()).toMatchObject({ state: "disabled", calls: 4, openings: 0 });
     for (let day = 0; day < 30; day += 1) {
-      pass(A_DAY_MS);
+      advance(A_DAY_MS);
       expect((await breaker.admit()).state).toBe("disabled");
     }
   });
@@ -117,9 +117,9 @@ describe("reset", () => {
   );
 
   test("reset closes an open breaker and resets its backoff", async () => {
-    const { breaker, count, pass } = breakerOnClock({ openFor: (opened) => opened * 1_000 });
+    const { breaker, count, advance } = breakerOnClock({ openFor: (opened) => opened * 1_000 });
     await count(0, 4);
-    pass(1_000);
+    advance(1_000);
     for (let i = 0; i < 2; i += 1) await (await breaker.admit()).record("failure");
     expect(await breaker.snapshot()).toMatchObject({ state: "open", openings: 2 });
     await breaker.reset();
@@ -129,9 +129,9 @@ describe("reset", () => {
   });
 
   test("reset closes a half-open breaker, whose trial calls then count for nothing", async () => {
-    const { breaker, count, pass } = breakerOnClock();
+    const { breaker, count, advance } = breakerOnClock();
     await count(0, 4);
-    pass(30_000);
+    advance(30_000);
     const trials = [await breaker.admit(), await breaker.admit()];
     await breaker.reset();
     for (const trial of trials) await trial.record("failure");

@@ -10,16 +10,16 @@ async function openAgainAndAgain(
   times: number,
   openFor: BreakerOptions["openFor"],
 ): Promise<number[]> {
-  const { breaker, count, pass } = breakerOnClock({ openFor, trialCalls: 1 });
+  const { breaker, count, advance } = breakerOnClock({ openFor, trialCalls: 1 });
   await count(0, 4);
   const waits: number[] = [];
   for (let i = 1; i <= times; i += 1) {
     const { state, openings, retryAfterMs } = await breaker.snapshot();
     expect([state, openings]).toEqual(["open", i]);
     waits.push(retryAfterMs);
-    pass(retryAfterMs - 1);
+    advance(retryAfterMs - 1);
     expect((await breaker.admit()).allowed).toBe(false);
-    pass(1);
+    advance(1);
     const trial = await breaker.admit();
     expect(trial).toMatchObject({ allowed: true, state: "half-open" });
     await trial.record("failure");
@@ -44,12 +44,12 @@ describe("openFor as a function", () => {
   });
 
   test("an openFor function starts again at 1 after the breaker has closed", async () => {
-    const { breaker, count, pass } = breakerOnClock({ openFor: (opened) => opened * 1_000 });
+    const { breaker, count, advance } = breakerOnClock({ openFor: (opened) => opened * 1_000 });
     await count(0, 4);
-    pass(1_000);
+    advance(1_000);
     for (let i = 0; i < 2; i += 1) await (await breaker.admit()).record("failure");
     expect(await breaker.snapshot()).toMatchObject({ openings: 2, retryAfterMs: 2_000 });
-    pass(2_000);
+    advance(2_000);
     for (let i = 0; i < 2; i += 1) await (await breaker.admit()).record("success");
     expect(await breaker.snapshot()).toMatchObject({ state: "closed", openings: 0 });
     await count(0, 4);

@@ -78,9 +78,9 @@ describe("arguments that a breaker would ignore", () => {
 });
 
 test("release ignores its argument, so that it can be passed to then", async () => {
-  const { breaker, pass } = breakerOnClock({ trialCalls: 1, minimumCalls: 1, openFor: "1s" });
+  const { breaker, advance } = breakerOnClock({ trialCalls: 1, minimumCalls: 1, openFor: "1s" });
   await breaker.record("failure");
-  pass(1_000);
+  advance(1_000);
   const trial = await breaker.admit();
   expect((await breaker.admit()).allowed).toBe(false);
   await Promise.resolve({ status: 200 }).then(trial.release as () => Promise<void>);

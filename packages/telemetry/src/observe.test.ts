@@ -200,7 +200,7 @@ describe("servers", () => {
 describe("breakers", () => {
   test("report their state, calls by outcome, and the window's success rate", async () => {
     const { lines } = observed();
-    const { breaker, count, pass } = breakerOnClock();
+    const { breaker, count, advance } = breakerOnClock();
     await count(1, 1);
     expect(await lines("breaker")).toEqual([
       'headgate_breaker_state{breaker="payments",state="closed"} 1',
@@ -224,7 +224,7 @@ describe("breakers", () => {
     expect(after).toContain(
       'headgate_breaker_calls_total{breaker="payments",outcome="rejected"} 1',
     );
-    pass(30_000);
+    advance(30_000);
     await breaker.run(() => "a trial call");
     expect(await lines("breaker")).toEqual(
       expect.arrayContaining([

@@ -1,7 +1,7 @@
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { expect, test, vi } from "vitest";
-import { hearBreakers } from "../../support/hear-breakers.ts";
+import { recordBreakerEvents } from "../../support/record-breaker-events.ts";
 import { holdBreaker, letRun, pass } from "./held-breaker.ts";
 
 setFlagsFromString("--expose-gc");
@@ -27,7 +27,7 @@ test("a target beyond maxTargets is garbage-collected once its outcomes are sent
   // What was looked at in this turn is held until it is over.
   await new Promise((resolve) => setImmediate(resolve));
   await collectGarbage();
-  const heard = hearBreakers();
+  const heard = recordBreakerEvents();
   await look("eu");
   // It is learned anew: nothing was known of it.
   expect(heard).toMatchObject([["state", { target: "eu", from: "closed", to: "metrics-only" }]]);

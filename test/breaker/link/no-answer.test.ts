@@ -2,7 +2,7 @@ import { createBreaker } from "@headgate/breaker";
 import type { Store } from "@headgate/core";
 import { HeadgateError } from "@headgate/core";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { hearBreakers } from "../../support/hear-breakers.ts";
+import { recordBreakerEvents } from "../../support/record-breaker-events.ts";
 import { hearWarnings } from "./hear-warnings.ts";
 import { holdBreaker, letRun, pass } from "./held-breaker.ts";
 import { loseBreaker, refused } from "./losable-breaker.ts";
@@ -24,7 +24,7 @@ describe("errors of the store", () => {
   ])("a store error degrades the breaker: $code", async (error) => {
     const warnings = hearWarnings();
     const { breaker, answer, failWith } = loseBreaker();
-    const heard = hearBreakers();
+    const heard = recordBreakerEvents();
     failWith(error);
     expect(await answer(breaker.admit())).toMatchObject({ allowed: true, degraded: true });
     expect(heard).toMatchObject([["degraded", { reason: { code: error.code } }]]);
@@ -44,7 +44,7 @@ describe("errors of the store", () => {
   ])("a reply %s degrades the breaker", async (_, code, reply) => {
     hearWarnings();
     const { breaker, take } = holdBreaker();
-    const heard = hearBreakers();
+    const heard = recordBreakerEvents();
     const asking = breaker.admit();
     await letRun();
     await take().answer(reply);
@@ -82,7 +82,7 @@ describe("errors of the store", () => {
     const warnings = hearWarnings();
     const fault = new HeadgateError("HEADGATE_INVALID_OPTION", "clock must return milliseconds");
     const { breaker, answer, failWith, held } = loseBreaker({ flushInterval: 250 });
-    const heard = hearBreakers();
+    const heard = recordBreakerEvents();
     failWith(fault);
     await expect(answer(breaker.admit())).rejects.toBe(fault);
     await expect(answer(breaker.run(() => 1))).rejects.toBe(fault);

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { hearBreakers } from "../../support/hear-breakers.ts";
+import { recordBreakerEvents } from "../../support/record-breaker-events.ts";
 import { holdBreaker, letRun, pass } from "./held-breaker.ts";
 
 beforeEach(() => {
@@ -28,7 +28,7 @@ async function openBetween() {
 describe("replies out of order", () => {
   test("a late reply does not replace a newer view", async () => {
     const { breaker, earlier, later, snapshot } = await openBetween();
-    const heard = hearBreakers();
+    const heard = recordBreakerEvents();
     await later.deliver();
     expect((await snapshot).state).toBe("open");
     await earlier.deliver();

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { hearBreakers } from "../../support/hear-breakers.ts";
+import { recordBreakerEvents } from "../../support/record-breaker-events.ts";
 import { hearWarnings } from "./hear-warnings.ts";
 import { letRun, pass } from "./held-breaker.ts";
 import { loseBreaker, refused } from "./losable-breaker.ts";
@@ -15,7 +15,7 @@ describe("while the store is unavailable", () => {
   test("calls continue during an outage, which is published once per target", async () => {
     hearWarnings();
     const { breaker, answer, failWith } = loseBreaker();
-    const heard = hearBreakers();
+    const heard = recordBreakerEvents();
     const degraded = (target: string) => [
       "degraded",
       { breaker: "payments", target, reason: refused },
@@ -37,7 +37,7 @@ describe("while the store is unavailable", () => {
   test("an outage opens no breaker, and the process's own failures do", async () => {
     hearWarnings();
     const { breaker, answer, failWith } = loseBreaker();
-    const heard = hearBreakers();
+    const heard = recordBreakerEvents();
     failWith(refused);
     for (let i = 0; i < 20; i += 1) {
       expect((await answer(breaker.admit())).allowed).toBe(true);
@@ -117,7 +117,7 @@ describe("while the store is unavailable", () => {
     async (order, state) => {
       hearWarnings();
       const { breaker, peer, answer, failWith } = loseBreaker();
-      const heard = hearBreakers();
+      const heard = recordBreakerEvents();
       for (let i = 0; i < 4; i += 1) await answer(breaker.record("failure"));
       failWith(refused);
       await expect(answer(breaker[order]())).rejects.toBe(refused);

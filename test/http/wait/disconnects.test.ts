@@ -145,7 +145,7 @@ describeAdapters(({ serve }) => {
   });
 
   test("a request allowed at the moment its client disconnects is refunded", async () => {
-    const { store, held, pass } = holdStore(() => 0);
+    const { store, held, advance } = holdStore(() => 0);
     const limiter = createLimiter({
       name: "held",
       limits: hourly,
@@ -174,7 +174,7 @@ describeAdapters(({ serve }) => {
       await (await next("decide"))?.carryOut();
       // In line, it is asked for again.
       const attempt = await next("decide");
-      pass(3_600_000);
+      advance(3_600_000);
       await attempt?.execute();
       const socket = request?.socket;
       if (isHeardOf) {
@@ -192,7 +192,7 @@ describeAdapters(({ serve }) => {
       const free = limiter.peek("127.0.0.1");
       await (await next("peek"))?.carryOut();
       expect((await free).allowed).toBe(true);
-      pass(3_600_000);
+      advance(3_600_000);
     }
     expect(handled).toEqual([]);
   });

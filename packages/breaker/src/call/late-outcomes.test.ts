@@ -11,10 +11,10 @@ describe("calls that end in a later state", () => {
   });
 
   test("a call admitted before opening does not count as a trial call", async () => {
-    const { breaker, count, pass } = breakerOnClock({ trialCalls: 1 });
+    const { breaker, count, advance } = breakerOnClock({ trialCalls: 1 });
     const permit = await breaker.admit();
     await count(0, 4);
-    pass(30_000);
+    advance(30_000);
     const trial = await breaker.admit();
     await permit.record("failure");
     expect(await breaker.snapshot()).toMatchObject({ state: "half-open", openings: 1 });
@@ -23,10 +23,10 @@ describe("calls that end in a later state", () => {
   });
 
   test("a call admitted before opening does not count after closing", async () => {
-    const { breaker, count, pass } = breakerOnClock({ trialCalls: 1, minimumCalls: 1 });
+    const { breaker, count, advance } = breakerOnClock({ trialCalls: 1, minimumCalls: 1 });
     const permits = await Promise.all(Array.from({ length: 5 }, () => breaker.admit()));
     await count(0, 1);
-    pass(30_000);
+    advance(30_000);
     await (await breaker.admit()).record("success");
     for (const permit of permits) await permit.record("failure");
     expect(await breaker.snapshot()).toMatchObject({ state: "closed", calls: 0 });
@@ -54,18 +54,18 @@ describe("calls that end in a later state", () => {
   );
 
   test("a call counts if the state has not changed, however long it took", async () => {
-    const { breaker, pass } = breakerOnClock();
+    const { breaker, advance } = breakerOnClock();
     const permit = await breaker.admit();
-    pass(86_400_000);
+    advance(86_400_000);
     await permit.record("failure");
     expect(await breaker.snapshot()).toMatchObject({ calls: 1, failures: 1 });
   });
 
   test("a call counts although the record of the last closing has expired", async () => {
-    const { breaker, pass } = breakerOnClock();
+    const { breaker, advance } = breakerOnClock();
     await breaker.reset();
     const permit = await breaker.admit();
-    pass(2 * 86_400_000);
+    advance(2 * 86_400_000);
     await breaker.snapshot();
     await permit.record("failure");
     expect(await breaker.snapshot()).toMatchObject({ calls: 1, failures: 1 });
@@ -73,13 +73,13 @@ describe("calls that end in a later state", () => {
 });
 
 test("a trial call that ends in a later half-open period does not count there", async () => {
-  const { breaker, count, pass } = breakerOnClock({ trialCalls: 2, trialCallTimeout: "1d" });
+  const { breaker, count, advance } = breakerOnClock({ trialCalls: 2, trialCallTimeout: "1d" });
   await count(0, 4);
-  pass(30_000);
+  advance(30_000);
   const [first, second] = [await breaker.admit(), await breaker.admit()];
   await breaker.reset();
   await count(0, 4);
-  pass(30_000);
+  advance(30_000);
   const [third, fourth] = [await breaker.admit(), await breaker.admit()];
   await first.record("failure");
   await second.record("failure");

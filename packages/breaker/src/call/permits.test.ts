@@ -1,12 +1,12 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { breakerOnClock } from "../../../../test/support/breaker-on-clock.ts";
-import { hearBreakers } from "../../../../test/support/hear-breakers.ts";
+import { recordBreakerEvents } from "../../../../test/support/record-breaker-events.ts";
 
 /** A breaker whose next calls are trial calls. */
 async function halfOpen(options = {}) {
   const opened = breakerOnClock({ trialCallTimeout: "10s", ...options });
   await opened.count(0, 4);
-  opened.pass(30_000);
+  opened.advance(30_000);
   return opened;
 }
 
@@ -28,15 +28,15 @@ describe("permits", () => {
   });
 
   test("a denied permit has a retryAfterMs", async () => {
-    const { breaker, count, pass } = breakerOnClock();
+    const { breaker, count, advance } = breakerOnClock();
     await count(0, 4);
-    pass(0.001);
+    advance(0.001);
     expect(await breaker.admit()).toMatchObject({
       allowed: false,
       state: "open",
       retryAfterMs: 30_000,
     });
-    pass(29_999.5);
+    advance(29_999.5);
     expect(await breaker.admit()).toMatchObject({ allowed: false, retryAfterMs: 1 });
     await breaker.forceOpen();
     expect(await breaker.admit()).toMatchObject({
@@ -118,7 +118,7 @@ describe("permits of trial calls", () => {
   });
 
   test("a half-open breaker allows `trialCalls` trial calls at a time", async () => {
-    const { breaker, pass } = await halfOpen({ trialCalls: 3 });
+    const { breaker, advance } = await halfOpen({ trialCalls: 3 });
     const permits = await Promise.all(Array.from({ length: 10 }, () => breaker.admit()));
     expect(permits.map(({ allowed }) => allowed)).toEqual([
       ...new Array(3).fill(true),
@@ -127,7 +127,7 @@ describe("permits of trial calls", () => {
     // Most trial calls are over soon.
     expect(permits[9]).toMatchObject({ state: "half-open", retryAfterMs: 1_000 });
     // A place is free at the latest when the first lease ends, a second after trialCallTimeout.
-    pass(10_600);
+    advance(10_600);
     expect(await breaker.admit()).toMatchObject({ allowed: false, retryAfterMs: 400 });
     await permits[1]?.release();
     expect((await breaker.admit()).allowed).toBe(true);
@@ -156,14 +156,14 @@ describe("permits of trial calls", () => {
   });
 
   test("a trial call that exceeds trialCallTimeout is a failure, and its later outcome does not count", async () => {
-    const { breaker, pass } = await halfOpen({ trialCalls: 1 });
+    const { breaker, advance } = await halfOpen({ trialCalls: 1 });
     const permit = await breaker.admit();
     await vi.advanceTimersByTimeAsync(9_999);
     expect(await breaker.snapshot()).toMatchObject({ state: "half-open" });
     await vi.advanceTimersByTimeAsync(1);
     expect(await breaker.snapshot()).toMatchObject({ state: "open", openings: 2 });
     await permit.record("success");
-    pass(30_000);
+    advance(30_000);
     await breaker.snapshot();
     await permit.record("success");
     expect(await breaker.snapshot()).toMatchObject({ state: "half-open" });
@@ -176,7 +176,7 @@ describe("permits of trial calls", () => {
   ] as const)("a trial call that exceeds trialCallTimeout is %s", async (_, options, slow) => {
     const { breaker } = await halfOpen({ trialCalls: 1, ...options });
     const permit = await breaker.admit();
-    const heard = hearBreakers();
+    const heard = recordBreakerEvents();
     await vi.advanceTimersByTimeAsync(10_000);
     await permit.record("success");
     expect(heard).toMatchObject([
@@ -194,7 +194,7 @@ describe("permits of trial calls", () => {
   });
 
   test("run records the trial calls that it makes", async () => {
-    const { breaker, pass } = await halfOpen({ trialCalls: 1 });
+    const { breaker, advance } = await halfOpen({ trialCalls: 1 });
     let end = (_: string): void => {};
     const running = breaker.run(
       () =>
@@ -210,17 +210,17 @@ describe("permits of trial calls", () => {
     // The call goes on, and its caller gets what it returns.
     end("late");
     expect(await running).toBe("late");
-    pass(30_000);
+    advance(30_000);
     expect(await breaker.snapshot()).toMatchObject({ state: "half-open", openings: 2 });
   });
 
   test("the trial slot of a crashed process is free a second after trialCallTimeout", async () => {
-    const { breaker, pass } = await halfOpen({ trialCalls: 1 });
+    const { breaker, advance } = await halfOpen({ trialCalls: 1 });
     // Nobody reports how it ended, and this process's timers stand still.
     await breaker.admit();
-    pass(10_999.999);
+    advance(10_999.999);
     expect((await breaker.admit()).allowed).toBe(false);
-    pass(0.001);
+    advance(0.001);
     expect((await breaker.admit()).allowed).toBe(true);
   });
 });

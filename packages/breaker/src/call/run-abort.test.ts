@@ -56,9 +56,9 @@ describe("aborted calls", () => {
   });
 
   test("a call that is aborted while the store is read releases its trial call lease", async () => {
-    const { breaker, count, pass } = breakerOnClock({ trialCalls: 1 });
+    const { breaker, count, advance } = breakerOnClock({ trialCalls: 1 });
     await count(0, 4);
-    pass(30_000);
+    advance(30_000);
     const controller = new AbortController();
     const running = breaker.run(() => 1, { signal: controller.signal });
     controller.abort(reason);
@@ -122,9 +122,9 @@ describe("aborted calls", () => {
   );
 
   test("an ignored aborted trial call frees its slot for another", async () => {
-    const { breaker, count, pass } = breakerOnClock({ trialCalls: 1 });
+    const { breaker, count, advance } = breakerOnClock({ trialCalls: 1 });
     await count(0, 4);
-    pass(30_000);
+    advance(30_000);
     const controller = new AbortController();
     const { call, began } = hangingCall();
     const running = breaker.run(call, { signal: controller.signal });

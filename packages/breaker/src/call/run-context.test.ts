@@ -114,10 +114,10 @@ describe("AsyncLocalStorage", () => {
   });
 
   test("trial calls and fallbacks of rejected calls run in the caller's async context", async () => {
-    const { breaker, count, pass } = breakerOnClock({ trialCalls: 1 });
+    const { breaker, count, advance } = breakerOnClock({ trialCalls: 1 });
     await count(0, 4);
     expect(await seenBy(breaker, "refused")).toEqual(["refused"]);
-    pass(30_000);
+    advance(30_000);
     expect(await seenBy(breaker, "trial")).toEqual(["trial", "trial", "trial"]);
   });
 });

@@ -23,9 +23,9 @@ function cache() {
 
 describe("the fallback is called", () => {
   test("the fallback is called for a rejected call", async () => {
-    const { breaker, count, pass } = breakerOnClock();
+    const { breaker, count, advance } = breakerOnClock();
     await count(0, 4);
-    pass(10_000);
+    advance(10_000);
     const { asked, fallback } = cache();
     expect(await breaker.run(() => "real", { fallback })).toBe("cached");
     expect(asked).toHaveLength(1);
@@ -98,9 +98,9 @@ describe("the fallback is called", () => {
   });
 
   test("the fallback is called for a trial call that fails", async () => {
-    const { breaker, count, pass } = breakerOnClock({ trialCalls: 1 });
+    const { breaker, count, advance } = breakerOnClock({ trialCalls: 1 });
     await count(0, 4);
-    pass(30_000);
+    advance(30_000);
     const { asked, fallback } = cache();
     const error = new Error("still broken");
     expect(await breaker.run(() => Promise.reject(error), { fallback })).toBe("cached");

@@ -51,7 +51,7 @@ describe("run", () => {
   });
 
   test("run does not make or count a rejected call", async () => {
-    const { breaker, count, pass } = breakerOnClock();
+    const { breaker, count, advance } = breakerOnClock();
     await count(0, 4);
     const call = vi.fn(() => "real");
     for (let i = 0; i < 50; i += 1) {
@@ -59,14 +59,14 @@ describe("run", () => {
     }
     expect(call).not.toHaveBeenCalled();
     expect(await breaker.snapshot()).toMatchObject({ state: "open", calls: 4, openings: 1 });
-    pass(30_000);
+    advance(30_000);
     expect(await breaker.run(call)).toBe("real");
   });
 
   test("the error of a rejected call has its state and retryAfterMs", async () => {
-    const { breaker, count, pass } = breakerOnClock();
+    const { breaker, count, advance } = breakerOnClock();
     await count(0, 4);
-    pass(29_000.5);
+    advance(29_000.5);
     const error = await breaker.run(() => 1).catch((thrown: unknown) => thrown);
     expect(error).toBeInstanceOf(Error);
     expect(error).toMatchObject({
@@ -82,7 +82,7 @@ describe("run", () => {
   });
 
   test("the error message of a rejected call names the state", async () => {
-    const { breaker, count, pass } = breakerOnClock({ trialCalls: 1, rampUp: "1m" });
+    const { breaker, count, advance } = breakerOnClock({ trialCalls: 1, rampUp: "1m" });
     const messageOf = () => breaker.run(() => 1).catch(({ message }: Error) => message);
     const prefix = "the breaker does not let this call through: it is";
     await breaker.forceOpen();
@@ -90,7 +90,7 @@ describe("run", () => {
     await breaker.reset();
     await count(0, 4);
     expect(await messageOf()).toBe(`${prefix} open`);
-    pass(30_000);
+    advance(30_000);
     const trial = await breaker.admit();
     expect(await messageOf()).toBe(`${prefix} half-open, and waits for its trial calls`);
     await trial.record("success");
@@ -100,10 +100,10 @@ describe("run", () => {
   });
 
   test("run decides by the outcome of the call before", async () => {
-    const { breaker, pass } = breakerOnClock({ minimumCalls: 1, trialCalls: 1 });
+    const { breaker, advance } = breakerOnClock({ minimumCalls: 1, trialCalls: 1 });
     await breaker.run(() => Promise.reject(new Error("upstream"))).catch(() => {});
     await expect(breaker.run(() => 1)).rejects.toMatchObject({ state: "open" });
-    pass(30_000);
+    advance(30_000);
     expect(await breaker.run(() => "trial")).toBe("trial");
     expect(await breaker.run(() => "next")).toBe("next");
   });
@@ -181,12 +181,12 @@ describe("isFailure", () => {
   });
 
   test("an ignored trial call frees its slot for another", async () => {
-    const { breaker, count, pass } = breakerOnClock<string>({
+    const { breaker, count, advance } = breakerOnClock<string>({
       trialCalls: 1,
       isFailure: (call) => call.status === "fulfilled" && call.value === "unsure" && "ignore",
     });
     await count(0, 4);
-    pass(30_000);
+    advance(30_000);
     expect(await breaker.run(() => "unsure")).toBe("unsure");
     expect(await breaker.snapshot()).toMatchObject({ state: "half-open" });
     expect(await breaker.run(() => "sure")).toBe("sure");
@@ -217,11 +217,11 @@ describe("isFailure", () => {
   });
 
   test("isFailure classifies trial calls too", async () => {
-    const { breaker, count, pass } = breakerOnClock<number>({
+    const { breaker, count, advance } = breakerOnClock<number>({
       isFailure: (call) => call.status === "rejected" || call.value >= 500,
     });
     await count(0, 4);
-    pass(30_000);
+    advance(30_000);
     for (let i = 0; i < 2; i += 1) await breaker.run(() => 500);
     expect(await breaker.snapshot()).toMatchObject({ state: "open", openings: 2 });
   });

@@ -86,9 +86,9 @@ describe("a call with a timeout", () => {
   });
 
   test("a trial call that times out ends its lease", async () => {
-    const { breaker, count, pass } = breakerOnClock({ trialCalls: 2 });
+    const { breaker, count, advance } = breakerOnClock({ trialCalls: 2 });
     await count(0, 4);
-    pass(30_000);
+    advance(30_000);
     const trials = [1, 2].map(() =>
       watch(breaker.run(() => new Promise(() => {}), { timeout: 5 })),
     );

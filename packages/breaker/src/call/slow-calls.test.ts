@@ -128,17 +128,17 @@ describe("slowCallRate", () => {
   });
 
   test("slow trial calls open the breaker again", async () => {
-    const { breaker, count, pass } = breakerOnClock({
+    const { breaker, count, advance } = breakerOnClock({
       slowCall: 10,
       slowCallRate: 0.5,
       trialCalls: 2,
     });
     await count(0, 4);
-    pass(30_000);
+    advance(30_000);
     await (await breaker.admit()).record("success", 1);
     await (await breaker.admit()).record("success", 11);
     expect(await breaker.snapshot()).toMatchObject({ state: "open", openings: 2 });
-    pass(30_000);
+    advance(30_000);
     for (let i = 0; i < 2; i += 1) await breaker.run(() => "quick");
     expect(await breaker.snapshot()).toMatchObject({ state: "closed" });
   });

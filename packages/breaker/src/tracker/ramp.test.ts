@@ -45,23 +45,23 @@ describe("Ramp", () => {
 
 /** A breaker that closed a moment ago, with a ramp of a minute. */
 async function justClosed() {
-  const { breaker, count, pass } = breakerOnClock({ rampUp: "1m" });
+  const { breaker, count, advance } = breakerOnClock({ rampUp: "1m" });
   await count(0, 4);
-  pass(30_000);
+  advance(30_000);
   for (let i = 0; i < 2; i += 1) await (await breaker.admit()).record("success");
-  return { breaker, pass };
+  return { breaker, advance };
 }
 
 describe("a breaker with a ramp, after closing", () => {
   test("a breaker on a ramp rejects most calls at first, with a retryAfterMs of at most a second", async () => {
-    const { breaker, pass } = await justClosed();
+    const { breaker, advance } = await justClosed();
     const permits = await Promise.all(Array.from({ length: 100 }, () => breaker.admit()));
     const refused = permits.filter(({ allowed }) => !allowed);
     expect(refused).toHaveLength(90);
     for (const { state, retryAfterMs } of refused) {
       expect([state, retryAfterMs]).toEqual(["closed", 1_000]);
     }
-    pass(59_500);
+    advance(59_500);
     let last = await breaker.admit();
     for (let i = 0; i < 300 && last.allowed; i += 1) last = await breaker.admit();
     expect(last).toMatchObject({ allowed: false, retryAfterMs: 500 });
@@ -79,8 +79,8 @@ describe("a breaker with a ramp, after closing", () => {
   });
 
   test("a breaker lets every call through at the end of its ramp", async () => {
-    const { breaker, pass } = await justClosed();
-    pass(60_000);
+    const { breaker, advance } = await justClosed();
+    advance(60_000);
     for (let i = 0; i < 100; i += 1) expect((await breaker.admit()).allowed).toBe(true);
   });
 
@@ -98,9 +98,9 @@ describe("a breaker with a ramp, after closing", () => {
 });
 
 test("a breaker without a ramp lets every call through once it has closed", async () => {
-  const { breaker, count, pass } = breakerOnClock();
+  const { breaker, count, advance } = breakerOnClock();
   await count(0, 4);
-  pass(30_000);
+  advance(30_000);
   for (let i = 0; i < 2; i += 1) await (await breaker.admit()).record("success");
   for (let i = 0; i < 100; i += 1) expect((await breaker.admit()).allowed).toBe(true);
 });

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { watchWarnings } from "../../../../test/http/support/warnings.ts";
-import { letRun } from "../../../../test/support/held-store.ts";
+import { flushMicrotasks } from "../../../../test/support/held-store.ts";
 import { sendBy } from "../../../../test/support/send-by.ts";
 import { fixedWindow } from "../algorithms/fixed-window.ts";
 import { gcra } from "../algorithms/gcra.ts";
@@ -111,7 +111,7 @@ const order = (part: Partial<Invalidation> = {}): Invalidation => ({
 async function readAgain(limiter: Limiter): Promise<void> {
   vi.advanceTimersByTime(810);
   await limiter.peek("somebody");
-  await letRun();
+  await flushMicrotasks();
   vi.advanceTimersByTime(1);
 }
 
@@ -130,9 +130,9 @@ describe("the control record is read", () => {
     void api.peek("ann");
     expect(asked()).toEqual(["read-control", "peek", "peek"]);
     open();
-    await letRun();
+    await flushMicrotasks();
     vi.advanceTimersByTime(60_000);
-    await letRun();
+    await flushMicrotasks();
     expect(asked()).toEqual([]);
     await api.close();
   });
@@ -145,7 +145,7 @@ describe("the control record is read", () => {
     asked();
     const open = hold();
     const waiting = [api.peek("ann"), api.consume("bob")];
-    await letRun();
+    await flushMicrotasks();
     expect(asked()).toEqual(["read-control"]);
     open();
     await Promise.all(waiting);
@@ -270,13 +270,13 @@ describe("an invalidation", () => {
     write({ invalidations: [order({ subject: { tenant: "acme" } })] });
     vi.advanceTimersByTime(810);
     await child.peek({ default: "x", tenant: "y" });
-    await letRun();
+    await flushMicrotasks();
     // A denial by the child's own counter does not concern the parent.
     expect(await sourceOf(child, subject as never)).toBe("deny-cache");
     write({ version: FROM + 1, invalidations: [order({ limiter: "child" })] });
     vi.advanceTimersByTime(810);
     await child.peek({ default: "x", tenant: "y" });
-    await letRun();
+    await flushMicrotasks();
     expect(await sourceOf(child, subject as never)).toBe("store");
     await child.close();
   });
@@ -319,7 +319,7 @@ describe("an invalidation", () => {
     for (const subject of ["ann", "bob"]) await api.consume(subject);
     const waiting = { ann: api.wait("ann"), bob: api.wait("bob", { timeout: "1s" }) };
     const bob = expect(waiting.bob).rejects.toMatchObject({ code: "HEADGATE_WAIT_TIMEOUT" });
-    await letRun();
+    await flushMicrotasks();
     memory.clear();
     await api.consume("bob");
     write({ invalidations: [order()] });
@@ -337,7 +337,7 @@ describe("an invalidation", () => {
     vi.advanceTimersByTime(700);
     const open = hold();
     const waiting = api.wait("ann");
-    await letRun();
+    await flushMicrotasks();
     memory.clear();
     write({ invalidations: [order()] });
     open();
@@ -382,7 +382,7 @@ describe("an unreadable control record", () => {
     vi.advanceTimersByTime(1);
     await api.peek("somebody");
     expect(asked()).toEqual(["read-control", "peek"]);
-    await letRun();
+    await flushMicrotasks();
     expect(await sourceOf(api, "ann")).toBe("store");
     await nextTurn();
     await api.close();
@@ -395,7 +395,7 @@ describe("an unreadable control record", () => {
     const api = limiter();
     for (let i = 0; i < 3; i += 1) expect((await api.peek("ann")).source).toBe("store");
     expect(asked()).toEqual(["read-control", "peek", "peek", "peek"]);
-    await letRun();
+    await flushMicrotasks();
     await nextTurn();
     expect(warnings).toEqual([]);
     // Decisions, which report the same, do not fail.

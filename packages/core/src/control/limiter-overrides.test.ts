@@ -1,5 +1,5 @@
 import { describe, expect, onTestFinished, test, vi } from "vitest";
-import { answerOf, holdStore, letRun } from "../../../../test/support/held-store.ts";
+import { flushMicrotasks, holdStore, resultOf } from "../../../../test/support/held-store.ts";
 import { overridden } from "../../../../test/support/overriding.ts";
 import { concurrency } from "../algorithms/concurrency.ts";
 import { fixedWindow } from "../algorithms/fixed-window.ts";
@@ -29,15 +29,15 @@ function start(options: Partial<LimiterOptions> = {}) {
     ...options,
   });
   onTestFinished(() => limiter.close());
-  const pass = (ms: number) => {
+  const advance = (ms: number) => {
     now += ms;
   };
-  return { limiter, store, pass, ...operator };
+  return { limiter, store, advance, ...operator };
 }
 
 /** The same on a server that is asked when the test says so. */
 function startRemote(options: Partial<LimiterOptions> = {}) {
-  const { store: held, held: calls, pass } = holdStore(() => 0);
+  const { store: held, held: calls, advance } = holdStore(() => 0);
   const { store, ...operator } = overridden(held);
   const limiter = createLimiter({
     name: "api",
@@ -46,9 +46,9 @@ function startRemote(options: Partial<LimiterOptions> = {}) {
     storeTimeout: "1m",
     ...options,
   });
-  const answered = <T>(asked: Promise<T>) => answerOf(calls, asked);
+  const answered = <T>(asked: Promise<T>) => resultOf(calls, asked);
   onTestFinished(() => answered(limiter.close()));
-  return { limiter, calls, pass, answered, ...operator };
+  return { limiter, calls, advance, answered, ...operator };
 }
 
 const numbersOf = ({ limits }: Decision) =>
@@ -73,11 +73,11 @@ describe("an override of a limit", () => {
   });
 
   test("expires by the server's clock", async () => {
-    const { limiter, store, pass, override } = start();
+    const { limiter, store, advance, override } = start();
     override({ ...to(1_000), until: store.now() + 5_000_000 });
-    pass(4_999);
+    advance(4_999);
     expect(await limiter.peek("ada")).toMatchObject({ limit: 1_000, overridden: true });
-    pass(1);
+    advance(1);
     expect(await limiter.peek("ada")).toMatchObject({ limit: 10, overridden: false });
   });
 
@@ -133,10 +133,10 @@ describe("an override of a limit", () => {
 
   test("sets how fast charged usage drains", async () => {
     const limits = gcra({ limit: 10, window: "1h", name: "hourly" });
-    const { limiter, override, pass } = start({ limits });
+    const { limiter, override, advance } = start({ limits });
     override(to(1_000));
     await limiter.consume("ada", { cost: 500 });
-    pass(HOUR_MS / 2);
+    advance(HOUR_MS / 2);
     await limiter.charge("ada", { cost: 2 });
     expect(await limiter.peek("ada", { cost: 0 })).toMatchObject({ remaining: 998 });
     override();
@@ -240,7 +240,7 @@ describe("an override of a limit", () => {
     age();
     override(to(3));
     const asked = [limiter.consume("ada"), limiter.charge("ada"), limiter.wait("bob")] as const;
-    await letRun();
+    await flushMicrotasks();
     answer();
     expect(await asked[0]).toMatchObject({ limit: 3, overridden: true });
     await asked[1];
@@ -396,12 +396,12 @@ describe("a waiting call", () => {
   test("is admitted when the override that lowered the limit expires", async () => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
     onTestFinished(() => void vi.useRealTimers());
-    const { limiter, store, override, pass } = start();
+    const { limiter, store, override, advance } = start();
     override({ ...to(2), until: store.now() + 60_000_000 });
     await limiter.consume("ada", { cost: 2 });
     const waiting = limiter.wait("ada");
     await vi.advanceTimersByTimeAsync(59_000);
-    pass(60_000);
+    advance(60_000);
     await vi.advanceTimersByTimeAsync(2_000);
     expect(await waiting).toMatchObject({ allowed: true, overridden: false, remaining: 7 });
   });
@@ -437,9 +437,9 @@ describe("a waiting call", () => {
 
 describe("overrides on a Redis store", () => {
   test("a cached denial does not apply to a raised limit", async () => {
-    const { limiter, answered, override, pass } = startRemote();
+    const { limiter, answered, override, advance } = startRemote();
     await answered(limiter.consume("ada", { cost: 10 }));
-    pass(1);
+    advance(1);
     expect(await answered(limiter.consume("ada"))).toMatchObject({ source: "store" });
     expect(await limiter.consume("ada")).toMatchObject({ source: "deny-cache" });
     override(to(11));
@@ -447,31 +447,38 @@ describe("overrides on a Redis store", () => {
       allowed: true,
       source: "store",
     });
-    pass(1);
+    advance(1);
     expect(await answered(limiter.consume("ada"))).toMatchObject({ allowed: false });
     const known = await limiter.consume("ada");
     expect(known).toMatchObject({ source: "deny-cache", overridden: true, limit: 11 });
   });
 
   test("degraded decisions use the effective limits while the store is unavailable", async () => {
-    const { limiter, calls, override, pass } = startRemote({ localShare: 0.5, denyCache: false });
+    const { limiter, calls, override, advance } = startRemote({
+      localShare: 0.5,
+      denyCache: false,
+    });
     override({ ...to(100), until: START * 1_000 + 5_000_000 });
     const ask = async (cost: number) => {
       const asked = limiter.consume("ada", { cost });
-      await letRun();
+      await flushMicrotasks();
       await calls.shift()?.refuse(new HeadgateError("HEADGATE_STORE_UNAVAILABLE", "away"));
       return asked;
     };
     const local = await ask(50);
     expect(local).toMatchObject({ source: "local", allowed: true, overridden: true, limit: 50 });
     expect(await ask(1)).toMatchObject({ source: "local", allowed: false, overridden: true });
-    pass(5_000);
+    advance(5_000);
     expect(await ask(1)).toMatchObject({ source: "local", limit: 5, overridden: false });
   });
 });
 
 test("with keys in separate hash slots, each dimension uses its own overrides and cached denials", async () => {
-  const { store: held, held: calls, pass } = holdStore((key) => (key.includes(":tenant:") ? 1 : 2));
+  const {
+    store: held,
+    held: calls,
+    advance,
+  } = holdStore((key) => (key.includes(":tenant:") ? 1 : 2));
   const { store, override } = overridden(held);
   const limits = [
     hourly(10),
@@ -480,10 +487,10 @@ test("with keys in separate hash slots, each dimension uses its own overrides an
   const limiter = createLimiter({ name: "api", limits, store, storeTimeout: "1m" });
   onTestFinished(() => limiter.close());
   const subject = { default: "ada", tenant: "acme" };
-  const consume = (cost = 1) => answerOf(calls, limiter.consume(subject, { cost }));
+  const consume = (cost = 1) => resultOf(calls, limiter.consume(subject, { cost }));
   override({ limits: { tenant: { limit: 5 } }, subject: { tenant: "acme" } });
   expect(await consume(5)).toMatchObject({ allowed: true, overridden: true });
-  pass(1);
+  advance(1);
   const denied = await consume();
   expect(numbersOf(denied)).toEqual([
     ["hourly", 10, 5],
@@ -515,7 +522,7 @@ describe("overrides with leases", () => {
     const { limiter, override, consume, names, answered } = await startLeasing();
     override(to(25));
     const asked = limiter.consume("bob");
-    await letRun();
+    await flushMicrotasks();
     expect(names()).toEqual(["refund", "decide"]);
     expect(await answered(asked)).toMatchObject({ source: "store", overridden: true });
     for (let i = 0; i < 10; i += 1) expect((await consume()).source).not.toBe("lease");
@@ -534,7 +541,7 @@ describe("overrides with leases", () => {
     expect((await consume()).source).toBe("lease");
     override({ ...to(25), subject: { default: subject } });
     const asked = limiter.consume(subject);
-    await letRun();
+    await flushMicrotasks();
     expect(calls.map(({ name }) => name)).toEqual(["refund", "decide"]);
     expect(await answered(asked)).toMatchObject({ source: "store", overridden: true });
   });
@@ -549,15 +556,15 @@ describe("overrides with leases", () => {
   test("a lease that arrives after the override is returned", async () => {
     const { limiter, override, calls } = startRemote({ limits: hourly(1_000), lease });
     const first = limiter.consume("ada");
-    await letRun();
+    await flushMicrotasks();
     await calls.shift()?.carryOut();
     await first;
     const second = limiter.consume("ada");
-    await letRun();
+    await flushMicrotasks();
     expect(calls.map(({ name }) => name)).toEqual(["decide", "decide"]);
     override({ shadow: true });
     const third = limiter.consume("ada");
-    await letRun();
+    await flushMicrotasks();
     await calls.shift()?.carryOut();
     await second;
     await calls.shift()?.carryOut();

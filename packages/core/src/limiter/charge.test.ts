@@ -1,5 +1,10 @@
 import { afterEach, describe, expect, test, vi } from "vitest";
-import { answerOf, CROSS_SLOT, holdStore, letRun } from "../../../../test/support/held-store.ts";
+import {
+  CROSS_SLOT,
+  flushMicrotasks,
+  holdStore,
+  resultOf,
+} from "../../../../test/support/held-store.ts";
 import { fixedWindow } from "../algorithms/fixed-window.ts";
 import { gcra } from "../algorithms/gcra.ts";
 import { HeadgateError } from "../common/errors.ts";
@@ -79,9 +84,14 @@ describe("charge", () => {
 
 describe("the deny cache", () => {
   function start(limits: Policy) {
-    const { store, held, pass } = holdStore(() => 0);
+    const { store, held, advance } = holdStore(() => 0);
     const limiter = createLimiter({ name: "api", limits, store, storeTimeout: "1m" });
-    return { limiter, held, pass, answer: <T>(pending: Promise<T>) => answerOf(held, pending) };
+    return {
+      limiter,
+      held,
+      advance,
+      answer: <T>(pending: Promise<T>) => resultOf(held, pending),
+    };
   }
   const denied = async (limiter: Limiter, answer: <T>(pending: Promise<T>) => Promise<T>) => {
     const { source, retryAfterMs } = await answer(limiter.consume("u"));
@@ -89,12 +99,12 @@ describe("the deny cache", () => {
   };
 
   test("a charge, and a settle for more units, drop cached denials", async () => {
-    const { limiter, pass, answer } = start(gcra({ limit: 10, window: "1s" }));
+    const { limiter, advance, answer } = start(gcra({ limit: 10, window: "1s" }));
     const decision = await answer(limiter.consume("u", { cost: 10 }));
     expect(await denied(limiter, answer)).toEqual(["store", 100]);
     expect(await denied(limiter, answer)).toEqual(["deny-cache", 100]);
     await answer(limiter.charge("u", { cost: 5 }));
-    pass(1);
+    advance(1);
     expect(await denied(limiter, answer)).toEqual(["store", 599]);
     expect(await denied(limiter, answer)).toEqual(["deny-cache", 599]);
     await answer(limiter.settle(decision, 12));
@@ -102,13 +112,13 @@ describe("the deny cache", () => {
   });
 
   test("a denial requested before a charge is not cached after it", async () => {
-    const { limiter, held, pass, answer } = start(gcra({ limit: 10, window: "1s" }));
+    const { limiter, held, advance, answer } = start(gcra({ limit: 10, window: "1s" }));
     await answer(limiter.consume("u", { cost: 10 }));
     const pending = limiter.consume("u");
-    await letRun();
-    pass(1);
+    await flushMicrotasks();
+    advance(1);
     const charge = limiter.charge("u", { cost: 5 });
-    await letRun();
+    await flushMicrotasks();
     const [first, second] = held.splice(0);
     await first?.execute();
     await second?.carryOut();
@@ -140,55 +150,55 @@ describe("charges across several hash slots", () => {
   test("each hash slot is charged separately, and an unavailable one makes the result degraded", async () => {
     const { limiter, held } = start();
     const charge = limiter.charge(who, { cost: 13 });
-    await letRun();
+    await flushMicrotasks();
     expect(held.map(({ name }) => name)).toEqual(["charge", "charge"]);
     await held.shift()?.carryOut();
     await held.shift()?.refuse(unavailable);
     expect(await charge).toEqual({ charged: 13, overflow: 0, degraded: true });
-    expect(await answerOf(held, overdrawnIn(limiter, who))).toEqual([-3, 10]);
+    expect(await resultOf(held, overdrawnIn(limiter, who))).toEqual([-3, 10]);
   });
 
   test("a settle for more units that one hash slot misses is degraded, and charges the other one", async () => {
     const { limiter, held } = start();
-    const decision = await answerOf(held, limiter.consume(who, { cost: 2 }));
+    const decision = await resultOf(held, limiter.consume(who, { cost: 2 }));
     const settle = limiter.settle(decision, 5);
-    await letRun();
+    await flushMicrotasks();
     await held.shift()?.refuse(unavailable);
     await held.shift()?.carryOut();
     expect(await settle).toEqual({ charged: 5, overflow: 0, degraded: true });
-    expect(await answerOf(held, overdrawnIn(limiter, who))).toEqual([8, 5]);
+    expect(await resultOf(held, overdrawnIn(limiter, who))).toEqual([8, 5]);
   });
 
   test("a settle that no hash slot receives keeps the estimated cost", async () => {
     const { limiter, held } = start();
     for (const units of [5, 1]) {
-      const decision = await answerOf(held, limiter.consume(who, { cost: 2 }));
+      const decision = await resultOf(held, limiter.consume(who, { cost: 2 }));
       const settle = limiter.settle(decision, units);
-      await letRun();
+      await flushMicrotasks();
       for (const call of held.splice(0)) await call.refuse(unavailable);
       expect(await settle).toEqual({ charged: 2, overflow: 0, degraded: true });
     }
-    expect(await answerOf(held, overdrawnIn(limiter, who))).toEqual([6, 6]);
+    expect(await resultOf(held, overdrawnIn(limiter, who))).toEqual([6, 6]);
   });
 
   test("a charge rejected with CROSSSLOT is repeated in each hash slot", async () => {
     const { limiter, held, slots } = start();
     slots(false);
     const charge = limiter.charge(who, { cost: 13 });
-    await letRun();
+    await flushMicrotasks();
     expect(held).toHaveLength(1);
     slots(true);
     await held.shift()?.refuse(CROSS_SLOT);
     expect(held.map(({ name }) => name)).toEqual(["charge", "charge"]);
-    expect(await answerOf(held, charge)).toEqual({ charged: 13, overflow: 0, degraded: false });
-    expect(await answerOf(held, overdrawnIn(limiter, who))).toEqual([-3, -3]);
+    expect(await resultOf(held, charge)).toEqual({ charged: 13, overflow: 0, degraded: false });
+    expect(await resultOf(held, overdrawnIn(limiter, who))).toEqual([-3, -3]);
   });
 
   test("a decision charged in several hash slots is settled once in each", async () => {
     const { limiter, held } = start();
-    const decision = await answerOf(held, limiter.consume(who, { cost: 4 }));
-    expect(await answerOf(held, limiter.settle(decision, 1))).toMatchObject({ charged: 1 });
-    expect(await answerOf(held, overdrawnIn(limiter, who))).toEqual([9, 9]);
+    const decision = await resultOf(held, limiter.consume(who, { cost: 4 }));
+    expect(await resultOf(held, limiter.settle(decision, 1))).toMatchObject({ charged: 1 });
+    expect(await resultOf(held, overdrawnIn(limiter, who))).toEqual([9, 9]);
     expect(await limiter.settle(decision, 9)).toEqual({ charged: 0, overflow: 0, degraded: false });
   });
 });

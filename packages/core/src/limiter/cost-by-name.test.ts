@@ -1,5 +1,10 @@
 import { afterEach, describe, expect, test, vi } from "vitest";
-import { answerOf, CROSS_SLOT, holdStore, letRun } from "../../../../test/support/held-store.ts";
+import {
+  CROSS_SLOT,
+  flushMicrotasks,
+  holdStore,
+  resultOf,
+} from "../../../../test/support/held-store.ts";
 import { concurrency } from "../algorithms/concurrency.ts";
 import { fixedWindow } from "../algorithms/fixed-window.ts";
 import { slidingLog } from "../algorithms/sliding-log.ts";
@@ -297,7 +302,7 @@ describe("a cost by name in Redis", () => {
   type Options = Partial<LimiterOptions<"default" | "tenant">>;
 
   function start(policy: Policy, options: Options = {}, slotOf: (key: string) => number = () => 0) {
-    const { store, held, pass } = holdStore(slotOf);
+    const { store, held, advance } = holdStore(slotOf);
     const limiter = createLimiter({
       name: "api",
       limits: policy,
@@ -305,7 +310,12 @@ describe("a cost by name in Redis", () => {
       storeTimeout: "1m",
       ...options,
     } as LimiterOptions);
-    return { limiter, held, pass, answer: <T>(pending: Promise<T>) => answerOf(held, pending) };
+    return {
+      limiter,
+      held,
+      advance,
+      answer: <T>(pending: Promise<T>) => resultOf(held, pending),
+    };
   }
 
   const bySlot = (key: string) => (key.includes(":tenant:") ? 1 : 2);
@@ -334,7 +344,7 @@ describe("a cost by name in Redis", () => {
   test("a dimension that the cost leaves out is not decided, and can be charged later", async () => {
     const { limiter, held, answer } = start(tenants, {}, bySlot);
     const pending = limiter.consume(who, { cost: { tokens: 0 } });
-    await letRun();
+    await flushMicrotasks();
     // Two slots would be looked at first.
     expect(held.map(({ name }) => name)).toEqual(["decide"]);
     const decision = await answer(pending);
@@ -372,7 +382,7 @@ describe("a cost by name in Redis", () => {
     let hasSlots = false;
     const { limiter, held, answer } = start(tenants, {}, (key) => (hasSlots ? bySlot(key) : 0));
     const pending = limiter.consume(who, { cost: { tokens: 500 } });
-    await letRun();
+    await flushMicrotasks();
     hasSlots = true;
     await held.shift()?.refuse(CROSS_SLOT);
     expect(await answer(pending)).toMatchObject({ allowed: true, cost: { tokens: 500 } });
@@ -443,7 +453,7 @@ describe("a cost by name in Redis", () => {
     const { limiter, held, answer } = start(limits);
     const decision = await answer(limiter.consume("u", { cost: { tokens: 500 } }));
     const settling = limiter.settle(decision, { requests: 2, tokens: 100 });
-    await letRun();
+    await flushMicrotasks();
     expect(held.map(({ name }) => name)).toEqual(["charge"]);
     await held.shift()?.refuse(new HeadgateError("HEADGATE_STORE_UNAVAILABLE", "gone"));
     // No refund is sent to a server that is down, either.

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { holdStore, letRun } from "../../../../test/support/held-store.ts";
+import { flushMicrotasks, holdStore } from "../../../../test/support/held-store.ts";
 import { runningBy } from "../../../../test/support/send-by.ts";
 import { fixedWindow } from "../algorithms/fixed-window.ts";
 import { gcra } from "../algorithms/gcra.ts";
@@ -179,7 +179,7 @@ test("a peek with cost 0 across several hash slots sends one call for each", asy
   const limiter = createLimiter({ name: "api", limits, store, storeTimeout: "1m" });
   const subject = { default: "u", tenant: "t" };
   const serve = async <T>(pending: Promise<T>): Promise<[answer: T, calls: number]> => {
-    await letRun();
+    await flushMicrotasks();
     let calls = 0;
     for (let call = held.shift(); call !== undefined; call = held.shift()) {
       calls += 1;

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { answerOf, holdStore, letRun } from "../../../../test/support/held-store.ts";
+import { flushMicrotasks, holdStore, resultOf } from "../../../../test/support/held-store.ts";
 import { fixedWindow } from "../algorithms/fixed-window.ts";
 import { gcra } from "../algorithms/gcra.ts";
 import type { Decision } from "../common/decision.ts";
@@ -20,9 +20,14 @@ function start(more: Partial<LimiterOptions> = {}) {
 
 /** A limiter on a server whose calls run when the test says so. Each dimension has a hash slot of its own. */
 function startRemote(limits: Policy = hourly(30), more: Partial<LimiterOptions> = {}) {
-  const { store, held, pass } = holdStore((key) => (key.includes(":tenant:") ? 1 : 2));
+  const { store, held, advance } = holdStore((key) => (key.includes(":tenant:") ? 1 : 2));
   const limiter = createLimiter({ name: "plans", limits, store, storeTimeout: "1m", ...more });
-  return { limiter, held, pass, answered: <T>(pending: Promise<T>) => answerOf(held, pending) };
+  return {
+    limiter,
+    held,
+    advance,
+    answered: <T>(pending: Promise<T>) => resultOf(held, pending),
+  };
 }
 
 const numbersOf = ({ limits }: Decision) =>
@@ -150,7 +155,7 @@ describe("per-call limits of several dimensions in separate hash slots", () => {
 
 describe("a cached denial", () => {
   test("a cached denial applies only to the same per-call limits", async () => {
-    const { limiter, held, answered, pass } = startRemote();
+    const { limiter, held, answered, advance } = startRemote();
     await answered(limiter.consume("u", { cost: 30 }));
     expect(await answered(limiter.consume("u"))).toMatchObject({ source: "store", limit: 30 });
     expect(await answered(limiter.consume("u", under(1_000)))).toMatchObject({
@@ -159,7 +164,7 @@ describe("a cached denial", () => {
       remaining: 969,
     });
     await answered(limiter.consume("u", under(1_000, 969)));
-    pass(1);
+    advance(1);
     // Both denials are cached now, and neither is mistaken for the other.
     for (const source of ["store", "deny-cache", "deny-cache"]) {
       for (const limit of [30, 1_000]) {
@@ -218,7 +223,7 @@ describe("per-call limits while the store is unavailable", () => {
     expect(numbersOf(upgraded)).toEqual([["30-per-1h", 100, 96]]);
     expect(await limiter.consume("u", under(40))).toMatchObject({ allowed: false, limit: 4 });
     expect(await limiter.reset("u").catch(({ code }) => code)).toBe("HEADGATE_STORE_UNAVAILABLE");
-    await letRun();
+    await flushMicrotasks();
     await limiter.close();
   });
 });

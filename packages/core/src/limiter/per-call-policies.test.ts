@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { answerOf, holdStore, letRun } from "../../../../test/support/held-store.ts";
+import { flushMicrotasks, holdStore, resultOf } from "../../../../test/support/held-store.ts";
 import { concurrency } from "../algorithms/concurrency.ts";
 import { fixedWindow } from "../algorithms/fixed-window.ts";
 import { gcra } from "../algorithms/gcra.ts";
@@ -26,9 +26,14 @@ function start(more: Partial<LimiterOptions<never>> = {}) {
 
 /** A limiter on a server whose calls run when the test says so. Each dimension has a hash slot of its own. */
 function startRemote(limits: Policy = hourly(3), more: Partial<LimiterOptions> = {}) {
-  const { store, held, pass } = holdStore((key) => (key.includes(":tenant:") ? 1 : 2));
+  const { store, held, advance } = holdStore((key) => (key.includes(":tenant:") ? 1 : 2));
   const limiter = createLimiter({ name: "plans", limits, store, storeTimeout: "1m", ...more });
-  return { limiter, held, pass, answered: <T>(pending: Promise<T>) => answerOf(held, pending) };
+  return {
+    limiter,
+    held,
+    advance,
+    answered: <T>(pending: Promise<T>) => resultOf(held, pending),
+  };
 }
 
 const numbersOf = ({ limits }: Decision) =>
@@ -292,7 +297,7 @@ describe("per-call limits of another shape in Redis", () => {
       charged: 2,
       degraded: true,
     });
-    await letRun();
+    await flushMicrotasks();
     await limiter.close();
   });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { answerOf, holdStore, letRun } from "../../../../test/support/held-store.ts";
+import { flushMicrotasks, holdStore, resultOf } from "../../../../test/support/held-store.ts";
 import { fixedWindow } from "../algorithms/fixed-window.ts";
 import { HeadgateError } from "../common/errors.ts";
 import { memoryStore } from "../store/memory-store.ts";
@@ -105,9 +105,9 @@ describe("settle and charge while the store is unavailable", () => {
     return {
       limiter,
       held,
-      answer: <T>(pending: Promise<T>) => answerOf(held, pending),
+      answer: <T>(pending: Promise<T>) => resultOf(held, pending),
       async refused<T>(pending: Promise<T>): Promise<T> {
-        await letRun();
+        await flushMicrotasks();
         for (const call of held.splice(0)) await call.refuse(unavailable);
         return pending;
       },
@@ -191,7 +191,7 @@ describe("settle and charge while the store is unavailable", () => {
 
 describe("settle and charge with leases", () => {
   function start() {
-    const { store, held, pass } = holdStore(() => 0);
+    const { store, held, advance } = holdStore(() => 0);
     const limiter = createLimiter({
       name: "api",
       limits: fixedWindow({ limit: 1_000, window: "1h" }),
@@ -199,13 +199,13 @@ describe("settle and charge with leases", () => {
       storeTimeout: "1m",
       lease: { max: 100, ttl: "1s" },
     });
-    return { limiter, pass, answer: <T>(pending: Promise<T>) => answerOf(held, pending) };
+    return { limiter, advance, answer: <T>(pending: Promise<T>) => resultOf(held, pending) };
   }
 
   test("a decision paid from a lease is settled in the store, and a charge goes to the store", async () => {
-    const { limiter, pass, answer } = start();
+    const { limiter, advance, answer } = start();
     await answer(limiter.consume("u"));
-    pass(1);
+    advance(1);
     await answer(limiter.consume("u"));
     const paid = await answer(limiter.consume("u"));
     expect(paid.source).toBe("lease");

@@ -1,5 +1,10 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { answerOf, CROSS_SLOT, holdStore, letRun } from "../../../../test/support/held-store.ts";
+import {
+  CROSS_SLOT,
+  flushMicrotasks,
+  holdStore,
+  resultOf,
+} from "../../../../test/support/held-store.ts";
 import { fixedWindow } from "../algorithms/fixed-window.ts";
 import { HeadgateError } from "../common/errors.ts";
 import { createLimiter } from "../limiter/create-limiter.ts";
@@ -34,7 +39,7 @@ function start() {
     },
     /** Refuses the one call that is held, some time after it was made. */
     async refuse() {
-      await letRun();
+      await flushMicrotasks();
       expect(held).toHaveLength(1);
       await vi.advanceTimersByTimeAsync(REFUSED_MS);
       hasSlots = true;
@@ -59,7 +64,7 @@ test("a decision refused with CROSSSLOT is made again by hash slot", async () =>
   const asked = limiter.consume(subject);
   await refuse();
   expect(held.map(({ name }) => name)).toEqual(["peek", "peek"]);
-  const decision = await answerOf(held, asked);
+  const decision = await resultOf(held, asked);
   expect(decision).toMatchObject({ allowed: true, source: "store" });
   expect(decision.limits.map(({ remaining }) => remaining)).toEqual([1, 0]);
 });
@@ -79,11 +84,11 @@ test("a decision refused with CROSSSLOT waits at most storeTimeout in total, and
 
 test("a reset refused with CROSSSLOT is made again in each hash slot", async () => {
   const { limiter, held, refuse } = start();
-  await answerOf(held, limiter.consume(subject));
+  await resultOf(held, limiter.consume(subject));
   const reset = limiter.reset(subject);
   await refuse();
   expect(held.map(({ name }) => name)).toEqual(["reset", "reset"]);
-  expect(await answerOf(held, reset)).toBe(true);
+  expect(await resultOf(held, reset)).toBe(true);
 });
 
 test("a reset refused with CROSSSLOT waits at most storeTimeout in total", async () => {
@@ -100,16 +105,16 @@ test.each(["before", "by"])(
   async (when) => {
     const { limiter, held, refuse, findSlots } = start();
     // The user's counter is older than the tenant's.
-    await answerOf(held, limiter.consume({ ...subject, tenant: null }));
-    const decision = await answerOf(held, limiter.consume(subject));
+    await resultOf(held, limiter.consume({ ...subject, tenant: null }));
+    const decision = await resultOf(held, limiter.consume(subject));
     if (when === "before") findSlots();
     const refund = limiter.refund(decision);
     if (when === "by") await refuse();
-    else await letRun();
+    else await flushMicrotasks();
     expect(held.map(({ name }) => name)).toEqual(["refund", "refund"]);
-    expect(await answerOf(held, refund)).toBe(true);
+    expect(await resultOf(held, refund)).toBe(true);
     expect(await limiter.refund(decision)).toBe(false);
-    const look = await answerOf(held, limiter.peek(subject));
+    const look = await resultOf(held, limiter.peek(subject));
     expect(look.limits.map(({ allowed, remaining }) => [allowed, remaining])).toEqual([
       [true, 0],
       [true, 0],
@@ -134,7 +139,7 @@ test("a reset that timed out is not made again when the probe after it is refuse
 test("a call that failed with any other error is not made again, because it may have been executed", async () => {
   const { limiter, held, findSlots } = start();
   const asked = limiter.consume(subject);
-  await letRun();
+  await flushMicrotasks();
   findSlots();
   await held.shift()?.refuse(new HeadgateError("HEADGATE_STORE_MISCONFIGURED", "no"));
   expect(held).toEqual([]);

@@ -1,11 +1,11 @@
 import { describe, expect, test } from "vitest";
 import type { HeldStore } from "../../../../test/support/held-store.ts";
 import {
-  answerOf,
   CROSS_SLOT,
   carryOutAll,
+  flushMicrotasks,
   holdStore,
-  letRun,
+  resultOf,
 } from "../../../../test/support/held-store.ts";
 import { fixedWindow } from "../algorithms/fixed-window.ts";
 import { gcra } from "../algorithms/gcra.ts";
@@ -59,9 +59,9 @@ describe("a decision across two hash slots", () => {
     const { store, held } = startCluster();
     const limiter = open(store);
     const asked = limiter.consume(subject);
-    await letRun();
+    await flushMicrotasks();
     expect(held).toHaveLength(2);
-    const decision = await answerOf(held, asked);
+    const decision = await resultOf(held, asked);
     expect(decision).toMatchObject({ allowed: true, source: "store", degraded: false });
     expect(decision.limits.map(({ remaining }) => remaining)).toEqual([1, 0]);
   });
@@ -69,8 +69,8 @@ describe("a decision across two hash slots", () => {
   test("a denied cross-slot decision reports every limit and charges none", async () => {
     const { store, held } = startCluster();
     const limiter = open(store);
-    await answerOf(held, limiter.consume(subject));
-    const denied = await answerOf(held, limiter.consume(subject));
+    await resultOf(held, limiter.consume(subject));
+    const denied = await resultOf(held, limiter.consume(subject));
     expect(denied.allowed).toBe(false);
     expect(denied.limits.map(({ name, allowed, remaining }) => [name, allowed, remaining])).toEqual(
       [
@@ -78,22 +78,22 @@ describe("a decision across two hash slots", () => {
         ["tenant", false, 0],
       ],
     );
-    const peeked = await answerOf(held, limiter.peek({ default: "u", tenant: "other" }));
+    const peeked = await resultOf(held, limiter.peek({ default: "u", tenant: "other" }));
     expect(peeked.limits.map(({ remaining }) => remaining)).toEqual([0, 0]);
   });
 
   test("peek, refund and reset work on both hash slots of a cross-slot decision", async () => {
     const { store, held } = startCluster();
     const limiter = open(store);
-    const peeked = await answerOf(held, limiter.peek(subject));
-    const taken = await answerOf(held, limiter.consume(subject));
+    const peeked = await resultOf(held, limiter.peek(subject));
+    const taken = await resultOf(held, limiter.consume(subject));
     expect(taken.limits).toEqual(peeked.limits);
-    expect(await answerOf(held, limiter.refund(taken))).toBe(true);
-    expect(await answerOf(held, limiter.refund(taken))).toBe(false);
-    expect((await answerOf(held, limiter.peek(subject))).limits).toEqual(peeked.limits);
-    await answerOf(held, limiter.consume(subject));
-    expect(await answerOf(held, limiter.reset(subject))).toBe(true);
-    expect((await answerOf(held, limiter.peek(subject))).limits).toEqual(peeked.limits);
+    expect(await resultOf(held, limiter.refund(taken))).toBe(true);
+    expect(await resultOf(held, limiter.refund(taken))).toBe(false);
+    expect((await resultOf(held, limiter.peek(subject))).limits).toEqual(peeked.limits);
+    await resultOf(held, limiter.consume(subject));
+    expect(await resultOf(held, limiter.reset(subject))).toBe(true);
+    expect((await resultOf(held, limiter.peek(subject))).limits).toEqual(peeked.limits);
   });
 
   describe("a cross-slot decision with a limit that blocks", () => {
@@ -116,14 +116,14 @@ describe("a decision across two hash slots", () => {
     test("a denied cross-slot decision sets the block with a second call to the hash slot that denied", async () => {
       const { store, held } = startCluster();
       const limiter = openGuarded(store);
-      await answerOf(held, limiter.consume(subject));
+      await resultOf(held, limiter.consume(subject));
       const asked = limiter.consume(subject);
-      await letRun();
+      await flushMicrotasks();
       expect(held.map(({ name }) => name)).toEqual(["peek", "peek"]);
       await held.shift()?.carryOut();
       await held.shift()?.carryOut();
       expect(held.map(({ name }) => name)).toEqual(["decide"]);
-      const denied = await answerOf(held, asked);
+      const denied = await resultOf(held, asked);
       expect(denied).toMatchObject({ allowed: false, blocked: true, retryAfterMs: day });
       expect(
         denied.limits.map(({ name, allowed, remaining }) => [name, allowed, remaining]),
@@ -133,7 +133,7 @@ describe("a decision across two hash slots", () => {
       ]);
       // Who is blocked already needs no second call.
       const again = limiter.consume(subject);
-      await letRun();
+      await flushMicrotasks();
       await held.shift()?.carryOut();
       await held.shift()?.carryOut();
       expect(held).toEqual([]);
@@ -143,22 +143,22 @@ describe("a decision across two hash slots", () => {
     test("a cross-slot denial stands if the call that sets its block fails or finds units left, and those stay uncharged", async () => {
       const { store, held } = startCluster();
       const limiter = openGuarded(store);
-      const taken = await answerOf(held, limiter.consume(subject));
+      const taken = await resultOf(held, limiter.consume(subject));
       const failed = limiter.consume(subject);
-      await letRun();
+      await flushMicrotasks();
       await held.shift()?.carryOut();
       await held.shift()?.carryOut();
       await held.shift()?.refuse(new Error("gone"));
       expect(await failed).toMatchObject({ allowed: false, blocked: false, degraded: false });
       const late = limiter.consume(subject);
-      await letRun();
+      await flushMicrotasks();
       await held.shift()?.carryOut();
       await held.shift()?.carryOut();
       const blocking = held.shift();
-      expect(await answerOf(held, limiter.refund(taken))).toBe(true);
+      expect(await resultOf(held, limiter.refund(taken))).toBe(true);
       await blocking?.carryOut();
-      expect(await answerOf(held, late)).toMatchObject({ allowed: false, blocked: false });
-      expect(await answerOf(held, limiter.peek(subject, { cost: 0 }))).toMatchObject({
+      expect(await resultOf(held, late)).toMatchObject({ allowed: false, blocked: false });
+      expect(await resultOf(held, limiter.peek(subject, { cost: 0 }))).toMatchObject({
         limits: [{ remaining: 2 }, { remaining: 1 }],
       });
     });
@@ -166,13 +166,13 @@ describe("a decision across two hash slots", () => {
     test.each(["peek", "wait"] as const)("%s across hash slots sets no block", async (method) => {
       const { store, held } = startCluster();
       const limiter = openGuarded(store);
-      await answerOf(held, limiter.consume(subject));
+      await resultOf(held, limiter.consume(subject));
       const asked = limiter[method](subject).catch(() => {});
-      await letRun();
+      await flushMicrotasks();
       await carryOutAll(held);
       await limiter.close();
       await asked;
-      const looked = await answerOf(held, openGuarded(store).peek(subject));
+      const looked = await resultOf(held, openGuarded(store).peek(subject));
       expect(looked).toMatchObject({ allowed: false, blocked: false });
     });
 
@@ -181,31 +181,31 @@ describe("a decision across two hash slots", () => {
       const limiter = openGuarded(store);
       const asked = [limiter.consume(subject), limiter.consume(subject)];
       // All look before any is charged.
-      await letRun();
+      await flushMicrotasks();
       for (let looks = 4; looks > 0; looks -= 1) await held.shift()?.carryOut();
-      await letRun();
+      await flushMicrotasks();
       await carryOutAll(held);
-      await letRun();
+      await flushMicrotasks();
       await carryOutAll(held);
       const decisions = await Promise.all(asked);
       expect(decisions.map(({ allowed, blocked }) => [allowed, blocked])).toEqual([
         [true, false],
         [false, true],
       ]);
-      const looked = await answerOf(held, limiter.peek({ default: "u", tenant: "other" }));
+      const looked = await resultOf(held, limiter.peek({ default: "u", tenant: "other" }));
       expect(looked.limits[0]).toMatchObject({ name: "user", remaining: 0 });
     });
 
     test("block and unblock apply to both hash slots", async () => {
       const { store, held } = startCluster();
       const limiter = openGuarded(store);
-      await answerOf(held, limiter.block(subject, "1h"));
-      const { limits: blocked } = await answerOf(held, limiter.consume(subject));
+      await resultOf(held, limiter.block(subject, "1h"));
+      const { limits: blocked } = await resultOf(held, limiter.consume(subject));
       expect(blocked.map(({ allowed }) => allowed)).toEqual([false, false]);
-      expect(await answerOf(held, limiter.unblock({ tenant: "t" }))).toBe(true);
-      expect(await answerOf(held, limiter.consume(subject))).toMatchObject({ blocked: true });
-      expect(await answerOf(held, limiter.unblock(subject))).toBe(true);
-      expect(await answerOf(held, limiter.consume(subject))).toMatchObject({ allowed: true });
+      expect(await resultOf(held, limiter.unblock({ tenant: "t" }))).toBe(true);
+      expect(await resultOf(held, limiter.consume(subject))).toMatchObject({ blocked: true });
+      expect(await resultOf(held, limiter.unblock(subject))).toBe(true);
+      expect(await resultOf(held, limiter.consume(subject))).toMatchObject({ allowed: true });
     });
   });
 
@@ -221,7 +221,7 @@ describe("a decision across two hash slots", () => {
       const options = { name: "api", limits: tight, store, denyCache: false } as const;
       const limiter = createLimiter({ ...options, storeTimeout: "1m" });
       const asked = Array.from({ length: deciders }, () => limiter.consume(subject));
-      await letRun();
+      await flushMicrotasks();
       while (held.length > 0) await held.splice(choose(held.length), 1)[0]?.carryOut();
       const decisions = await Promise.all(asked);
       for (const { degraded, limits: reported } of decisions) {
@@ -235,7 +235,7 @@ describe("a decision across two hash slots", () => {
         { default: "u", tenant: "other" },
         { default: "other", tenant: "t" },
       ]) {
-        const left = await answerOf(held, limiter.peek(other));
+        const left = await resultOf(held, limiter.peek(other));
         expect(left.allowed).toBe(admitted === 0);
       }
       await limiter.close();
@@ -274,11 +274,11 @@ describe("a decision across two hash slots", () => {
     }
 
     test("settling a cross-slot decision confirms its charge and sets blocks in each hash slot", async () => {
-      const { store, held, pass } = startCluster();
+      const { store, held, advance } = startCluster();
       const limiter = openKeeping(store);
-      const decision = await answerOf(held, limiter.consume(subject));
+      const decision = await resultOf(held, limiter.consume(subject));
       const settled = limiter.settle(decision, 1);
-      await letRun();
+      await flushMicrotasks();
       expect(held.map(({ name }) => name)).toEqual(["confirm", "confirm"]);
       await carryOutAll(held);
       expect(await settled).toEqual({ charged: 1, overflow: 0, degraded: false });
@@ -286,23 +286,23 @@ describe("a decision across two hash slots", () => {
         { default: "u", tenant: "another" },
         { default: "another", tenant: "t" },
       ]) {
-        const denied = await answerOf(held, limiter.consume(one));
+        const denied = await resultOf(held, limiter.consume(one));
         expect(denied).toMatchObject({ blocked: true, retryAfterMs: 60_000 });
       }
-      pass(60_000);
-      expect(await answerOf(held, limiter.peek(subject))).toMatchObject({ allowed: true });
+      advance(60_000);
+      expect(await resultOf(held, limiter.peek(subject))).toMatchObject({ allowed: true });
     });
 
     test("settling a cross-slot decision reports degraded if one hash slot did not get the confirmation", async () => {
       const { store, held } = startCluster();
       const limiter = openKeeping(store);
-      const decision = await answerOf(held, limiter.consume(subject));
+      const decision = await resultOf(held, limiter.consume(subject));
       const settled = limiter.settle(decision, 1);
-      await letRun();
+      await flushMicrotasks();
       await held.shift()?.refuse(unavailable);
       await carryOutAll(held);
       expect(await settled).toEqual({ charged: 1, overflow: 0, degraded: true });
-      const denied = await answerOf(held, limiter.peek({ default: null, tenant: "t" }));
+      const denied = await resultOf(held, limiter.peek({ default: null, tenant: "t" }));
       expect(denied).toMatchObject({ blocked: true, retryAfterMs: 60_000 });
     });
 
@@ -310,21 +310,21 @@ describe("a decision across two hash slots", () => {
       let isKnown = false;
       const { store, held } = holdStore((key) => (isKnown && key.includes(":tenant:") ? 1 : 2));
       const limiter = openKeeping(store);
-      const decision = await answerOf(held, limiter.consume(subject));
+      const decision = await resultOf(held, limiter.consume(subject));
       const settled = limiter.settle(decision, 1);
-      await letRun();
+      await flushMicrotasks();
       isKnown = true;
       await held.shift()?.refuse(CROSS_SLOT);
       expect(held.map(({ name }) => name)).toEqual(["confirm", "confirm"]);
       await carryOutAll(held);
       expect(await settled).toEqual({ charged: 1, overflow: 0, degraded: false });
-      const denied = await answerOf(held, limiter.peek(subject));
+      const denied = await resultOf(held, limiter.peek(subject));
       expect(denied.limits.map(({ retryAfterMs }) => retryAfterMs)).toEqual([60_000, 60_000]);
     });
   });
 
   test("a cross-slot denial costs only the units that drained while it held its charge", async () => {
-    const { store, held, pass } = startCluster();
+    const { store, held, advance } = startCluster();
     const drains = [
       gcra({ limit: 60, window: "1m", name: "user" }),
       fixedWindow({ limit: 1, window: "1h", name: "tenant", per: "tenant" }),
@@ -334,7 +334,7 @@ describe("a decision across two hash slots", () => {
     const two = createLimiter({ ...options, name: "api" });
     const first = one.consume(subject, { cost: 1 });
     const second = two.consume(subject, { cost: 1 });
-    await letRun();
+    await flushMicrotasks();
     // Both look; the second takes the tenant, then the first takes its user and is denied.
     const looks = held.splice(0);
     for (const look of looks) await look.carryOut();
@@ -342,12 +342,12 @@ describe("a decision across two hash slots", () => {
     await secondUser?.carryOut();
     await secondTenant?.carryOut();
     await firstUser?.carryOut();
-    pass(500);
+    advance(500);
     await firstTenant?.carryOut();
     await carryOutAll(held);
     expect((await second).allowed).toBe(true);
     expect((await first).allowed).toBe(false);
-    const left = await answerOf(held, one.peek({ default: "u", tenant: "other" }));
+    const left = await resultOf(held, one.peek({ default: "u", tenant: "other" }));
     // This look and the one admitted; half a unit has drained, which is what the denied one leaves.
     expect(left.limits[0]).toMatchObject({ remaining: 58, resetAfterMs: 2_000 });
   });

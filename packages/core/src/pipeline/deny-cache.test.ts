@@ -1,23 +1,23 @@
 import { expect, test } from "vitest";
 import type { HeldCall } from "../../../../test/support/held-store.ts";
-import { holdStore, letRun } from "../../../../test/support/held-store.ts";
+import { flushMicrotasks, holdStore } from "../../../../test/support/held-store.ts";
 import { fixedWindow } from "../algorithms/fixed-window.ts";
 import { createLimiter } from "../limiter/create-limiter.ts";
 
 /** A subject that has used its limit, on a store that answers when the test says so. */
 async function startDenied() {
-  const { store, held, pass } = holdStore(() => 0);
+  const { store, held, advance } = holdStore(() => 0);
   const limits = fixedWindow({ limit: 1, window: "1h" });
   const limiter = createLimiter({ name: "api", limits, store, storeTimeout: "1m" });
   /** The next call that reaches the store; undefined when none does. */
   const sent = async (): Promise<HeldCall | undefined> => {
-    await letRun();
+    await flushMicrotasks();
     return held.shift();
   };
   const admitted = limiter.consume("u");
   await (await sent())?.carryOut();
   expect((await admitted).allowed).toBe(true);
-  return { limiter, store, sent, pass };
+  return { limiter, store, sent, advance };
 }
 
 test("a cached denial decides without a call to the store", async () => {
@@ -61,14 +61,14 @@ test("a cached denial is dropped as soon as a reset is sent", async () => {
 });
 
 test("a denial that was cached while a reset was in flight is dropped when the reset completes", async () => {
-  const { limiter, sent, pass } = await startDenied();
+  const { limiter, sent, advance } = await startDenied();
   const reset = limiter.reset("u");
   const resetting = await sent();
-  pass(1);
+  advance(1);
   const denied = limiter.consume("u");
   await (await sent())?.carryOut();
   expect((await denied).allowed).toBe(false);
-  pass(1);
+  advance(1);
   await resetting?.carryOut();
   expect(await reset).toBe(true);
   const next = limiter.consume("u");

@@ -1,11 +1,11 @@
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import {
-  answerOf,
   CROSS_SLOT,
   carryOutAll,
+  flushMicrotasks,
   holdStore,
-  letRun,
+  resultOf,
 } from "../../../../test/support/held-store.ts";
 import { fixedWindow } from "../algorithms/fixed-window.ts";
 import { CHANNELS } from "../common/channels.ts";
@@ -43,9 +43,9 @@ describe("a reply that arrives after the timeout", () => {
     const heard = listen();
     const { store, held } = holdStore(() => 0);
     const limiter = createLimiter({ name: "api", limits, store, storeTimeout: TIMEOUT_MS });
-    await answerOf(held, limiter.peek("u"));
+    await resultOf(held, limiter.peek("u"));
     const asked = limiter.consume("u");
-    await letRun();
+    await flushMicrotasks();
     await vi.advanceTimersByTimeAsync(2 * TIMEOUT_MS);
     expect(await asked).toMatchObject({ allowed: true, source: "local" });
     // What this process counts alone tells nothing.
@@ -58,9 +58,9 @@ describe("a reply that arrives after the timeout", () => {
     const heard = listen();
     const { store, held } = holdStore(() => 0);
     const limiter = createLimiter({ name: "api", limits, store, storeTimeout: TIMEOUT_MS });
-    await answerOf(held, limiter.peek("u"));
+    await resultOf(held, limiter.peek("u"));
     const charged = limiter.charge("u", { cost: 2 });
-    await letRun();
+    await flushMicrotasks();
     await vi.advanceTimersByTimeAsync(2 * TIMEOUT_MS);
     expect(await charged).toEqual({ charged: 2, overflow: 0, degraded: true });
     expect(heard).toEqual([]);
@@ -75,9 +75,9 @@ describe("a reply that arrives after the timeout", () => {
     const heard = listen();
     const { store, held } = holdStore(() => 0);
     const limiter = createLimiter({ name: "api", limits, store, storeTimeout: TIMEOUT_MS });
-    await answerOf(held, limiter.peek("u"));
+    await resultOf(held, limiter.peek("u"));
     const asked = limiter.consume("u");
-    await letRun();
+    await flushMicrotasks();
     await held.shift()?.refuse(new HeadgateError("HEADGATE_STORE_UNAVAILABLE", "gone"));
     expect(await asked).toMatchObject({ source: "local" });
     expect(heard).toEqual([]);
@@ -97,14 +97,14 @@ describe("thresholds across two hash slots", () => {
     const heard = listen();
     const { store, held } = startCluster();
     const limiter = createLimiter({ ...options, store });
-    await answerOf(held, limiter.consume(subject));
+    await resultOf(held, limiter.consume(subject));
     expect(heard.splice(0)).toEqual([["tenant", 0.5, 1]]);
-    await answerOf(held, limiter.consume(subject));
+    await resultOf(held, limiter.consume(subject));
     expect(heard.splice(0).toSorted()).toEqual([
       ["tenant", 1, 2],
       ["user", 0.5, 2],
     ]);
-    await answerOf(held, limiter.charge(subject, { cost: 2 }));
+    await resultOf(held, limiter.charge(subject, { cost: 2 }));
     expect(heard.splice(0)).toEqual([["user", 1, 4]]);
   });
 
@@ -114,12 +114,12 @@ describe("thresholds across two hash slots", () => {
     const limiter = createLimiter({ ...options, store });
     const other = createLimiter({ ...options, store });
     const asked = [limiter, other].map((each) => each.consume(subject, { cost: 2 }));
-    await letRun();
+    await flushMicrotasks();
     // Both look before any is charged.
     for (let looks = 4; looks > 0; looks -= 1) await held.shift()?.carryOut();
-    await letRun();
+    await flushMicrotasks();
     await carryOutAll(held);
-    await letRun();
+    await flushMicrotasks();
     await carryOutAll(held);
     const decisions = await Promise.all(asked);
     expect(decisions.filter(({ allowed }) => allowed)).toHaveLength(1);
@@ -130,7 +130,7 @@ describe("thresholds across two hash slots", () => {
       ["user", 1, 4],
     ]);
     // It stays told.
-    await answerOf(held, limiter.charge(subject, { cost: 2 }));
+    await resultOf(held, limiter.charge(subject, { cost: 2 }));
     expect(heard).toEqual([]);
   });
 
@@ -140,10 +140,10 @@ describe("thresholds across two hash slots", () => {
     const { store, held } = holdStore((key) => (isKnown && key.includes(":tenant:") ? 1 : 2));
     const limiter = createLimiter({ ...options, store });
     const asked = limiter.consume(subject, { cost: 2 });
-    await letRun();
+    await flushMicrotasks();
     isKnown = true;
     await held.shift()?.refuse(CROSS_SLOT);
-    expect(await answerOf(held, asked)).toMatchObject({ allowed: true });
+    expect(await resultOf(held, asked)).toMatchObject({ allowed: true });
     expect(heard.toSorted()).toEqual([
       ["tenant", 0.5, 2],
       ["tenant", 1, 2],

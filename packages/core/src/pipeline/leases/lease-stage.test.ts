@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import { liveMebibytes } from "../../../../../test/hostile/memory-use.ts";
 import { watchUnhandled } from "../../../../../test/http/support/unhandled.ts";
 import type { HeldCall } from "../../../../../test/support/held-store.ts";
-import { holdStore, letRun } from "../../../../../test/support/held-store.ts";
+import { flushMicrotasks, holdStore } from "../../../../../test/support/held-store.ts";
 import { runningBy } from "../../../../../test/support/send-by.ts";
 import { waitUntil } from "../../../../../test/support/wait-until.ts";
 import { fixedWindow } from "../../algorithms/fixed-window.ts";
@@ -23,7 +23,7 @@ interface Options extends Partial<Omit<LimiterOptions, "limits">> {
 
 /** A limiter on a store that answers when the test says so. */
 function startLeasing(options: Options = {}) {
-  const { store, held, pass } = holdStore(() => 0);
+  const { store, held, advance } = holdStore(() => 0);
   const limiter = createLimiter({
     name: "api",
     limits: HOUR,
@@ -34,7 +34,7 @@ function startLeasing(options: Options = {}) {
   });
   /** The next call that reaches the store; undefined when none does. */
   const sent = async (): Promise<HeldCall | undefined> => {
-    await letRun();
+    await flushMicrotasks();
     return held.shift();
   };
   /** Carries out all that reaches the store. */
@@ -64,7 +64,7 @@ function startLeasing(options: Options = {}) {
   const arrives = (): Promise<HeldCall> => {
     return waitUntil("a call arrives", 5_000, () => held.shift());
   };
-  return { limiter, store, held, sent, serveAll, consume, heat, arrives, pass };
+  return { limiter, store, held, sent, serveAll, consume, heat, arrives, advance };
 }
 
 describe("a subject with frequent requests", () => {
@@ -100,10 +100,10 @@ describe("a subject with frequent requests", () => {
   });
 
   test("a decision paid from a lease reports times less the time since the store's report", async () => {
-    const { heat, limiter, pass } = startLeasing();
+    const { heat, limiter, advance } = startLeasing();
     await heat("ann");
     const before = await limiter.peek("ann");
-    pass(100);
+    advance(100);
     const after = await limiter.peek("ann");
     expect(after.source).toBe("lease");
     expect(after.resetAfterMs).toBe(before.resetAfterMs - 100);
@@ -196,9 +196,9 @@ describe("a peek with cost 0 while a lease is held", () => {
 
   test("a peek with cost 0 does not count the units of an expired lease", async () => {
     const perWindow = fixedWindow({ limit: 1_000, window: "10s", align: "clock" });
-    const { limiter, store, heat, serveAll, pass } = startLeasing({ limits: perWindow });
+    const { limiter, store, heat, serveAll, advance } = startLeasing({ limits: perWindow });
     await heat("ann", 8);
-    pass(10_000);
+    advance(10_000);
     const other = createLimiter({ name: "api", limits: perWindow, store, storeTimeout: "1m" });
     const elsewhere = other.consume("ann", { cost: 20 });
     const looking = limiter.peek("ann", { cost: 0 });
@@ -219,38 +219,38 @@ describe("a peek with cost 0 while a lease is held", () => {
 
 describe("the end of a lease", () => {
   test("a lease expires its ttl after it was requested", async () => {
-    const { limiter, sent, consume, pass } = startLeasing();
+    const { limiter, sent, consume, advance } = startLeasing();
     await consume("ann");
     const second = limiter.consume("ann");
     await (await sent())?.carryOut();
     await second;
     const lease = await sent();
-    pass(150);
+    advance(150);
     await lease?.carryOut();
-    pass(49);
+    advance(49);
     expect((await limiter.consume("ann")).source).toBe("lease");
-    pass(1);
+    advance(1);
     expect((await consume("ann")).source).toBe("store");
   });
 
   test("a lease expires with the fixed window that it was charged to", async () => {
-    const { heat, consume, pass } = startLeasing({
+    const { heat, consume, advance } = startLeasing({
       limits: fixedWindow({ limit: 1_000, window: 150 }),
     });
     await heat("ann");
-    pass(149);
+    advance(149);
     expect((await consume("ann")).source).toBe("lease");
-    pass(1);
+    advance(1);
     expect((await consume("ann")).source).toBe("store");
   });
 
   test("the unspent units of an expired lease are refunded", async () => {
-    const { heat, limiter, arrives, serveAll, pass } = startLeasing({
+    const { heat, limiter, arrives, serveAll, advance } = startLeasing({
       lease: { max: 100, ttl: "20ms" },
     });
     await heat("ann", 8);
     const { remaining } = await limiter.consume("ann");
-    pass(20);
+    advance(20);
     const back = await arrives();
     expect(back.name).toBe("refund");
     await back.carryOut();
@@ -261,36 +261,36 @@ describe("the end of a lease", () => {
   });
 
   test("a lease that expires early with its window is refunded at that time", async () => {
-    const { heat, arrives, pass } = startLeasing({
+    const { heat, arrives, advance } = startLeasing({
       limits: [HOUR, fixedWindow({ limit: 1_000, window: 20 })],
       lease: { max: 100, ttl: "1m" },
     });
     await heat("ann");
-    pass(20);
+    advance(20);
     expect((await arrives()).name).toBe("refund");
   });
 
   test("a lease that expires before an older one is refunded before it", async () => {
-    const { consume, heat, arrives, pass } = startLeasing({
+    const { consume, heat, arrives, advance } = startLeasing({
       limits: [HOUR, fixedWindow({ limit: 1_000, window: 400 })],
       lease: { max: 100, ttl: "1m" },
     });
     await consume("bob");
-    pass(350);
+    advance(350);
     await heat("ann");
     await heat("bob");
-    pass(50);
+    advance(50);
     expect((await arrives()).name).toBe("refund");
   });
 
   test("leases are taken again at once in the next window", async () => {
-    const { heat, consume, pass } = startLeasing({
+    const { heat, consume, advance } = startLeasing({
       limits: fixedWindow({ limit: 1_000, window: "1s" }),
       lease: { max: 100, ttl: "1m" },
     });
     await heat("ann", 8);
     for (let window = 0; window < 3; window += 1) {
-      pass(1_000);
+      advance(1_000);
       const sources: string[] = [];
       for (let i = 0; i < 20; i += 1) sources.push((await consume("ann")).source);
       expect(sources.filter((source) => source === "lease").length).toBeGreaterThan(10);
@@ -298,15 +298,15 @@ describe("the end of a lease", () => {
   });
 
   test("a peek does not report the units of an expired lease while the next lease is held", async () => {
-    const { heat, limiter, held, sent, serveAll, pass } = startLeasing();
+    const { heat, limiter, held, sent, serveAll, advance } = startLeasing();
     await heat("ann", 32);
-    pass(150);
+    advance(150);
     let last = await limiter.consume("ann");
     while (held.length === 0) last = await limiter.consume("ann");
     await serveAll();
     const { remaining } = await limiter.consume("ann");
     expect(remaining).toBe(last.remaining - 1);
-    pass(60);
+    advance(60);
     const peeked = await limiter.peek("ann");
     expect(peeked.source).toBe("lease");
     expect(peeked.remaining).toBeLessThan(remaining - 1);
@@ -315,13 +315,13 @@ describe("the end of a lease", () => {
   });
 
   test("a decision does not report the units of an expired lease while the next lease pays", async () => {
-    const { heat, limiter, held, sent, serveAll, pass } = startLeasing();
+    const { heat, limiter, held, sent, serveAll, advance } = startLeasing();
     await heat("ann", 32);
-    pass(150);
+    advance(150);
     while (held.length === 0) await limiter.consume("ann");
     await serveAll();
     const { remaining } = await limiter.consume("ann");
-    pass(60);
+    advance(60);
     const paid = await limiter.consume("ann");
     expect(paid.source).toBe("lease");
     expect(paid.remaining).toBeLessThan(remaining - 1);
@@ -332,7 +332,7 @@ describe("the end of a lease", () => {
     const { heat, consume, held, serveAll, limiter } = startLeasing();
     await heat("ann");
     const others = Array.from({ length: 1_000 }, (_, i) => limiter.consume(`other ${i}`));
-    await letRun();
+    await flushMicrotasks();
     expect(held.filter(({ name }) => name === "refund")).toHaveLength(1);
     await serveAll();
     await Promise.all(others);
@@ -354,7 +354,7 @@ describe("the end of a lease", () => {
     const back = await sent();
     expect(back?.name).toBe("refund");
     await back?.carryOut();
-    await letRun();
+    await flushMicrotasks();
     expect(isClosed).toBe(false);
     await asked?.carryOut();
     expect(held.map(({ name }) => name)).toEqual(["refund"]);
@@ -376,11 +376,11 @@ describe("refunding a decision that a lease paid", () => {
   });
 
   test("a refund after the lease has ended goes to the store, once", async () => {
-    const { heat, limiter, consume, serveAll, pass } = startLeasing();
+    const { heat, limiter, consume, serveAll, advance } = startLeasing();
     await heat("ann");
     const decision = await limiter.consume("ann");
     await limiter.consume("ann");
-    pass(200);
+    advance(200);
     const { remaining } = await consume("ann");
     const refunded = limiter.refund(decision);
     expect(await serveAll()).toBe(1);
@@ -397,7 +397,7 @@ describe("refunding a decision that a lease paid", () => {
     expect(await limiter.refund(decision)).toBe(true);
     expect((await limiter.consume("ann", { cost: 2 })).source).toBe("lease");
     void limiter.consume("ann");
-    await letRun();
+    await flushMicrotasks();
     // The next lease, and the request that no lease pays any more.
     expect(held).toHaveLength(2);
   });
@@ -463,14 +463,14 @@ test("a reset does not end the leases of other limiters", async () => {
 });
 
 test("a denied request is admitted after its retryAfterMs, although units are leased", async () => {
-  const { consume, pass } = startLeasing({
+  const { consume, advance } = startLeasing({
     limits: gcra({ limit: 100, window: "100s" }),
     lease: { max: 100, ttl: "1m" },
   });
   await consume("ann", 60);
   const denied = await consume("ann", 50);
   expect(denied).toMatchObject({ allowed: false, retryAfterMs: 10_000 });
-  pass(denied.retryAfterMs);
+  advance(denied.retryAfterMs);
   expect((await consume("ann", 50)).allowed).toBe(true);
 });
 
@@ -596,7 +596,7 @@ test.each([
 
 test("the check for expired leases does not run in the async context of a request", async () => {
   const requests = new AsyncLocalStorage<string>();
-  const { store, held, pass } = holdStore(() => 0);
+  const { store, held, advance } = holdStore(() => 0);
   const askers: (string | undefined)[] = [];
   const run: CountingStore["run"] = (operation, call) => {
     if (operation.name === "refund") askers.push(requests.getStore());
@@ -610,10 +610,11 @@ test("the check for expired leases does not run in the async context of a reques
   });
   for (let i = 0; i < 2; i += 1) {
     const decision = requests.run("request", () => limiter.consume("ann"));
-    for (await letRun(); held.length > 0; await letRun()) await held.shift()?.carryOut();
+    for (await flushMicrotasks(); held.length > 0; await flushMicrotasks())
+      await held.shift()?.carryOut();
     await decision;
   }
-  pass(20);
+  advance(20);
   await waitUntil("the lease is given back", 5_000, () => held.shift());
   expect(askers).toEqual([undefined]);
 });

@@ -2,7 +2,7 @@ import { afterAll, beforeAll } from "vitest";
 import { defaultStoreTimeout } from "../../packages/core/src/limiter/failure-options.ts";
 
 /** For programs that leave `storeTimeout` to its default: a busy machine must not make their decisions late. */
-export function usePatience(): void {
+export function useLongStoreTimeout(): void {
   const times = defaultStoreTimeout();
   const { byDefault } = times;
   beforeAll(() => {

@@ -3,12 +3,12 @@ import { BREAKER_CHANNELS } from "@headgate/breaker";
 import { onTestFinished } from "vitest";
 
 /** What happens to breakers until the test ends, in order, under the last word of its channel. */
-export function hearBreakers(): [what: string, message: unknown][] {
-  return hearChannels("state", "rejected", "degraded");
+export function recordBreakerEvents(): [what: string, message: unknown][] {
+  return recordChannelEvents("state", "rejected", "degraded");
 }
 
 /** What they publish on some of their channels. */
-export function hearChannels(
+export function recordChannelEvents(
   ...whats: readonly (keyof typeof BREAKER_CHANNELS)[]
 ): [what: string, message: unknown][] {
   const heard: [string, unknown][] = [];
