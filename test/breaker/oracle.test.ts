@@ -6,7 +6,7 @@ import type { Random } from "../conformance/random/random.ts";
 import { randomStart } from "../conformance/random/steps.ts";
 import { claim } from "../conformance/support/claim.ts";
 import { MicroClock } from "../conformance/support/micro-clock.ts";
-import { describeRedisWorld, describeWorlds } from "../conformance/support/stores-under-test.ts";
+import { describeRedisStore, describeStores } from "../conformance/support/stores-under-test.ts";
 import { STORE_ALONE } from "../redis/store-alone.ts";
 import { openWindow } from "./model-rules.ts";
 import type { Called, Counts } from "./oracle-window.ts";
@@ -26,20 +26,20 @@ const WINDOWS = [
   ["a window of calls", randomCallsWindow],
 ] as const;
 
-describeWorlds((world) => {
+describeStores((tested) => {
   test.each(WINDOWS)("%s has the counts of a list of all outcomes", async (_, randomWindow) => {
-    await world.run(HISTORIES, (random) =>
-      compare(random, randomWindow(random), (clock) => world.open(clock)),
+    await tested.run(HISTORIES, (random) =>
+      compare(random, randomWindow(random), (clock) => tested.open(clock)),
     );
   });
 });
 
-describeRedisWorld((world) => {
+describeRedisStore((tested) => {
   test.each(WINDOWS)(
     "%s has the counts of a list of all outcomes on a clock that steps back",
     async (_, randomWindow) => {
-      await world.run(HISTORIES, (random) =>
-        compare(random, randomWindow(random), (clock) => world.open(clock), 0.1),
+      await tested.run(HISTORIES, (random) =>
+        compare(random, randomWindow(random), (clock) => tested.open(clock), 0.1),
       );
     },
   );

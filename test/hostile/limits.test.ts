@@ -107,7 +107,7 @@ async function expectExact(limits: readonly Limit[], seed: number): Promise<void
   );
   let last: ReturnType<Oracle["decide"]> | undefined;
   for (let step = 0; step < 20; step += 1) {
-    time.advance(randomWait(random, last, oracle.moments));
+    time.advance(randomWait(random, last, oracle.changeTimes));
     const cost = randomCost(random, last);
     last = oracle.decide(subjects, cost, time.now);
     claimSame(await limiter.consume(subjects, { cost }), last, () => `step ${step}, seed ${seed}`);

@@ -6,25 +6,25 @@ import { randomStart } from "../conformance/random/steps.ts";
 import type { Admission } from "../conformance/support/admissions.ts";
 import { findExcess, findExcessInOwnWindow } from "../conformance/support/admissions.ts";
 import { claim } from "../conformance/support/claim.ts";
-import { aim } from "../conformance/support/greedy-sender.ts";
+import { nextGreedyRequest } from "../conformance/support/greedy-sender.ts";
 import { MicroClock } from "../conformance/support/micro-clock.ts";
-import { describeRedisWorld } from "../conformance/support/stores-under-test.ts";
+import { describeRedisStore } from "../conformance/support/stores-under-test.ts";
 import { countCalls } from "./count-calls.ts";
 
 const HISTORIES = 150;
 const LENGTH = 120;
 const MAX = 50;
 
-describeRedisWorld((world) => {
+describeRedisStore((tested) => {
   test.each(KINDS)(
     "limiters with leases admit no more than %s guarantees plus the units held in leases",
     async (kind) => {
       let leased = 0;
-      await world.run(HISTORIES, async (random) => {
+      await tested.run(HISTORIES, async (random) => {
         const limit = randomLimit(random, kind, "wide");
         const time = new MicroClock(randomStart(random));
         const ttl = random.magnitude(1, 60_000);
-        const { store, settled } = countCalls(world.open(time.clock));
+        const { store, settled } = countCalls(tested.open(time.clock));
         const options = { name: "aimed", limits: limit, store, storeTimeout: "1m" } as const;
         // Two limiters that lease from the same counters, as two processes do.
         const limiters = [1, 2].map(() => createLimiter({ ...options, lease: { max: MAX, ttl } }));
@@ -33,7 +33,7 @@ describeRedisWorld((world) => {
         for (let step = 0; step < LENGTH; step += 1) {
           const { wait, cost } = random.chance(0.7)
             ? { wait: BigInt(random.pick([0, 0, 1, 10])), cost: random.pick([1, 1, 1, 2]) }
-            : aim(random, limit, time.now, last);
+            : nextGreedyRequest(random, limit, time.now, last);
           // A call in flight would set the clock back with it.
           await settled();
           time.advance(wait);

@@ -8,7 +8,7 @@ import { redisStore } from "@headgate/core/redis";
 import { Redis } from "ioredis";
 import { afterAll, beforeAll, expect, inject, test } from "vitest";
 import { Random } from "../conformance/random/random.ts";
-import { HeardThresholds } from "../conformance/support/record-thresholds.ts";
+import { ThresholdRecorder } from "../conformance/support/record-thresholds.ts";
 
 const PROCESSES = 6;
 const ROUNDS = 30;
@@ -50,7 +50,7 @@ test.each([
   async (kind, limits) => {
     const client = new Redis(inject("redisSocket"));
     const name = `threshold processes ${kind}`;
-    const own = new HeardThresholds();
+    const own = new ThresholdRecorder();
     const limiter = createLimiter({ name, limits, store: redisStore(client), storeTimeout: "1m" });
     for (let round = 0; round < ROUNDS; round += 1) {
       const random = new Random(20_261_126, round);

@@ -4,7 +4,7 @@ import { createAdmin } from "@headgate/core/admin";
 import { redisStore } from "@headgate/core/redis";
 import { describe, expect, test } from "vitest";
 import { Random } from "../conformance/random/random.ts";
-import { HeardThresholds } from "../conformance/support/record-thresholds.ts";
+import { ThresholdRecorder } from "../conformance/support/record-thresholds.ts";
 import { useLosableRedis } from "../http/support/losable-redis.ts";
 import { watchWarnings } from "../http/support/warnings.ts";
 import { useOwnDatabase } from "../support/own-database.ts";
@@ -35,7 +35,7 @@ describe("six clients that use up a limit at once", () => {
   test.each(Object.entries(RACED))(
     "of six clients that use up a limit at once, one is notified of each threshold: %s",
     async (kind, limits) => {
-      const recorded = new HeardThresholds();
+      const recorded = new ThresholdRecorder();
       const clients = Array.from({ length: 6 }, () => redis.duplicate());
       for (let round = 0; round < (isLong ? 200 : 20); round += 1) {
         const random = new Random(20_261_126, round);
@@ -115,7 +115,7 @@ describe("the cost of thresholds in Redis", () => {
   });
 
   test("a foreign or corrupt threshold mark is replaced", async () => {
-    const recorded = new HeardThresholds();
+    const recorded = new ThresholdRecorder();
     const limiter = open("damaged");
     await limiter.consume("u", { cost: 7 });
     const [key = ""] = await keysOf("damaged");
@@ -129,13 +129,13 @@ describe("the cost of thresholds in Redis", () => {
       await damage();
       const decision = await limiter.consume("u");
       expect(decision).toMatchObject({ allowed: true, degraded: false });
-      expect(recorded.takeShort("damaged")).toEqual([[0.8, 8]]);
+      expect(recorded.takePairs("damaged")).toEqual([[0.8, 8]]);
       await limiter.refund(decision);
     }
     // One that would last for ever lasts until the window ends.
     await redis.set(mark, Buffer.alloc(11, 255));
     await limiter.consume("u");
-    expect(recorded.takeShort("damaged")).toEqual([]);
+    expect(recorded.takePairs("damaged")).toEqual([]);
     expect(await redis.pttl(mark)).toBeLessThanOrEqual(3_600_001);
     const value = await redis.getBuffer(mark);
     expect(value?.readUIntBE(4, 6)).toBeLessThan(((Date.now() + 3_600_001) * 1_000) / 256);
@@ -144,7 +144,7 @@ describe("the cost of thresholds in Redis", () => {
 
 test("without Redis no threshold is published, because thresholds follow the counts in Redis", async () => {
   watchWarnings();
-  const recorded = new HeardThresholds();
+  const recorded = new ThresholdRecorder();
   const store = await away.openStore();
   const limits = fixedWindow({ limit: 10, window: "1h", notifyAt });
   const limiter = createLimiter({ name: "away", limits, store, storeTimeout: "500ms" });
@@ -156,10 +156,10 @@ test("without Redis no threshold is published, because thresholds follow the cou
   expect(decisions.every(({ degraded }) => degraded)).toBe(true);
   const charged = await limiter.charge("u", { cost: 5 });
   expect(charged).toMatchObject({ degraded: true });
-  expect(recorded.takeShort("away")).toEqual([]);
+  expect(recorded.takePairs("away")).toEqual([]);
   await away.restore();
   // The calls that were under way were carried out when the server went on: their answers came late.
-  const late = recorded.takeShort("away");
+  const late = recorded.takePairs("away");
   const { limits: [state] = [] } = await limiter.peek("u", { cost: 0 });
   const used = 10 - (state?.remaining ?? 10);
   expect(late.map(([threshold]) => threshold)).toEqual(
@@ -169,18 +169,18 @@ test("without Redis no threshold is published, because thresholds follow the cou
 });
 
 test("under an override, thresholds are shares of the effective limit", async () => {
-  const recorded = new HeardThresholds();
+  const recorded = new ThresholdRecorder();
   const store = redisStore(redis);
   const limits = fixedWindow({ name: "hour", limit: 10, window: "1h", notifyAt: [0.8] });
   const limiter = createLimiter({ ...STORE_ALONE, name: "overridden", limits, store });
   const admin = createAdmin(store);
   await limiter.consume("u", { cost: 8 });
-  expect(recorded.takeShort("overridden")).toEqual([[0.8, 8]]);
+  expect(recorded.takePairs("overridden")).toEqual([[0.8, 8]]);
   const override = { subject: { default: "u" }, limits: { hour: { limit: 20 } } };
   await admin.setOverride({ limiter: "overridden", ...override }, { for: "1h" });
   await expect.poll(async () => (await limiter.peek("u", { cost: 0 })).limits[0]?.limit).toBe(20);
   await limiter.consume("u", { cost: 7 });
-  expect(recorded.takeShort("overridden")).toEqual([]);
+  expect(recorded.takePairs("overridden")).toEqual([]);
   await limiter.consume("u");
   expect(recorded.take("overridden")).toMatchObject([
     { threshold: 0.8, used: 16, limit: 20 } satisfies Partial<ThresholdReached>,

@@ -2,7 +2,10 @@ import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { watchUnhandled } from "../../../test/http/support/unhandled.ts";
 import { breakerOnClock } from "../../../test/support/breaker-on-clock.ts";
-import { recordBreakerEvents, recordChannelEvents } from "../../../test/support/record-breaker-events.ts";
+import {
+  recordBreakerEvents,
+  recordChannelEvents,
+} from "../../../test/support/record-breaker-events.ts";
 import { BREAKER_CHANNELS, publishRejected } from "./channels.ts";
 import { createBreaker } from "./create-breaker.ts";
 

@@ -2,33 +2,35 @@ import type { Decision } from "@headgate/core";
 import { createLimiter } from "@headgate/core";
 import { expect, test } from "vitest";
 import { STORE_ALONE } from "../../redis/store-alone.ts";
-import { calendarWindows } from "../oracle/calendar-window.ts";
+import { calendarWindowsOf } from "../oracle/calendar-window.ts";
 import { randomCalendar } from "../random/calendar.ts";
 import { SCALE } from "../random/histories.ts";
 import { randomStart } from "../random/steps.ts";
 import { claim } from "../support/claim.ts";
 import { MicroClock } from "../support/micro-clock.ts";
-import { describeRedisWorld } from "../support/stores-under-test.ts";
+import { describeRedisStore } from "../support/stores-under-test.ts";
 
 /*
  * A calendar window ends when the store's clock has reached its end, and not before, wherever that clock was meanwhile.
  */
 
-describeRedisWorld((world) => {
+describeRedisStore((tested) => {
   test.each([
     ["within a window gets nobody more than the limit in it", "within"],
     ["by anything gets nobody more than the limit, once for each step", "anywhere"],
   ] as const)("a clock that steps %s", async (_, where) => {
     let steps = 0;
-    await world.run(120 * SCALE, async (random) => {
+    await tested.run(120 * SCALE, async (random) => {
       const time = new MicroClock(randomStart(random) + 10n ** 15n);
       const limit = {
         algorithm: "fixedWindow",
         limit: random.whole(1, 5),
         ...randomCalendar(random),
       } as const;
-      const windowAt = calendarWindows(limit) as NonNullable<ReturnType<typeof calendarWindows>>;
-      const store = world.open(time.clock);
+      const windowAt = calendarWindowsOf(limit) as NonNullable<
+        ReturnType<typeof calendarWindowsOf>
+      >;
+      const store = tested.open(time.clock);
       const limiter = createLimiter({ ...STORE_ALONE, name: "steps", limits: limit, store });
       const admitted = new Map<bigint, number>();
       let stepped = 0;
@@ -62,7 +64,7 @@ describeRedisWorld((world) => {
     const november = BigInt(Date.UTC(2026, 10, 22)) * 1_000n;
     const time = new MicroClock(november + 90n * 86_400_000_000n);
     const limits = { algorithm: "fixedWindow", limit: 3, window: "month" } as const;
-    const store = world.open(time.clock);
+    const store = tested.open(time.clock);
     const limiter = createLimiter({ ...STORE_ALONE, name: "ahead", limits, store });
     await limiter.consume("u", { cost: 3 });
     time.now = november;

@@ -1,11 +1,11 @@
 import type { FixedWindowLimit, Limit } from "@headgate/core";
 import { describe, expect, test } from "vitest";
 import { randomCalendar } from "../random/calendar.ts";
-import { historiesOf, isWhole, runHistories, SHARE } from "../random/histories.ts";
+import { historiesOf, runHistories, runsAllHistories, SHARE } from "../random/histories.ts";
 import type { Random } from "../random/random.ts";
 import { randomCost, randomWait } from "../random/steps.ts";
 import type { Steps } from "../support/compare-exact.ts";
-import { compareExact, nothingDone, sumOf } from "../support/compare-exact.ts";
+import { compareExact, countOperations, createOperationCounts } from "../support/compare-exact.ts";
 
 /*
  * Where a day, week, month or year begins and ends is what Temporal says, in every zone that there is and from 1970 to 2109: told
@@ -19,10 +19,10 @@ const HISTORIES = historiesOf(340, 3_400);
 /** Microseconds: somewhere in those years, with some weeks before the last moment there is. */
 const LATEST = 4_390_000_000_000_000;
 
-const done = nothingDone();
+const done = createOperationCounts();
 const LEAST = {
-  asked: 54_400,
-  askedByOthers: 14_400,
+  requests: 54_400,
+  requestsWithOtherLimits: 14_400,
   charged: 1_680,
   settled: 3_600,
   refunded: 1_560,
@@ -49,12 +49,12 @@ describe("memoryStore counts calendar windows as the oracle does", () => {
 test("the comparison covers tens of thousands of operations and half of all time zones", ({
   skip,
 }) => {
-  skip(!isWhole, "one history is run alone");
-  skip(done.asked === 0, "the other tests of this file were not run");
+  skip(!runsAllHistories, "one history is run alone");
+  skip(done.requests === 0, "the other tests of this file were not run");
   for (const [operation, least] of Object.entries(LEAST)) {
     expect(done[operation as keyof typeof done], operation).toBeGreaterThanOrEqual(least * SHARE);
   }
-  expect(sumOf(done)).toBeGreaterThanOrEqual(60_000 * SHARE);
+  expect(countOperations(done)).toBeGreaterThanOrEqual(60_000 * SHARE);
   expect(zones.size).toBeGreaterThan(ZONES.length * 0.45);
 });
 
@@ -75,7 +75,7 @@ function compare(random: Random, limits: readonly Limit[]): Promise<void> {
     wait: (last, oracle) =>
       random.chance(0.7)
         ? BigInt(random.whole(0, 3_600_000_000))
-        : randomWait(random, last, oracle.moments),
+        : randomWait(random, last, oracle.changeTimes),
     cost: (last) => randomCost(random, last),
     charges: random.chance(0.7),
     changes: random.chance(0.4),

@@ -9,32 +9,32 @@ import { randomStart } from "../random/steps.ts";
 import type { Admission } from "../support/admissions.ts";
 import { findExcess, findExcessInOwnWindow } from "../support/admissions.ts";
 import { claim } from "../support/claim.ts";
-import { aim } from "../support/greedy-sender.ts";
+import { nextGreedyRequest } from "../support/greedy-sender.ts";
 import { MicroClock } from "../support/micro-clock.ts";
-import { describeWorlds } from "../support/stores-under-test.ts";
+import { describeStores } from "../support/stores-under-test.ts";
 
 const HISTORIES = 64;
 /** Where the store forgets. */
 const FORGETFUL = historiesOf(60, 3_000);
 const LENGTH = 80;
 
-describeWorlds((world) => {
+describeStores((tested) => {
   test.each(KINDS)(
     "no client gets more than %s guarantees, however it times its requests",
     async (kind) => {
-      await world.run(HISTORIES, async (random) => {
+      await tested.run(HISTORIES, async (random) => {
         const limit = randomLimit(random, kind, random.chance(0.8) ? "small" : "wide");
         const time = new MicroClock(randomStart(random));
         const limiter = createLimiter({
           ...STORE_ALONE,
           name: "aimed",
           limits: limit,
-          store: world.open(time.clock),
+          store: tested.open(time.clock),
         });
         const admissions: Admission[] = [];
         let last: Decision | undefined;
         for (let step = 0; step < LENGTH; step++) {
-          const { wait, cost } = aim(random, limit, time.now, last);
+          const { wait, cost } = nextGreedyRequest(random, limit, time.now, last);
           time.advance(wait);
           last = await limiter.consume("sender", { cost });
           if (last.allowed) admissions.push({ at: time.now, cost });
@@ -46,14 +46,14 @@ describeWorlds((world) => {
   );
 
   test.each(KINDS)("refunds and resets get no client more than %s guarantees", async (kind) => {
-    await world.run(HISTORIES, async (random) => {
+    await tested.run(HISTORIES, async (random) => {
       const limit = randomLimit(random, kind, "small");
       const time = new MicroClock(randomStart(random));
       const limiter = createLimiter({
         ...STORE_ALONE,
         name: "given",
         limits: limit,
-        store: world.open(time.clock),
+        store: tested.open(time.clock),
       });
       await giveBack(random, limit, limiter, time, async () => {
         await limiter.reset("somebody else");
@@ -106,7 +106,7 @@ async function giveBack(
   const lives: Map<Decision, Admission>[] = [new Map()];
   let last: Decision | undefined;
   for (let step = 0; step < LENGTH; step++) {
-    const { wait, cost } = aim(random, limit, time.now, last);
+    const { wait, cost } = nextGreedyRequest(random, limit, time.now, last);
     time.advance(wait);
     if (random.chance(0.3) && decisions.length > 0) {
       const { decision, life } = random.pick(decisions.slice(-6));

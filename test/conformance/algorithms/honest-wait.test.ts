@@ -9,22 +9,22 @@ import type { Random } from "../random/random.ts";
 import { randomCost, randomStart, randomWait } from "../random/steps.ts";
 import { claim } from "../support/claim.ts";
 import { MicroClock } from "../support/micro-clock.ts";
-import type { World } from "../support/stores-under-test.ts";
-import { describeWorlds } from "../support/stores-under-test.ts";
+import type { StoreUnderTest } from "../support/stores-under-test.ts";
+import { describeStores } from "../support/stores-under-test.ts";
 
 const HISTORIES = 300;
 
 /** Requests before a wait is put to the test. */
 const LENGTH = 12;
 
-describeWorlds((world) => {
+describeStores((tested) => {
   test.each(KINDS)(
     "retryAfter of %s is honest: waiting that long succeeds, a microsecond less fails",
     async (kind) => {
       let tried = 0;
-      await world.run(HISTORIES, async (random) => {
+      await tested.run(HISTORIES, async (random) => {
         const size = random.chance(0.5) ? "small" : "wide";
-        if (await tryWait(world, random, [randomLimit(random, kind, size)])) tried += 1;
+        if (await tryWait(tested, random, [randomLimit(random, kind, size)])) tried += 1;
       });
       expect(tried).toBeGreaterThan(HISTORIES / 20);
     },
@@ -32,28 +32,32 @@ describeWorlds((world) => {
 
   test("retryAfter of several limits is honest for the decision and for each limit", async () => {
     let tried = 0;
-    await world.run(HISTORIES, async (random) => {
-      if (await tryWait(world, random, randomPolicy(random, random.whole(2, 4)))) tried += 1;
+    await tested.run(HISTORIES, async (random) => {
+      if (await tryWait(tested, random, randomPolicy(random, random.whole(2, 4)))) tried += 1;
     });
     expect(tried).toBeGreaterThan(HISTORIES / 20);
   });
 });
 
 /** Spends until something is denied that can pass later, and waits for it; false when nothing was. */
-async function tryWait(world: World, random: Random, limits: readonly Limit[]): Promise<boolean> {
+async function tryWait(
+  tested: StoreUnderTest,
+  random: Random,
+  limits: readonly Limit[],
+): Promise<boolean> {
   const time = new MicroClock(randomStart(random));
   const limiter = createLimiter({
     ...STORE_ALONE,
     name: "waits",
     limits,
-    store: world.open(time.clock),
+    store: tested.open(time.clock),
   });
   const subject = Object.fromEntries(limits.map(({ per = "default" }) => [per, "waiting"]));
   const oracle = new Oracle(limits);
   let last: Decision | undefined;
   let cost = 1;
   for (let step = 0; step < LENGTH || (last?.allowed && step < LENGTH * 3); step++) {
-    time.advance(randomWait(random, last, oracle.moments));
+    time.advance(randomWait(random, last, oracle.changeTimes));
     cost = randomCost(random, last);
     oracle.decide(subject, cost, time.now);
     last = await limiter.consume(subject, { cost });

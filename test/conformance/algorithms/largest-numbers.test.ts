@@ -1,18 +1,18 @@
 import type { Decision, Limit } from "@headgate/core";
 import { expect, test } from "vitest";
 import type { Kind } from "../random/limits.ts";
-import { KINDS, largestOf, randomLimit, withOtherNumbers } from "../random/limits.ts";
+import { KINDS, largestOf, randomLimit, withOtherValues } from "../random/limits.ts";
 import type { Random } from "../random/random.ts";
 import { randomCost, randomShortWait, randomStart } from "../random/steps.ts";
 import type { Admission } from "../support/admissions.ts";
 import { findExcess } from "../support/admissions.ts";
 import { claim } from "../support/claim.ts";
-import { beginsAnywhere, claimRoom } from "../support/claim-no-less-room.ts";
-import { Deployed } from "../support/deployed-limiter.ts";
-import { aim } from "../support/greedy-sender.ts";
+import { claimNoLessRoom, startsWithRequest } from "../support/claim-no-less-room.ts";
+import { DeployedLimiter } from "../support/deployed-limiter.ts";
+import { nextGreedyRequest } from "../support/greedy-sender.ts";
 import { MicroClock } from "../support/micro-clock.ts";
-import type { World } from "../support/stores-under-test.ts";
-import { describeWorlds } from "../support/stores-under-test.ts";
+import type { StoreUnderTest } from "../support/stores-under-test.ts";
+import { describeStores } from "../support/stores-under-test.ts";
 
 /*
  * While several numbers are in force for one counter, as in a rolling deploy, nobody gets more than a limit with the largest of
@@ -30,13 +30,13 @@ function historiesOf(kind: Kind): number {
   return kind === "gcra" || kind === "tokenBucket" ? HISTORIES * 4 : HISTORIES;
 }
 
-describeWorlds((world) => {
+describeStores((tested) => {
   test.each(KINDS)(
     "%s with the largest numbers admits no more than it guarantees",
     async (kind) => {
       let given = 0;
-      await world.run(historiesOf(kind), async (random) => {
-        const landed = await aimAtAll(world, random, kind);
+      await tested.run(historiesOf(kind), async (random) => {
+        const landed = await aimAtAll(tested, random, kind);
         given += landed;
       });
       expect(given).toBeGreaterThan(LANDED);
@@ -47,8 +47,8 @@ describeWorlds((world) => {
     "%s: whoever gets something gets it of the largest numbers too",
     async (kind) => {
       let given = 0;
-      await world.run(historiesOf(kind), async (random) => {
-        const landed = await compare(world, random, kind);
+      await tested.run(historiesOf(kind), async (random) => {
+        const landed = await compare(tested, random, kind);
         given += landed;
       });
       expect(given).toBeGreaterThan(LANDED);
@@ -60,18 +60,18 @@ describeWorlds((world) => {
  * A sender who asks by one number and, where that denies, at the same moment by the others, takes all that is left, comes back when
  * any of them grows, and gives back what it can. Returns how much landed.
  */
-async function aimAtAll(world: World, random: Random, kind: Kind): Promise<number> {
+async function aimAtAll(tested: StoreUnderTest, random: Random, kind: Kind): Promise<number> {
   const limits = differentNumbers(random, kind);
   const largest = largestOf(limits);
   const time = new MicroClock(randomStart(random));
-  const deployed = new Deployed(world.open(time.clock), [limits[0]]);
+  const deployed = new DeployedLimiter(tested.open(time.clock), [limits[0]]);
   const isGenerous = random.chance(0.6);
   const admissions = new Map<Decision, Admission>();
   const lasts = new Map<Limit, Decision>();
   let given = 0;
   for (let step = 0; step < 40; step++) {
     const aimedAt = random.pick(limits);
-    const { wait, cost } = aim(random, aimedAt, time.now, lasts.get(aimedAt));
+    const { wait, cost } = nextGreedyRequest(random, aimedAt, time.now, lasts.get(aimedAt));
     time.advance(wait);
     for (const limit of [aimedAt, ...random.shuffle(limits)]) {
       await deployed.deploy([limit]);
@@ -102,12 +102,12 @@ async function aimAtAll(world: World, random: Random, kind: Kind): Promise<numbe
  * Sends to a limit whose numbers change, and what it admits to one that has the largest of each; some requests to the first only,
  * which gives them back sooner or later. The first must never have more room. Returns how many refunds landed.
  */
-async function compare(world: World, random: Random, kind: Kind): Promise<number> {
+async function compare(tested: StoreUnderTest, random: Random, kind: Kind): Promise<number> {
   const limits = differentNumbers(random, kind);
   const largest = [largestOf(limits)];
   const time = new MicroClock(randomStart(random));
-  const changing = new Deployed(world.open(time.clock), [limits[0]]);
-  const roomy = new Deployed(world.open(time.clock), largest);
+  const changing = new DeployedLimiter(tested.open(time.clock), [limits[0]]);
+  const roomy = new DeployedLimiter(tested.open(time.clock), largest);
   const doubtful: Decision[] = [];
   /** When the window ends that the first doubtful request may have begun: until then, the worlds compare. */
   let end: bigint | undefined;
@@ -121,7 +121,7 @@ async function compare(world: World, random: Random, kind: Kind): Promise<number
     last = await changing.consume(SUBJECT, cost);
     if (last.allowed && random.chance(0.3)) {
       doubtful.push(last);
-      if (largest.some(beginsAnywhere))
+      if (largest.some(startsWithRequest))
         end ??= time.now + BigInt(last.resetAfterMs) * 1_000n - 999n;
     } else if (last.allowed) {
       const { allowed } = await roomy.consume(SUBJECT, cost);
@@ -137,7 +137,7 @@ async function compare(world: World, random: Random, kind: Kind): Promise<number
     }
     const probe = randomCost(random, last);
     const [more, less] = [await roomy.peek(SUBJECT, probe), await changing.peek(SUBJECT, probe)];
-    claimRoom(more, less, limits.slice(0, 1));
+    claimNoLessRoom(more, less, limits.slice(0, 1));
   }
   return given;
 }
@@ -145,6 +145,6 @@ async function compare(world: World, random: Random, kind: Kind): Promise<number
 /** Limits of one shape. */
 function differentNumbers(random: Random, kind: Kind): [Limit, ...Limit[]] {
   const limit = randomLimit(random, kind, random.chance(0.8) ? "small" : "wide");
-  const others = Array.from({ length: random.whole(1, 2) }, () => withOtherNumbers(random, limit));
+  const others = Array.from({ length: random.whole(1, 2) }, () => withOtherValues(random, limit));
   return [limit, ...others];
 }

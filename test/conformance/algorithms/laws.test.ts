@@ -4,19 +4,25 @@ import { test } from "vitest";
 import { STORE_ALONE } from "../../redis/store-alone.ts";
 import { randomPolicy } from "../random/limits.ts";
 import type { Random } from "../random/random.ts";
-import { momentsOf, randomCost, randomStart, randomSubjects, randomWait } from "../random/steps.ts";
+import {
+  changeTimesOf,
+  randomCost,
+  randomStart,
+  randomSubjects,
+  randomWait,
+} from "../random/steps.ts";
 import { claim, claimSame } from "../support/claim.ts";
 import { MicroClock } from "../support/micro-clock.ts";
-import type { World } from "../support/stores-under-test.ts";
-import { describeWorlds } from "../support/stores-under-test.ts";
+import type { StoreUnderTest } from "../support/stores-under-test.ts";
+import { describeStores } from "../support/stores-under-test.ts";
 
 const HISTORIES = 120;
 const LENGTH = 25;
 
-describeWorlds((world) => {
+describeStores((tested) => {
   test("a denial changes nothing", async () => {
-    await world.run(HISTORIES, async (random) => {
-      const { limits, time, open } = stage(world, random);
+    await tested.run(HISTORIES, async (random) => {
+      const { limits, time, open } = stage(tested, random);
       const asked = open(limits);
       const spared = open(limits);
       await repeat(random, limits, time, async (subjects, cost) => {
@@ -29,8 +35,8 @@ describeWorlds((world) => {
   });
 
   test("peek changes nothing, and says what consume then says", async () => {
-    await world.run(HISTORIES, async (random) => {
-      const { limits, time, open } = stage(world, random);
+    await tested.run(HISTORIES, async (random) => {
+      const { limits, time, open } = stage(tested, random);
       const peeked = open(limits);
       const left = open(limits);
       await repeat(random, limits, time, async (subjects, cost) => {
@@ -46,8 +52,8 @@ describeWorlds((world) => {
   });
 
   test("the order of limits in a policy does not matter", async () => {
-    await world.run(HISTORIES, async (random) => {
-      const { limits, time, open } = stage(world, random);
+    await tested.run(HISTORIES, async (random) => {
+      const { limits, time, open } = stage(tested, random);
       const inOrder = open(limits);
       const shuffled = open(random.shuffle(limits));
       await repeat(random, limits, time, async (subjects, cost) => {
@@ -60,10 +66,10 @@ describeWorlds((world) => {
   });
 
   test("the same policy in another order is the same limiter", async () => {
-    await world.run(HISTORIES, async (random) => {
-      const { limits, time, open } = stage(world, random);
+    await tested.run(HISTORIES, async (random) => {
+      const { limits, time, open } = stage(tested, random);
       const alone = open(limits);
-      const store = world.open(time.clock);
+      const store = tested.open(time.clock);
       const shared = [limits, random.shuffle(limits)].map((order) =>
         createLimiter({ ...STORE_ALONE, name: "shared", limits: order, store }),
       );
@@ -77,13 +83,13 @@ describeWorlds((world) => {
   });
 
   test("evicting a counter that has fully recovered changes nothing", async () => {
-    await world.run(HISTORIES, async (random) => {
-      const { limits, time, open } = stage(world, random, 1);
+    await tested.run(HISTORIES, async (random) => {
+      const { limits, time, open } = stage(tested, random, 1);
       const forgetful = open(limits);
       const faithful = open(limits);
       let last: Decision | undefined;
       for (let step = 0; step < LENGTH; step++) {
-        time.advance(randomWait(random, last, last === undefined ? [] : momentsOf(last)));
+        time.advance(randomWait(random, last, last === undefined ? [] : changeTimesOf(last)));
         const cost = randomCost(random, last);
         last = await faithful.consume("somebody", { cost });
         claimSame(await forgetful.consume("somebody", { cost }), last);
@@ -97,11 +103,16 @@ describeWorlds((world) => {
 });
 
 /** A policy, a clock, and limiters on stores of their own that read it. */
-function stage(world: World, random: Random, dimensions = 3) {
+function stage(tested: StoreUnderTest, random: Random, dimensions = 3) {
   const time = new MicroClock(randomStart(random));
   const limits = randomPolicy(random, random.whole(1, 4), dimensions);
   const open = (order: readonly Limit[]): Limiter =>
-    createLimiter({ ...STORE_ALONE, name: "lawful", limits: order, store: world.open(time.clock) });
+    createLimiter({
+      ...STORE_ALONE,
+      name: "lawful",
+      limits: order,
+      store: tested.open(time.clock),
+    });
   return { time, limits, open };
 }
 
@@ -115,7 +126,7 @@ async function repeat(
   const dimensions = [...new Set(limits.map(({ per = "default" }) => per))];
   let last: Decision | undefined;
   for (let step = 0; step < LENGTH; step++) {
-    time.advance(randomWait(random, last, last === undefined ? [] : momentsOf(last)));
+    time.advance(randomWait(random, last, last === undefined ? [] : changeTimesOf(last)));
     last = await ask(randomSubjects(random, dimensions), randomCost(random, last));
   }
 }

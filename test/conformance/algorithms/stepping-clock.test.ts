@@ -4,31 +4,37 @@ import { expect, test } from "vitest";
 import { STORE_ALONE } from "../../redis/store-alone.ts";
 import { definitionOf } from "../oracle/definition.ts";
 import { historiesOf, runHistories } from "../random/histories.ts";
-import { randomLimit, randomPolicy, UNDATED } from "../random/limits.ts";
+import { KINDS_WITHOUT_CALENDAR, randomLimit, randomPolicy } from "../random/limits.ts";
 import type { Random } from "../random/random.ts";
-import { momentsOf, randomCharge, randomCost, randomStart, randomWait } from "../random/steps.ts";
+import {
+  changeTimesOf,
+  randomCharge,
+  randomCost,
+  randomStart,
+  randomWait,
+} from "../random/steps.ts";
 import type { Admission } from "../support/admissions.ts";
 import { findExcess } from "../support/admissions.ts";
 import { claim, claimSame } from "../support/claim.ts";
-import { aim } from "../support/greedy-sender.ts";
+import { nextGreedyRequest } from "../support/greedy-sender.ts";
 import { MicroClock } from "../support/micro-clock.ts";
-import { describeRedisWorld } from "../support/stores-under-test.ts";
+import { describeRedisStore } from "../support/stores-under-test.ts";
 
 const HISTORIES = 300;
 const SUBJECT = "patient";
 const LONGEST_MS = 9_007_199_254_740;
 
-describeRedisWorld((world) => {
+describeRedisStore((tested) => {
   test("a clock that steps back makes no client wait longer than before the step", async () => {
     let blocked = 0;
-    await world.run(HISTORIES, async (random) => {
+    await tested.run(HISTORIES, async (random) => {
       const time = new MicroClock(randomStart(random));
-      const limits = randomPolicy(random, random.whole(1, 3), 1, UNDATED);
+      const limits = randomPolicy(random, random.whole(1, 3), 1, KINDS_WITHOUT_CALENDAR);
       const limiter = createLimiter({
         ...STORE_ALONE,
         name: "steps",
         limits,
-        store: world.open(time.clock),
+        store: tested.open(time.clock),
       });
       const cost = random.magnitude(1, Math.min(...limiter.limits.map(({ limit }) => limit)));
       let last: Decision | undefined;
@@ -63,36 +69,39 @@ describeRedisWorld((world) => {
     expect(blocked).toBeGreaterThan(HISTORIES / 20);
   });
 
-  test.each(UNDATED)("a clock step admits at most one budget of %s", async (kind) => {
-    await world.run(HISTORIES / 4, async (random) => {
-      const limit = randomLimit(random, kind, "small");
-      const { capacity } = definitionOf(limit);
-      const time = new MicroClock(randomStart(random));
-      const limiter = createLimiter({
-        ...STORE_ALONE,
-        name: "steps",
-        limits: limit,
-        store: world.open(time.clock),
-      });
-      const admissions: Admission[] = [];
-      let passed = 0n;
-      let steps = 0n;
-      let last: Decision | undefined;
-      for (let step = 0; step < 60; step++) {
-        const { wait, cost } = aim(random, limit, time.now, last);
-        if (time.advance(wait)) passed += wait;
-        if (random.chance(0.05)) {
-          if (random.chance(0.7)) stepBack(random, time);
-          else time.advance(BigInt(random.magnitude(1, 10 ** 14)));
-          steps += 1n;
+  test.each(KINDS_WITHOUT_CALENDAR)(
+    "a clock step admits at most one budget of %s",
+    async (kind) => {
+      await tested.run(HISTORIES / 4, async (random) => {
+        const limit = randomLimit(random, kind, "small");
+        const { capacity } = definitionOf(limit);
+        const time = new MicroClock(randomStart(random));
+        const limiter = createLimiter({
+          ...STORE_ALONE,
+          name: "steps",
+          limits: limit,
+          store: tested.open(time.clock),
+        });
+        const admissions: Admission[] = [];
+        let passed = 0n;
+        let steps = 0n;
+        let last: Decision | undefined;
+        for (let step = 0; step < 60; step++) {
+          const { wait, cost } = nextGreedyRequest(random, limit, time.now, last);
+          if (time.advance(wait)) passed += wait;
+          if (random.chance(0.05)) {
+            if (random.chance(0.7)) stepBack(random, time);
+            else time.advance(BigInt(random.magnitude(1, 10 ** 14)));
+            steps += 1n;
+          }
+          last = await limiter.consume(SUBJECT, { cost });
+          if (last.allowed) admissions.push({ at: passed, cost });
         }
-        last = await limiter.consume(SUBJECT, { cost });
-        if (last.allowed) admissions.push({ at: passed, cost });
-      }
-      const excess = findExcess(limit, admissions, steps * capacity);
-      claim(excess === undefined, () => `${excess}: ${JSON.stringify(limit)}`);
-    });
-  });
+        const excess = findExcess(limit, admissions, steps * capacity);
+        claim(excess === undefined, () => `${excess}: ${JSON.stringify(limit)}`);
+      });
+    },
+  );
 });
 
 test("in memory, a clock that steps back counts as standing still", async () => {
@@ -121,7 +130,7 @@ test("in memory, a clock that steps back counts as standing still", async () => 
 });
 
 function nextWait(random: Random, last: Decision | undefined): bigint {
-  return randomWait(random, last, last === undefined ? [] : momentsOf(last));
+  return randomWait(random, last, last === undefined ? [] : changeTimesOf(last));
 }
 
 /** By a microsecond, by years, or by anything between. */

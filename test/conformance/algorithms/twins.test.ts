@@ -5,7 +5,7 @@ import { describe, expect, test } from "vitest";
 import { STORE_ALONE } from "../../redis/store-alone.ts";
 import { useOwnDatabase } from "../../support/own-database.ts";
 import { nameOf } from "../oracle/definition.ts";
-import { historiesOf, isWhole, runHistories, SHARE } from "../random/histories.ts";
+import { historiesOf, runHistories, runsAllHistories, SHARE } from "../random/histories.ts";
 import {
   KINDS,
   randomLimit,
@@ -15,7 +15,7 @@ import {
 } from "../random/limits.ts";
 import type { Random } from "../random/random.ts";
 import {
-  momentsOf,
+  changeTimesOf,
   randomBlock,
   randomCharge,
   randomCost,
@@ -35,10 +35,17 @@ const LENGTH = 100;
 const LANES = 64;
 
 /** What is done to both is counted, so that nobody makes it less by accident. */
-const done = { asked: 0, askedByOthers: 0, inBatches: 0, charged: 0, settled: 0, refunded: 0 };
+const done = {
+  requests: 0,
+  requestsWithOtherLimits: 0,
+  inBatches: 0,
+  charged: 0,
+  settled: 0,
+  refunded: 0,
+};
 const LEAST = {
-  asked: 47_200,
-  askedByOthers: 8_800,
+  requests: 47_200,
+  requestsWithOtherLimits: 8_800,
   inBatches: 42_800,
   charged: 4_400,
   settled: 2_120,
@@ -157,8 +164,8 @@ describe("memoryStore and redisStore set equal blocks for confirmed units", () =
 });
 
 test("the comparison covers enough operations of each kind", ({ skip }) => {
-  skip(!isWhole, "one history is run alone");
-  skip(done.asked === 0, "the other tests of this file were not run");
+  skip(!runsAllHistories, "one history is run alone");
+  skip(done.requests === 0, "the other tests of this file were not run");
   for (const [operation, least] of Object.entries(LEAST)) {
     expect(done[operation as keyof typeof done], operation).toBeGreaterThanOrEqual(least * SHARE);
   }
@@ -316,10 +323,10 @@ async function compare(
           () => `a look is denied, ${context()}`,
         );
         if (inMemory.allowed && charge) admitted.push([inMemory, onRedis]);
-        if ("limits" in request) done.askedByOthers += 1;
+        if ("limits" in request) done.requestsWithOtherLimits += 1;
         last = inMemory;
       }
-      done.asked += requests.length;
+      done.requests += requests.length;
     }
   }
 }
@@ -340,5 +347,5 @@ async function loadScripts(limiter: Limiter, dimensions: readonly string[]): Pro
 
 /** What was reported, and somewhere within the millisecond that it was rounded up from. */
 function nearMoments(random: Random, decision: Decision): bigint[] {
-  return momentsOf(decision).map((moment) => moment - BigInt(random.pick([0, 0, 1, 500, 999])));
+  return changeTimesOf(decision).map((moment) => moment - BigInt(random.pick([0, 0, 1, 500, 999])));
 }

@@ -11,7 +11,7 @@ import {
 import { describe, expect, test } from "vitest";
 import { STORE_ALONE } from "../../redis/store-alone.ts";
 import { MicroClock } from "../support/micro-clock.ts";
-import { describeWorlds } from "../support/stores-under-test.ts";
+import { describeStores } from "../support/stores-under-test.ts";
 
 const START = 1_800_000_000_000_000n;
 
@@ -27,9 +27,9 @@ const UNITS: Record<string, (limit: number) => Limit> = {
   slidingLog: (limit) => slidingLog({ limit, window: "1h" }),
 };
 
-describeWorlds((world) => {
+describeStores((tested) => {
   function open(limits: Limit | readonly Limit[], time = new MicroClock(START)) {
-    const store = world.open(time.clock);
+    const store = tested.open(time.clock);
     return createLimiter({ ...STORE_ALONE, name: "zero", limits, store });
   }
 

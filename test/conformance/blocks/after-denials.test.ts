@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import { STORE_ALONE } from "../../redis/store-alone.ts";
 import { ALGORITHMS, HOUR, MINUTE, START } from "../support/hourly.ts";
 import { MicroClock } from "../support/micro-clock.ts";
-import { describeWorlds } from "../support/stores-under-test.ts";
+import { describeStores } from "../support/stores-under-test.ts";
 
 /*
  * Ten denials by a limit within its window block the subject. What random histories of such limits come to is in blocks-oracle.test.ts
@@ -28,7 +28,7 @@ const guarded = BANNING["fixedWindow"] as Limit;
 const unblocked = { allowed: false, blocked: false };
 const banned = { allowed: false, blocked: true, remaining: 0, retryAfterMs: DAY_MS };
 
-describeWorlds((world) => {
+describeStores((tested) => {
   interface Opened {
     readonly time: MicroClock;
     readonly limiter: Limiter;
@@ -41,7 +41,7 @@ describeWorlds((world) => {
     common: Partial<LimiterOptions> = {},
   ): Opened {
     const time = new MicroClock(START);
-    const store = world.open(time.clock);
+    const store = tested.open(time.clock);
     const again = (options: Partial<LimiterOptions> = {}): Limiter =>
       createLimiter({
         ...STORE_ALONE,

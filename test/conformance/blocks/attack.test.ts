@@ -6,12 +6,12 @@ import type { Random } from "../random/random.ts";
 import { claim } from "../support/claim.ts";
 import { HOUR, MINUTE, START } from "../support/hourly.ts";
 import { MicroClock } from "../support/micro-clock.ts";
-import type { World } from "../support/stores-under-test.ts";
-import { describeWorlds } from "../support/stores-under-test.ts";
+import type { StoreUnderTest } from "../support/stores-under-test.ts";
+import { describeStores } from "../support/stores-under-test.ts";
 
 /*
  * Somebody guesses for a day against ten tries a day, with blocks of a minute, ten minutes, and an hour, and times each guess by all
- * that he is told. He gets ten tries, and ten more for each block that he has served. Each block has to be as long as it should be,
+ * that he is waits. He gets ten tries, and ten more for each block that he has served. Each block has to be as long as it should be,
  * too: simpler rules let him collect short ones, up to 7,210 tries.
  */
 
@@ -54,16 +54,16 @@ class Guesser {
   async guess(random: Random, cost: number): Promise<void> {
     const limits = random.chance(0.3) ? this.#limitOf(random.pick([1, 5, LIMIT])) : undefined;
     const decision = await random.pick(this.#limiters).consume(SUBJECT, { cost, limits });
-    this.#hear(decision);
+    this.#checkDecision(decision);
     this.#last = decision;
   }
 
   /** As many guesses at once, in all processes. */
   async burst(count: number): Promise<void> {
-    const asked = Array.from({ length: count }, (_, i) =>
+    const decisions = Array.from({ length: count }, (_, i) =>
       (this.#limiters[i % this.#limiters.length] as Limiter).consume(SUBJECT),
     );
-    for (const decision of await Promise.all(asked)) this.#hear(decision);
+    for (const decision of await Promise.all(decisions)) this.#checkDecision(decision);
   }
 
   async peek(random: Random): Promise<void> {
@@ -80,16 +80,16 @@ class Guesser {
 
   /** Waits for something that he knows of. */
   wait(random: Random): void {
-    const told = [this.#last?.retryAfterMs ?? 0, this.#last?.resetAfterMs ?? 0]
+    const waits = [this.#last?.retryAfterMs ?? 0, this.#last?.resetAfterMs ?? 0]
       .filter(Number.isFinite)
       .map((ms) => BigInt(ms) * 1_000n);
     const left = this.#ends - this.#time.now;
-    const moment = random.pick([left, left, ...told, ...SPANS, 1n, 1_000_000n, HOUR]);
+    const moment = random.pick([left, left, ...waits, ...SPANS, 1n, 1_000_000n, HOUR]);
     const wait = moment + random.pick([-1n, 0n, 0n, 1n]);
     if (wait > 0n) this.#time.advance(wait);
   }
 
-  #hear({ allowed, blocked, cost, retryAfterMs }: Decision): void {
+  #checkDecision({ allowed, blocked, cost, retryAfterMs }: Decision): void {
     const { now } = this.#time;
     if (allowed) {
       claim(now >= this.#ends, () => `admitted ${this.#ends - now} µs before the block ends`);
@@ -110,9 +110,9 @@ class Guesser {
   }
 }
 
-function guesserIn(world: World, limitOf: (limit: number) => Limit) {
+function guesserIn(tested: StoreUnderTest, limitOf: (limit: number) => Limit) {
   const time = new MicroClock(START);
-  const store = world.open(time.clock);
+  const store = tested.open(time.clock);
   const limiters = Array.from({ length: 3 }, () =>
     createLimiter({ ...STORE_ALONE, name: "login", limits: limitOf(LIMIT), store }),
   );
@@ -128,13 +128,13 @@ async function tryOnce(random: Random, guesser: Guesser, resets: boolean): Promi
   else guesser.wait(random);
 }
 
-describeWorlds((world) => {
+describeStores((tested) => {
   test.each(Object.entries(POLICIES))(
     "%s, against all that he can think of",
     async (_, limitOf) => {
-      await world.run(36, async (random) => {
+      await tested.run(36, async (random) => {
         const resets = random.chance(0.3);
-        const { time, guesser } = guesserIn(world, limitOf);
+        const { time, guesser } = guesserIn(tested, limitOf);
         while (time.now < START + DAY) await tryOnce(random, guesser, resets);
         const { admitted, blocks, resets: forgiven } = guesser;
         const most = LIMIT * (1 + blocks + forgiven);
@@ -148,7 +148,7 @@ describeWorlds((world) => {
   test.each(Object.entries(POLICIES))(
     "%s, against who takes each block as soon as he can",
     async (_, limitOf) => {
-      const { time, guesser } = guesserIn(world, limitOf);
+      const { time, guesser } = guesserIn(tested, limitOf);
       const spans = [...SPANS, ...Array.from({ length: MOST_BLOCKS }, () => HOUR)];
       for (const span of spans) {
         if (time.now >= START + DAY) break;

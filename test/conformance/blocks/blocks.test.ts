@@ -11,7 +11,7 @@ import { describe, expect, test } from "vitest";
 import { STORE_ALONE } from "../../redis/store-alone.ts";
 import { ALGORITHMS, HOUR, MINUTE, START } from "../support/hourly.ts";
 import { MicroClock } from "../support/micro-clock.ts";
-import { describeWorlds } from "../support/stores-under-test.ts";
+import { describeStores } from "../support/stores-under-test.ts";
 
 const SUBJECT = "guesser";
 const MINUTE_MS = 60_000;
@@ -23,7 +23,7 @@ const ESCALATING = ["1m", "10m", "1h"] as const;
 /** Ten an hour, and a lock-out of a minute, then ten, then an hour. */
 const guarded = fixedWindow({ limit: 10, window: "1h", block: ESCALATING });
 
-describeWorlds((world) => {
+describeStores((tested) => {
   interface Opened {
     readonly time: MicroClock;
     readonly limiter: Limiter;
@@ -34,7 +34,7 @@ describeWorlds((world) => {
 
   function open(limits: Limit | readonly Limit[] = guarded): Opened {
     const time = new MicroClock(START);
-    const store = world.open(time.clock);
+    const store = tested.open(time.clock);
     const again = (options: Partial<LimiterOptions> = {}): Limiter =>
       createLimiter({ ...STORE_ALONE, name: "login", limits, store, ...options } as LimiterOptions);
     return { time, limiter: again(), store, again };

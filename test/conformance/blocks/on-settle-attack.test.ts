@@ -6,7 +6,7 @@ import type { Random } from "../random/random.ts";
 import { claim } from "../support/claim.ts";
 import { HOUR, MINUTE, START } from "../support/hourly.ts";
 import { MicroClock } from "../support/micro-clock.ts";
-import { describeWorlds } from "../support/stores-under-test.ts";
+import { describeStores } from "../support/stores-under-test.ts";
 
 /*
  * Somebody guesses for two days, in several processes, against ten failures an hour by the clock, with blocks of a minute, ten minutes
@@ -125,12 +125,12 @@ class Guesser {
   }
 }
 
-describeWorlds((world) => {
+describeStores((tested) => {
   test("a client that delays its responses is blocked at the tenth confirmed failure, and not before", async () => {
     const seen = { blocks: 0, denials: 0 };
-    await world.run(36, async (random) => {
+    await tested.run(36, async (random) => {
       const time = new MicroClock(START);
-      const store = world.open(time.clock);
+      const store = tested.open(time.clock);
       const limiters = Array.from({ length: 3 }, () =>
         createLimiter({ ...STORE_ALONE, name: "login", limits, store, blockOn: "settle" }),
       );

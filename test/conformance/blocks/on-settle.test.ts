@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import { STORE_ALONE } from "../../redis/store-alone.ts";
 import { HOUR, MINUTE, START } from "../support/hourly.ts";
 import { MicroClock } from "../support/micro-clock.ts";
-import { describeWorlds } from "../support/stores-under-test.ts";
+import { describeStores } from "../support/stores-under-test.ts";
 
 const SUBJECT = "guesser";
 const MINUTE_MS = 60_000;
@@ -27,7 +27,7 @@ const guarded = WINDOWS["fixedWindow"] as Limit;
 
 const unblocked = { allowed: false, blocked: false };
 
-describeWorlds((world) => {
+describeStores((tested) => {
   interface Opened {
     readonly time: MicroClock;
     readonly limiter: Limiter;
@@ -38,7 +38,7 @@ describeWorlds((world) => {
 
   function open(limits: Limit | readonly Limit[] = guarded): Opened {
     const time = new MicroClock(START);
-    const store = world.open(time.clock);
+    const store = tested.open(time.clock);
     const again = (options: Partial<LimiterOptions> = {}): Limiter =>
       createLimiter({
         ...STORE_ALONE,

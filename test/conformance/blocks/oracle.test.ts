@@ -1,11 +1,11 @@
 import type { Decision, Duration, Limit } from "@headgate/core";
 import { describe, expect, test } from "vitest";
-import { isWhole, runHistories, SCALE } from "../random/histories.ts";
+import { runHistories, runsAllHistories, SCALE } from "../random/histories.ts";
 import { KINDS, randomLimit, randomPolicy, withRandomBlocks } from "../random/limits.ts";
 import type { Random } from "../random/random.ts";
 import { randomBlock, randomCost, randomWait } from "../random/steps.ts";
 import type { Steps } from "../support/compare-exact.ts";
-import { compareExact, nothingDone, sumOf } from "../support/compare-exact.ts";
+import { compareExact, countOperations, createOperationCounts } from "../support/compare-exact.ts";
 
 /*
  * Who is locked out, by which limit and until when, how blocks escalate and when that is forgotten, is as it is written, at the
@@ -18,11 +18,11 @@ const LENGTH = 400;
 const ALONE = 20 * SCALE;
 const COMBINED = 97 * SCALE;
 
-const done = nothingDone();
+const done = createOperationCounts();
 const LEAST = {
-  asked: 101_640,
-  askedByOthers: 25_080,
-  lockedOut: 37_620,
+  requests: 101_640,
+  requestsWithOtherLimits: 25_080,
+  requestsBlocked: 37_620,
   charged: 3_160,
   settled: 6_330,
   refunded: 2_640,
@@ -45,18 +45,18 @@ describe("memoryStore sets blocks as the oracle does", () => {
 });
 
 test("the comparison covers hundreds of thousands of operations", ({ skip }) => {
-  skip(!isWhole, "one history is run alone");
-  skip(done.asked === 0, "the other tests of this file were not run");
+  skip(!runsAllHistories, "one history is run alone");
+  skip(done.requests === 0, "the other tests of this file were not run");
   for (const [operation, least] of Object.entries(LEAST)) {
     expect(done[operation as keyof typeof done], operation).toBeGreaterThanOrEqual(least * SCALE);
   }
-  expect(sumOf(done)).toBeGreaterThanOrEqual(117_000 * SCALE);
+  expect(countOperations(done)).toBeGreaterThanOrEqual(117_000 * SCALE);
 });
 
 function compare(random: Random, limits: readonly Limit[]): Promise<void> {
   const steps: Steps = {
     length: LENGTH,
-    wait: (last, oracle) => randomWait(random, last, oracle.moments),
+    wait: (last, oracle) => randomWait(random, last, oracle.changeTimes),
     cost: (last) => randomCost(random, last),
     charges: random.chance(0.7),
     changes: random.chance(0.4),

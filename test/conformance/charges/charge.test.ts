@@ -4,9 +4,9 @@ import { redisStore } from "@headgate/core/redis";
 import { describe, expect, test } from "vitest";
 import { STORE_ALONE } from "../../redis/store-alone.ts";
 import { useOwnDatabase } from "../../support/own-database.ts";
-import { ALGORITHMS, ENDS, HOUR, MINUTE, START } from "../support/hourly.ts";
+import { ALGORITHMS, HOUR, MINUTE, RECOVERY_TIMES, START } from "../support/hourly.ts";
 import { MicroClock } from "../support/micro-clock.ts";
-import { describeWorlds } from "../support/stores-under-test.ts";
+import { describeStores } from "../support/stores-under-test.ts";
 
 const SUBJECT = "customer";
 
@@ -14,15 +14,15 @@ const SUBJECT = "customer";
 const MOST = 2_000_000_000;
 const ENTRIES = 1_048_576;
 
-describeWorlds((world) => {
+describeStores((tested) => {
   function open(limits: Limit | readonly Limit[]): { time: MicroClock; limiter: Limiter } {
     const time = new MicroClock(START);
-    const store = world.open(time.clock);
+    const store = tested.open(time.clock);
     return { time, limiter: createLimiter({ ...STORE_ALONE, name: "charged", limits, store }) };
   }
 
   describe.each(Object.entries(ALGORITHMS))("%s", (name, per) => {
-    const [first, all] = ENDS[name] as readonly [bigint, bigint];
+    const [first, all] = RECOVERY_TIMES[name] as readonly [bigint, bigint];
 
     test("charge takes more than is left, and the overdraft is not forgiven", async () => {
       const { time, limiter } = open(per(10));

@@ -4,13 +4,13 @@ import { redisStore } from "@headgate/core/redis";
 import { describe, expect, test } from "vitest";
 import { STORE_ALONE } from "../../redis/store-alone.ts";
 import { useOwnDatabase } from "../../support/own-database.ts";
-import type { NamedAnswer } from "../oracle/costs-by-name.ts";
-import { NamedOracle } from "../oracle/costs-by-name.ts";
+import type { DecisionByName } from "../oracle/costs-by-name.ts";
+import { OracleByName } from "../oracle/costs-by-name.ts";
 import { randomChargeByName, randomCostByName, randomUnitsByName } from "../random/costs.ts";
 import { historiesOf, runHistories } from "../random/histories.ts";
 import { KINDS, randomLimit, randomPolicy } from "../random/limits.ts";
 import type { Random } from "../random/random.ts";
-import { momentsOf, randomStart, randomSubjects, randomWait } from "../random/steps.ts";
+import { changeTimesOf, randomStart, randomSubjects, randomWait } from "../random/steps.ts";
 import { claim } from "../support/claim.ts";
 import { MicroClock } from "../support/micro-clock.ts";
 
@@ -83,7 +83,7 @@ async function compareTwins(
   const admitted: [Decision, Decision][] = [];
   let last: Decision | undefined;
   for (let step = 0; step < LENGTH; step += 1) {
-    time.advance(randomWait(random, last, last === undefined ? [] : momentsOf(last)));
+    time.advance(randomWait(random, last, last === undefined ? [] : changeTimesOf(last)));
     const subjects = randomSubjects(random, dimensions);
     const act = random.fraction();
     const [inMemory, onRedis] = admitted.length === 0 ? [] : random.pick(admitted.slice(-20));
@@ -120,12 +120,12 @@ async function compareExact(random: Random, limits: readonly Limit[]): Promise<v
   const time = new MicroClock(randomStart(random));
   const store = memoryStore({ clock: time.clock });
   const limiter = createLimiter({ ...STORE_ALONE, name: "compared", limits, store });
-  const oracle = new NamedOracle(limits);
+  const oracle = new OracleByName(limits);
   const dimensions = [...new Set(limits.map(({ per = "default" }) => per))];
-  const admitted: [Decision, NamedAnswer][] = [];
+  const admitted: [Decision, DecisionByName][] = [];
   let last: Decision | undefined;
   for (let step = 0; step < 100; step += 1) {
-    time.advance(randomWait(random, last, oracle.moments));
+    time.advance(randomWait(random, last, oracle.changeTimes));
     const subjects = randomSubjects(random, dimensions);
     const cost = randomCostByName(random, limits, last);
     const charge = random.chance(0.9);

@@ -6,23 +6,23 @@ import { KINDS, randomLimit, randomPolicy } from "../random/limits.ts";
 import type { Random } from "../random/random.ts";
 import { randomCost, randomShortWait, randomStart } from "../random/steps.ts";
 import { claim } from "../support/claim.ts";
-import { beginsAnywhere, claimRoom } from "../support/claim-no-less-room.ts";
+import { claimNoLessRoom, startsWithRequest } from "../support/claim-no-less-room.ts";
 import { MicroClock } from "../support/micro-clock.ts";
-import type { World } from "../support/stores-under-test.ts";
-import { describeWorlds } from "../support/stores-under-test.ts";
+import type { StoreUnderTest } from "../support/stores-under-test.ts";
+import { describeStores } from "../support/stores-under-test.ts";
 
 const HISTORIES = 120;
 const LENGTH = 20;
 const SUBJECT = "customer";
 
-describeWorlds((world) => {
+describeStores((tested) => {
   test.each(KINDS)(
     "a refund of %s leaves no more room than if it was never asked",
     async (kind) => {
       let given = 0;
-      await world.run(HISTORIES, async (random) => {
+      await tested.run(HISTORIES, async (random) => {
         const size = random.chance(0.7) ? "small" : "wide";
-        const landed = await compare(world, random, [randomLimit(random, kind, size)]);
+        const landed = await compare(tested, random, [randomLimit(random, kind, size)]);
         given += landed;
       });
       expect(given).toBeGreaterThan(HISTORIES / 10);
@@ -31,10 +31,10 @@ describeWorlds((world) => {
 
   test("a refund of several limits leaves no more room than without the request", async () => {
     let given = 0;
-    await world.run(HISTORIES * 2, async (random) => {
+    await tested.run(HISTORIES * 2, async (random) => {
       const limits = randomPolicy(random, random.whole(2, 4));
-      if (limits.some(beginsAnywhere)) return;
-      const landed = await compare(world, random, limits);
+      if (limits.some(startsWithRequest)) return;
+      const landed = await compare(tested, random, limits);
       given += landed;
     });
     expect(given).toBeGreaterThan(HISTORIES / 10);
@@ -45,10 +45,14 @@ describeWorlds((world) => {
  * Sends requests to two worlds; some of them to the first only, which gives them back sooner or later.
  * The first must never have more room than the second. Returns how many refunds landed.
  */
-async function compare(world: World, random: Random, limits: readonly Limit[]): Promise<number> {
+async function compare(
+  tested: StoreUnderTest,
+  random: Random,
+  limits: readonly Limit[],
+): Promise<number> {
   const time = new MicroClock(randomStart(random));
   const [asked, spared] = [1, 2].map(() =>
-    createLimiter({ ...STORE_ALONE, name: "refunds", limits, store: world.open(time.clock) }),
+    createLimiter({ ...STORE_ALONE, name: "refunds", limits, store: tested.open(time.clock) }),
   ) as [Limiter, Limiter];
   const doubtful: Decision[] = [];
   /** When the window ends that the first doubtful request may have begun: until then, the worlds compare. */
@@ -62,7 +66,8 @@ async function compare(world: World, random: Random, limits: readonly Limit[]): 
     last = await asked.consume(SUBJECT, { cost });
     if (last.allowed && random.chance(0.3)) {
       doubtful.push(last);
-      if (limits.some(beginsAnywhere)) end ??= time.now + BigInt(last.resetAfterMs) * 1_000n - 999n;
+      if (limits.some(startsWithRequest))
+        end ??= time.now + BigInt(last.resetAfterMs) * 1_000n - 999n;
     } else if (last.allowed) {
       const { allowed } = await spared.consume(SUBJECT, { cost });
       claim(allowed, () => `less room where less was asked of ${JSON.stringify(limits)}`);
@@ -72,7 +77,7 @@ async function compare(world: World, random: Random, limits: readonly Limit[]): 
       if (await asked.refund(decision as Decision)) given += 1;
     }
     const probe = { cost: randomCost(random, last) };
-    claimRoom(await spared.peek(SUBJECT, probe), await asked.peek(SUBJECT, probe), limits);
+    claimNoLessRoom(await spared.peek(SUBJECT, probe), await asked.peek(SUBJECT, probe), limits);
   }
   return given;
 }

@@ -7,19 +7,19 @@ import { KINDS, randomLimit } from "../random/limits.ts";
 import type { Random } from "../random/random.ts";
 import { randomCost, randomShortWait, randomStart } from "../random/steps.ts";
 import { claim, claimSame } from "../support/claim.ts";
-import { claimRoom } from "../support/claim-no-less-room.ts";
+import { claimNoLessRoom } from "../support/claim-no-less-room.ts";
 import { MicroClock } from "../support/micro-clock.ts";
-import type { World } from "../support/stores-under-test.ts";
-import { describeWorlds } from "../support/stores-under-test.ts";
+import type { StoreUnderTest } from "../support/stores-under-test.ts";
+import { describeStores } from "../support/stores-under-test.ts";
 
 const HISTORIES = 64;
 const LENGTH = 20;
 const SUBJECT = "customer";
 
-describeWorlds((world) => {
+describeStores((tested) => {
   test.each(KINDS)("an immediate refund of %s leaves no trace, and happens once", async (kind) => {
-    await world.run(HISTORIES, async (random) => {
-      const { limiter, time } = stage(world, random, kind);
+    await tested.run(HISTORIES, async (random) => {
+      const { limiter, time } = stage(tested, random, kind);
       let last: Decision | undefined;
       for (let step = 0; step < LENGTH; step++) {
         time.advance(randomShortWait(random, last));
@@ -37,8 +37,8 @@ describeWorlds((world) => {
   });
 
   test.each(KINDS)("a refund of %s happens once, however late", async (kind) => {
-    await world.run(HISTORIES, async (random) => {
-      const { limit, limiter, time } = stage(world, random, kind);
+    await tested.run(HISTORIES, async (random) => {
+      const { limit, limiter, time } = stage(tested, random, kind);
       const admitted: Decision[] = [];
       let last: Decision | undefined;
       for (let step = 0; step < LENGTH; step++) {
@@ -51,7 +51,7 @@ describeWorlds((world) => {
         const given = await limiter.refund(decision);
         const after = await limiter.peek(SUBJECT);
         if (!given) claimSame(after, before);
-        claimRoom(after, before, [limit]);
+        claimNoLessRoom(after, before, [limit]);
         claim(!(await limiter.refund(decision)), () => "a second refund lands");
         claimSame(await limiter.peek(SUBJECT), after);
       }
@@ -60,8 +60,8 @@ describeWorlds((world) => {
 
   test.each(KINDS)("a refund of %s that is too late changes nothing", async (kind) => {
     let tried = 0;
-    await world.run(HISTORIES, async (random) => {
-      const { limiter, time } = stage(world, random, kind);
+    await tested.run(HISTORIES, async (random) => {
+      const { limiter, time } = stage(tested, random, kind);
       const start = await limiter.consume(SUBJECT, { cost: 1 });
       await limiter.consume(SUBJECT, { cost: randomCost(random, start) });
       const late = random.pick([afterReset, afterExpiry, afterReturn]);
@@ -75,8 +75,8 @@ describeWorlds((world) => {
   });
 
   test.each(KINDS)("a denied request and a peek of %s have nothing to refund", async (kind) => {
-    await world.run(HISTORIES / 4, async (random) => {
-      const { limiter } = stage(world, random, kind);
+    await tested.run(HISTORIES / 4, async (random) => {
+      const { limiter } = stage(tested, random, kind);
       const { limit } = await limiter.consume(SUBJECT);
       const denied = await limiter.consume(SUBJECT, { cost: limit });
       const before = await limiter.peek(SUBJECT);
@@ -112,10 +112,10 @@ async function afterReturn(random: Random, limiter: Limiter, time: MicroClock): 
 }
 
 /** A limiter of one limit, and its clock. */
-function stage(world: World, random: Random, kind: Kind) {
+function stage(tested: StoreUnderTest, random: Random, kind: Kind) {
   const time = new MicroClock(randomStart(random));
   const limit: Limit = randomLimit(random, kind, random.chance(0.7) ? "small" : "wide");
-  const store = world.open(time.clock);
+  const store = tested.open(time.clock);
   return {
     limit,
     limiter: createLimiter({ ...STORE_ALONE, name: "refunds", limits: limit, store }),

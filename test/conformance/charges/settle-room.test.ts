@@ -9,24 +9,24 @@ import { randomCost, randomShortWait, randomStart, randomUnits } from "../random
 import type { Admission } from "../support/admissions.ts";
 import { findExcess } from "../support/admissions.ts";
 import { claim } from "../support/claim.ts";
-import { beginsAnywhere, claimRoom } from "../support/claim-no-less-room.ts";
-import { aim } from "../support/greedy-sender.ts";
+import { claimNoLessRoom, startsWithRequest } from "../support/claim-no-less-room.ts";
+import { nextGreedyRequest } from "../support/greedy-sender.ts";
 import { MicroClock } from "../support/micro-clock.ts";
-import type { World } from "../support/stores-under-test.ts";
-import { describeWorlds } from "../support/stores-under-test.ts";
+import type { StoreUnderTest } from "../support/stores-under-test.ts";
+import { describeStores } from "../support/stores-under-test.ts";
 
 const HISTORIES = 120;
 const LENGTH = 20;
 const SUBJECT = "customer";
 
-describeWorlds((world) => {
+describeStores((tested) => {
   test.each(KINDS)(
     "%s leaves no more room than if the real cost had been charged",
     async (kind) => {
       let settled = 0;
-      await world.run(HISTORIES, async (random) => {
+      await tested.run(HISTORIES, async (random) => {
         const size = random.chance(0.7) ? "small" : "wide";
-        const landed = await compare(world, random, [randomLimit(random, kind, size)]);
+        const landed = await compare(tested, random, [randomLimit(random, kind, size)]);
         settled += landed;
       });
       expect(settled).toBeGreaterThan(HISTORIES / 10);
@@ -35,10 +35,10 @@ describeWorlds((world) => {
 
   test("several limits leave no more room than if the real cost had been charged", async () => {
     let settled = 0;
-    await world.run(HISTORIES * 2, async (random) => {
+    await tested.run(HISTORIES * 2, async (random) => {
       const limits = randomPolicy(random, random.whole(2, 4));
-      if (limits.some(beginsAnywhere)) return;
-      const landed = await compare(world, random, limits);
+      if (limits.some(startsWithRequest)) return;
+      const landed = await compare(tested, random, limits);
       settled += landed;
     });
     expect(settled).toBeGreaterThan(HISTORIES / 10);
@@ -47,14 +47,15 @@ describeWorlds((world) => {
   test.each(KINDS)(
     "who estimates 1 and uses 100, a hundred at a time, gets of %s what it promises and one round",
     async (kind) => {
-      await world.run(HISTORIES / 10, async (random) => {
+      await tested.run(HISTORIES / 10, async (random) => {
         const limit = randomLimit(random, kind, "small");
         const time = new MicroClock(randomStart(random));
-        const limiter = open(world, time, [limit]);
+        const limiter = open(tested, time, [limit]);
         const uses: Admission[] = [];
         let last: Decision | undefined;
         for (let round = 0; round < 20; round += 1) {
-          if (last !== undefined) time.advance(aim(random, limit, time.now, last).wait);
+          if (last !== undefined)
+            time.advance(nextGreedyRequest(random, limit, time.now, last).wait);
           const asked = await Promise.all(
             Array.from({ length: IN_FLIGHT }, () => limiter.consume(SUBJECT)),
           );
@@ -89,8 +90,8 @@ function roundsOf(limit: Limit): bigint {
   return fitting * BigInt(USED) * (mayMeet ? 2n : 1n);
 }
 
-function open(world: World, time: MicroClock, limits: readonly Limit[]): Limiter {
-  const store = world.open(time.clock);
+function open(tested: StoreUnderTest, time: MicroClock, limits: readonly Limit[]): Limiter {
+  const store = tested.open(time.clock);
   return createLimiter({ ...STORE_ALONE, name: "settled", limits, store });
 }
 
@@ -105,9 +106,13 @@ interface Estimated {
  * charged at once what they really cost. The first must never have more room, as soon as all is settled that costs more than
  * its estimate. Returns how many were settled.
  */
-async function compare(world: World, random: Random, limits: readonly Limit[]): Promise<number> {
+async function compare(
+  tested: StoreUnderTest,
+  random: Random,
+  limits: readonly Limit[],
+): Promise<number> {
   const time = new MicroClock(randomStart(random));
-  const [estimating, knowing] = [open(world, time, limits), open(world, time, limits)];
+  const [estimating, knowing] = [open(tested, time, limits), open(tested, time, limits)];
   const unsettled: Estimated[] = [];
   /** When the window ends that the first estimate may have begun: until then, the worlds compare. */
   let end: bigint | undefined;
@@ -122,7 +127,7 @@ async function compare(world: World, random: Random, limits: readonly Limit[]): 
       if (units > 0) await knowing.charge(SUBJECT, { cost: units });
       if (units !== last.cost) {
         unsettled.push({ decision: last, units });
-        if (limits.some(beginsAnywhere))
+        if (limits.some(startsWithRequest))
           end ??= time.now + BigInt(last.resetAfterMs) * 1_000n - 999n;
       }
     }
@@ -139,7 +144,7 @@ async function compare(world: World, random: Random, limits: readonly Limit[]): 
       knowing.peek(SUBJECT, probe),
       estimating.peek(SUBJECT, probe),
     ]);
-    claimRoom(more, less, limits);
+    claimNoLessRoom(more, less, limits);
     claim(
       more.limits.every(({ overdrawn }, i) => overdrawn <= (less.limits[i]?.overdrawn ?? 0)),
       () => `less is overdrawn: ${JSON.stringify({ limits, more, less })}`,

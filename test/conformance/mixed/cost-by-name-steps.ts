@@ -5,7 +5,7 @@ import { claim } from "../support/claim.ts";
 import { claimInRange } from "../support/claim-in-range.ts";
 import type { MixedStep } from "./step.ts";
 import type { MixedWorld, Request, Tier } from "./world.ts";
-import { claimUnchanged, isConcurrency, leftIn, unitLimitsOf } from "./world.ts";
+import { claimUnchanged, isConcurrency, unitLimitsOf, unitsLeftIn } from "./world.ts";
 
 /** A cost by name uses of each limit what it says, all or nothing, and a settle makes each cost its own. */
 export const consumeByName: MixedStep = {
@@ -14,19 +14,19 @@ export const consumeByName: MixedStep = {
   isLeftOut: ({ leases }) => leases,
   async run(world, tier) {
     const { random } = world;
-    const subjects = world.subjectsOf(tier);
-    const limiter = random.pick([tier.enforcing, tier.beside]);
-    const cost = withPlaces(world, tier, randomCostByName(random, tier.limits, tier.last));
-    const before = await lookAt(world, tier, subjects);
+    const subjects = world.randomSubjectsOf(tier);
+    const limiter = random.pick([tier.enforcing, tier.otherProcess]);
+    const cost = withSlotCosts(world, tier, randomCostByName(random, tier.limits, tier.last));
+    const before = await peekState(world, tier, subjects);
     const decision = await limiter.consume(subjects, { cost });
     const explain = () => `${JSON.stringify({ cost, decision })} ${world.describe(tier)}`;
     claimInRange(decision, explain);
-    const after = await lookAt(world, tier, subjects);
+    const after = await peekState(world, tier, subjects);
     if (!decision.allowed) {
       claimUnchanged(before, after, explain);
       return true;
     }
-    if (limiter === tier.beside) tier.spentBeside = world.time.now;
+    if (limiter === tier.otherProcess) tier.otherProcessChargedAt = world.time.now;
     claimUsedEach(before, after, unitsOf(tier, cost), explain);
 
     const settled = random.chance(0.5)
@@ -36,9 +36,14 @@ export const consumeByName: MixedStep = {
     const isOver = Object.values(overflow).some((units) => units > 0);
     claim(!degraded, explain);
     const real = { ...allUnits(tier, cost), ...settled };
-    if (isOver) tier.truth = undefined;
-    else claimSettled(after, await lookAt(world, tier, subjects), { tier, cost, real }, explain);
-    await world.noteByName(tier, { subjects, decision, real, isHere: limiter !== tier.beside });
+    if (isOver) tier.reference = undefined;
+    else claimSettled(after, await peekState(world, tier, subjects), { tier, cost, real }, explain);
+    await world.recordByName(tier, {
+      subjects,
+      decision,
+      real,
+      inThisProcess: limiter !== tier.otherProcess,
+    });
     return true;
   },
 };
@@ -50,24 +55,29 @@ export const chargeByName: MixedStep = {
   isLeftOut: ({ leases }) => leases,
   async run(world, tier) {
     const { random } = world;
-    const subjects = world.subjectsOf(tier);
-    const limiter = random.pick([tier.enforcing, tier.shadow, tier.beside]);
-    if (limiter === tier.beside) tier.spentBeside = world.time.now;
+    const subjects = world.randomSubjectsOf(tier);
+    const limiter = random.pick([tier.enforcing, tier.shadow, tier.otherProcess]);
+    if (limiter === tier.otherProcess) tier.otherProcessChargedAt = world.time.now;
     const cost = randomChargeByName(random, unitLimitsOf(tier), tier.last);
-    const before = await lookAt(world, tier, subjects);
+    const before = await peekState(world, tier, subjects);
     const { charged, overflow, degraded } = await limiter.charge(subjects, { cost });
     const explain = () => `${JSON.stringify({ cost, charged, overflow })} ${world.describe(tier)}`;
-    await tier.truth?.charge(subjects, { cost });
+    await tier.reference?.charge(subjects, { cost });
     const isOver = Object.values(overflow).some((units) => units > 0);
     claim(!degraded, explain);
-    if (isOver) tier.truth = undefined;
-    else claimUsedEach(before, await lookAt(world, tier, subjects), chargedOf(tier, cost), explain);
+    if (isOver) tier.reference = undefined;
+    else
+      claimUsedEach(before, await peekState(world, tier, subjects), chargedOf(tier, cost), explain);
     return true;
   },
 };
 
-function lookAt(world: MixedWorld, tier: Tier, subjects: Request["subjects"]): Promise<Decision> {
-  return world.look(tier, { subjects, options: { cost: 1 } });
+function peekState(
+  world: MixedWorld,
+  tier: Tier,
+  subjects: Request["subjects"],
+): Promise<Decision> {
+  return world.peekState(tier, { subjects, options: { cost: 1 } });
 }
 
 /** Units of every limit, by name: those that are not named cost 1. */
@@ -79,17 +89,17 @@ function unitsOf(tier: Tier, cost: CostByName): number[] {
   return Object.values(allUnits(tier, cost));
 }
 
-/** The same of a charge, which takes no places. */
+/** The same of a charge, which takes no slotCosts. */
 function chargedOf(tier: Tier, cost: CostByName): number[] {
-  const places = tier.limits.filter(isConcurrency).map((limit) => [nameOf(limit), 0] as const);
-  return unitsOf(tier, { ...cost, ...Object.fromEntries(places) });
+  const slotCosts = tier.limits.filter(isConcurrency).map((limit) => [nameOf(limit), 0] as const);
+  return unitsOf(tier, { ...cost, ...Object.fromEntries(slotCosts) });
 }
 
-/** Few places, as there are few. */
-function withPlaces({ random }: MixedWorld, { limits }: Tier, cost: CostByName): CostByName {
-  const named = limits.filter((limit) => isConcurrency(limit) && nameOf(limit) in cost);
-  const places = named.map((limit) => [nameOf(limit), random.whole(1, 2)] as const);
-  return { ...cost, ...Object.fromEntries(places) };
+/** Few slotCosts, as there are few. */
+function withSlotCosts({ random }: MixedWorld, { limits }: Tier, cost: CostByName): CostByName {
+  const concurrencyLimits = limits.filter((limit) => isConcurrency(limit) && nameOf(limit) in cost);
+  const slotCosts = concurrencyLimits.map((limit) => [nameOf(limit), random.whole(1, 2)] as const);
+  return { ...cost, ...Object.fromEntries(slotCosts) };
 }
 
 function claimUsedEach(
@@ -98,8 +108,8 @@ function claimUsedEach(
   units: readonly number[],
   explain: () => string,
 ): void {
-  const left = leftIn(after);
-  leftIn(before).forEach((had, i) => {
+  const left = unitsLeftIn(after);
+  unitsLeftIn(before).forEach((had, i) => {
     claim(had - (units[i] as number) === left[i], () => `${had} became ${left[i]}: ${explain()}`);
   });
 }
@@ -115,8 +125,8 @@ function claimSettled(
   }: { readonly tier: Tier; readonly cost: CostByName; readonly real: CostByName },
   explain: () => string,
 ): void {
-  const left = leftIn(after);
-  leftIn(before).forEach((had, i) => {
+  const left = unitsLeftIn(after);
+  unitsLeftIn(before).forEach((had, i) => {
     const name = nameOf(tier.limits[i] as Tier["limits"][number]);
     const less = (cost[name] ?? 1) - (real[name] as number);
     const given = (left[i] as number) - had;

@@ -9,10 +9,10 @@ import type { Connection } from "../../redis/clients.ts";
 import { useOwnDatabases } from "../../support/own-database.ts";
 import type { RedisCluster } from "../../support/redis-cluster.ts";
 import { startCluster } from "../../support/redis-cluster.ts";
-import { historiesOf, isWhole, runHistories } from "../random/histories.ts";
+import { historiesOf, runHistories, runsAllHistories } from "../random/histories.ts";
 import type { Random } from "../random/random.ts";
 import { MIXED_STEPS } from "./steps.ts";
-import type { Features, Place } from "./world.ts";
+import type { Features, Stores } from "./world.ts";
 import { MixedWorld } from "./world.ts";
 
 /*
@@ -27,28 +27,32 @@ const PLAIN: Features = {
   denyCache: false,
   leases: false,
   stepsBack: false,
-  truth: false,
-  places: false,
+  reference: false,
+  slots: false,
   races: false,
 };
 
 /** What a history has beside policies and subjects: mostly nothing that excludes something else. */
 const WORLDS: Record<string, Features> = {
-  "of one process": PLAIN,
-  "with places": { ...PLAIN, places: true },
-  "beside one where real costs are known": { ...PLAIN, truth: true },
+  "in one process": PLAIN,
+  "with slots": { ...PLAIN, slots: true },
+  "with a reference that is charged the real costs": { ...PLAIN, reference: true },
 };
 const SERVER_WORLDS: Record<string, Features> = {
-  "that remembers denials": { ...PLAIN, denyCache: true },
-  "with places, that remembers denials": { ...PLAIN, denyCache: true, places: true },
-  "beside one where real costs are known": { ...PLAIN, denyCache: true, truth: true },
-  "whose clock steps back": { ...PLAIN, stepsBack: true },
+  "with a deny cache": { ...PLAIN, denyCache: true },
+  "with slots and a deny cache": { ...PLAIN, denyCache: true, slots: true },
+  "with a deny cache and a reference that is charged the real costs": {
+    ...PLAIN,
+    denyCache: true,
+    reference: true,
+  },
+  "with a clock that steps back": { ...PLAIN, stepsBack: true },
   "with leases": { ...PLAIN, denyCache: true, leases: true },
 };
 const CLUSTER_WORLDS: Record<string, Features> = {
-  "of several slots": { ...PLAIN, denyCache: true, races: true },
-  "with places": { ...PLAIN, places: true, races: true },
-  "beside one where real costs are known": { ...PLAIN, truth: true, races: true },
+  "over several hash slots": { ...PLAIN, denyCache: true, races: true },
+  "with slots": { ...PLAIN, slots: true, races: true },
+  "with a reference that is charged the real costs": { ...PLAIN, reference: true, races: true },
 };
 
 let opened = 0;
@@ -58,12 +62,12 @@ function declare(
   worlds: Record<string, Features>,
   count: number,
   lanes: number,
-  open: (clock: Clock) => Place,
+  open: (clock: Clock) => Stores,
 ): void {
   test.each(Object.entries(worlds))("all laws hold %s", async (_, features) => {
     const steps = MIXED_STEPS.filter(({ isLeftOut }) => !isLeftOut?.(features));
     const seen = new Map(steps.map(({ name }) => [name, 0]));
-    let remembered = 0;
+    let cachedDenials = 0;
     const run = async (random: Random): Promise<void> => {
       const world = new MixedWorld(random, features, open);
       for (let step = 0; step < LENGTH; step += 1) {
@@ -72,19 +76,19 @@ function declare(
         const { name, run } = pickStep(random, steps);
         if (await run(world, tier)) seen.set(name, (seen.get(name) ?? 0) + 1);
         await world.claimNoMoreRoom(tier);
-        await world.claimPlaces(tier);
+        await world.claimSlots(tier);
       }
       world.claimGuarantee();
-      remembered += world.remembered;
+      cachedDenials += world.cachedDenials;
       await world.close();
     };
     const histories = historiesOf(count, 40 * count);
     await runHistories(histories, run, lanes);
-    if (!isWhole) return;
+    if (!runsAllHistories) return;
     // Each of them happens often enough to be claimed of.
     const least = histories / 5;
     for (const [name, times] of seen) expect(times, name).toBeGreaterThan(least);
-    expect(remembered, "denials remembered").toBeGreaterThan(features.denyCache ? least : -1);
+    expect(cachedDenials, "cached denials").toBeGreaterThan(features.denyCache ? least : -1);
   });
 }
 
@@ -98,7 +102,7 @@ function pickStep(random: Random, steps: typeof MIXED_STEPS) {
 }
 
 /** What two processes see that each have a client. */
-function between(clients: readonly (Redis | Cluster)[], clock: Clock): Place {
+function between(clients: readonly (Redis | Cluster)[], clock: Clock): Stores {
   const prefix = `mixed-${++opened}`;
   const [here, there] = clients.map((client) => countCalls(redisStore(client, { prefix, clock })));
   return {

@@ -6,7 +6,7 @@ import type { MixedStep } from "./step.ts";
 import type { Request, Tier } from "./world.ts";
 import { isConcurrency } from "./world.ts";
 
-const isLeftOut: MixedStep["isLeftOut"] = ({ places }) => !places;
+const isLeftOut: MixedStep["isLeftOut"] = ({ slots }) => !slots;
 
 /** Places are given back once, and only by who still holds them. */
 const release: MixedStep = {
@@ -19,12 +19,12 @@ const release: MixedStep = {
     const recent = Math.max(0, tier.holdings.length - 8);
     const at = random.whole(recent, tier.holdings.length - 1);
     const [holding] = tier.holdings.splice(at, 1);
-    const { decision, isHere, held } = holding as Tier["holdings"][number];
-    const limiter = isHere ? tier.enforcing : tier.beside;
-    const wasHeld = held.some((places) => places.isHeld(decision, time.now));
-    const isGiven = await limiter.release(decision);
-    for (const places of held) places.leave(decision);
-    claim(isGiven === wasHeld, () => `gives back ${isGiven}, ${world.describe(tier)}`);
+    const { decision, inThisProcess, slots } = holding as Tier["holdings"][number];
+    const limiter = inThisProcess ? tier.enforcing : tier.otherProcess;
+    const wasHeld = slots.some((each) => each.isHeld(decision, time.now));
+    const isRefunded = await limiter.release(decision);
+    for (const each of slots) each.release(decision);
+    claim(isRefunded === wasHeld, () => `gives back ${isRefunded}, ${world.describe(tier)}`);
     const again = await limiter.release(decision);
     claim(!again, () => `gives back twice, ${world.describe(tier)}`);
     return true;
@@ -38,14 +38,14 @@ const lapse: MixedStep = {
   isLeftOut,
   async run(world, tier) {
     const ttl = ttlOf(tier);
-    const request: Request = { subjects: world.subjectsOf(tier), options: { cost: 1 } };
+    const request: Request = { subjects: world.randomSubjectsOf(tier), options: { cost: 1 } };
     const decision = await tier.enforcing.consume(request.subjects, request.options);
-    await world.note(tier, request, decision, true);
+    await world.record(tier, request, decision, true);
     const { signal } = decision;
     const explain = () => `${JSON.stringify(decision)}, ${world.describe(tier)}`;
     claim((signal === undefined) === !decision.allowed && !signal?.aborted, explain);
     if (!(await world.advance(ttl - 1n))) return false;
-    await world.claimPlaces(tier);
+    await world.claimSlots(tier);
     await world.advance(1n);
     // Timers are of the real clock: those of a longer time are not waited for.
     if (signal !== undefined && ttl <= 20_000n) {
@@ -64,14 +64,14 @@ const run: MixedStep = {
   isLeftOut,
   async run(world, tier) {
     const { random } = world;
-    const request: Request = { subjects: world.subjectsOf(tier), options: { cost: 1 } };
-    const limiter = random.pick([tier.enforcing, tier.beside]);
-    const foretold = await tier.beside.peek(request.subjects);
+    const request: Request = { subjects: world.randomSubjectsOf(tier), options: { cost: 1 } };
+    const limiter = random.pick([tier.enforcing, tier.otherProcess]);
+    const peeked = await tier.otherProcess.peek(request.subjects);
     let ran: Decision | undefined;
     const work = async ({ signal, decision }: { signal: AbortSignal; decision: Decision }) => {
       ran = decision;
-      await world.note(tier, request, decision, limiter === tier.enforcing);
-      await world.claimPlaces(tier);
+      await world.record(tier, request, decision, limiter === tier.enforcing);
+      await world.claimSlots(tier);
       claim(!signal.aborted, () => `lost at once, ${world.describe(tier)}`);
       if (random.chance(0.2)) throw new Error("work fails");
     };
@@ -82,22 +82,22 @@ const run: MixedStep = {
         return error.code;
       },
     );
-    const explain = () => `${code}: ${JSON.stringify({ foretold, ran })}, ${world.describe(tier)}`;
+    const explain = () => `${code}: ${JSON.stringify({ peeked, ran })}, ${world.describe(tier)}`;
     claim((ran === undefined) === (code === "HEADGATE_DENIED"), explain);
-    claim((ran !== undefined) === foretold.allowed, explain);
+    claim((ran !== undefined) === peeked.allowed, explain);
     if (ran === undefined) return true;
     const holding = tier.holdings.pop();
-    for (const places of holding?.held ?? []) places.leave(ran);
-    await world.claimPlaces(tier);
+    for (const slots of holding?.slots ?? []) slots.release(ran);
+    await world.claimSlots(tier);
     return true;
   },
 };
 
-/** What can happen to places. */
-export const PLACES_STEPS: readonly MixedStep[] = [release, lapse, run];
+/** What can happen to slots. */
+export const SLOT_STEPS: readonly MixedStep[] = [release, lapse, run];
 
 function ttlOf({ limits }: Tier): bigint {
-  const [places] = limits.filter(isConcurrency);
-  if (places === undefined) throw new Error("there are places in this world");
-  return microsecondsOf(places.ttl);
+  const [limit] = limits.filter(isConcurrency);
+  if (limit === undefined) throw new Error("this world has no concurrency limit");
+  return microsecondsOf(limit.ttl);
 }

@@ -1,57 +1,61 @@
 import type { Decision, LimitState } from "@headgate/core";
-import { isOfPlaces } from "../oracle/slots.ts";
+import { isConcurrencyState } from "../oracle/slots.ts";
 import { randomCharge, randomCost } from "../random/steps.ts";
 import { claim, claimSame } from "../support/claim.ts";
 import { claimInRange } from "../support/claim-in-range.ts";
 import { chargeByName, consumeByName } from "./cost-by-name-steps.ts";
-import { PLACES_STEPS } from "./slot-steps.ts";
+import { SLOT_STEPS } from "./slot-steps.ts";
 import type { MixedStep } from "./step.ts";
 import type { Admitted, MixedWorld, Request, Tier } from "./world.ts";
-import { claimUnchanged, leftIn } from "./world.ts";
+import { claimUnchanged, unitsLeftIn } from "./world.ts";
 
 /** The longest time that is reported: 285 years. */
 const LONGEST_MS = 9_007_199_254_740;
 
-/** A request: what is foretold is said, what is admitted is used, and a denial changes nothing. */
+/** A request: what is peeked is said, what is admitted is used, and a denial changes nothing. */
 const consume: MixedStep = {
   name: "consume",
   weight: 10,
   async run(world, tier) {
     const { random, features } = world;
-    const request = world.requestOf(tier);
-    const isHere = random.chance(0.75);
-    const limiter = isHere ? (random.chance(0.7) ? tier.enforcing : tier.shadow) : tier.beside;
-    const before = await world.look(tier, request);
-    const foretold = await tier.beside.peek(request.subjects, request.options);
+    const request = world.randomRequest(tier);
+    const inThisProcess = random.chance(0.75);
+    const limiter = inThisProcess
+      ? random.chance(0.7)
+        ? tier.enforcing
+        : tier.shadow
+      : tier.otherProcess;
+    const before = await world.peekState(tier, request);
+    const peeked = await tier.otherProcess.peek(request.subjects, request.options);
     const decision = await limiter.consume(request.subjects, request.options);
     const explain = () =>
-      `${JSON.stringify({ request, foretold, decision })} ${world.describe(tier)}`;
+      `${JSON.stringify({ request, peeked, decision })} ${world.describe(tier)}`;
     if (!features.leases) {
       if (decision.source === "deny-cache")
-        claimRemembered(decision, foretold, world.knowsAll(tier), explain);
-      else claimForetold(decision, foretold, explain);
-      const after = await world.look(tier, request);
+        claimCachedDenial(decision, peeked, world.isDenyCacheExact(tier), explain);
+      else claimMatchesPeek(decision, peeked, explain);
+      const after = await world.peekState(tier, request);
       if (!decision.wouldAllow) claimUnchanged(before, after, explain);
       const used = decision.wouldAllow ? Number(decision.cost) : 0;
       claimUsed(before, after, used, explain, decision.wouldAllow ? 1 : 0);
     }
-    await world.note(tier, request, decision, isHere);
+    await world.record(tier, request, decision, inThisProcess);
     return true;
   },
 };
 
-/** Looking changes nothing, whatever is looked for. */
+/** Looking changes nothing, whatever is peeked for. */
 const peek: MixedStep = {
   name: "peek",
   weight: 2,
   isLeftOut: ({ leases }) => leases,
   async run(world, tier) {
-    const request = world.requestOf(tier);
-    const before = await world.look(tier, request);
-    const limiter = world.random.pick([tier.enforcing, tier.shadow, tier.beside]);
+    const request = world.randomRequest(tier);
+    const before = await world.peekState(tier, request);
+    const limiter = world.random.pick([tier.enforcing, tier.shadow, tier.otherProcess]);
     const peeked = await limiter.peek(request.subjects, request.options);
     claimInRange(peeked);
-    claimUnchanged(before, await world.look(tier, request), () => world.describe(tier));
+    claimUnchanged(before, await world.peekState(tier, request), () => world.describe(tier));
     return true;
   },
 };
@@ -62,30 +66,32 @@ const batch: MixedStep = {
   weight: 3,
   async run(world, tier) {
     const { random } = world;
-    const { subjects, options } = world.requestOf(tier);
+    const { subjects, options } = world.randomRequest(tier);
     const request = { subjects, options: { ...options, cost: 1 } };
-    const before = await world.look(tier, request);
-    const areHere = random.chance(0.7);
+    const before = await world.peekState(tier, request);
+    const allInThisProcess = random.chance(0.7);
     const inFlight = Array.from({ length: random.whole(2, 12) }, () => {
-      const isHere = world.features.races ? random.chance(0.7) : areHere;
-      const limiter = isHere ? random.pick([tier.enforcing, tier.shadow]) : tier.beside;
+      const inThisProcess = world.features.races ? random.chance(0.7) : allInThisProcess;
+      const limiter = inThisProcess
+        ? random.pick([tier.enforcing, tier.shadow])
+        : tier.otherProcess;
       const cost = random.chance(0.6) ? 1 : randomCost(random, tier.last);
-      return { isHere, decision: limiter.consume(subjects, { ...options, cost }) };
+      return { inThisProcess, decision: limiter.consume(subjects, { ...options, cost }) };
     });
     let used = 0;
-    let taken = 0;
-    for (const { isHere, decision: asked } of inFlight) {
-      const decision = await asked;
+    let slotsTaken = 0;
+    for (const { inThisProcess, decision: pending } of inFlight) {
+      const decision = await pending;
       if (decision.wouldAllow) {
         used += Number(decision.cost);
-        taken += 1;
+        slotsTaken += 1;
       }
-      await world.note(tier, request, decision, isHere);
+      await world.record(tier, request, decision, inThisProcess);
     }
     if (world.features.leases) return true;
-    const after = await world.look(tier, request);
+    const after = await world.peekState(tier, request);
     const explain = () => `${used} in flight, ${world.describe(tier)}`;
-    claimUsed(before, after, used, explain, taken);
+    claimUsed(before, after, used, explain, slotsTaken);
     return true;
   },
 };
@@ -96,19 +102,19 @@ const charge: MixedStep = {
   weight: 2,
   async run(world, tier) {
     const { random } = world;
-    const subjects = world.subjectsOf(tier);
+    const subjects = world.randomSubjectsOf(tier);
     const request: Request = { subjects, options: { cost: 1 } };
-    const before = await world.look(tier, request);
+    const before = await world.peekState(tier, request);
     const cost = random.chance(0.7) ? random.whole(1, 10) : randomCharge(random, tier.last);
-    const limiter = random.pick([tier.enforcing, tier.shadow, tier.beside]);
-    if (limiter === tier.beside) tier.spentBeside = world.time.now;
+    const limiter = random.pick([tier.enforcing, tier.shadow, tier.otherProcess]);
+    if (limiter === tier.otherProcess) tier.otherProcessChargedAt = world.time.now;
     const { charged, overflow, degraded } = await limiter.charge(subjects, { cost });
     const explain = () => `${cost} charged, ${charged} and ${overflow}, ${world.describe(tier)}`;
     claim(charged + overflow === cost && !degraded, explain);
-    await tier.truth?.charge(subjects, { cost });
-    if (overflow > 0) tier.truth = undefined;
+    await tier.reference?.charge(subjects, { cost });
+    if (overflow > 0) tier.reference = undefined;
     if (world.features.leases || overflow > 0) return true;
-    claimUsed(before, await world.look(tier, request), cost, explain);
+    claimUsed(before, await world.peekState(tier, request), cost, explain);
     return true;
   },
 };
@@ -122,19 +128,19 @@ const settle: MixedStep = {
     if (one === undefined) return false;
     const { decision, request, units } = one;
     const cost = Number(decision.cost);
-    const before = await world.look(tier, request);
+    const before = await world.peekState(tier, request);
     const settled = await tier.enforcing.settle(decision, units);
     const explain = () =>
       `${cost} settled at ${units}: ${JSON.stringify(settled)}, ${world.describe(tier)}`;
     claim(settled.charged + settled.overflow === units && !settled.degraded, explain);
-    if (settled.overflow > 0) tier.truth = undefined;
+    if (settled.overflow > 0) tier.reference = undefined;
     if (units < cost) tier.ledger.reduce(decision, units);
-    const after = await world.look(tier, request);
+    const after = await world.peekState(tier, request);
     if (!world.features.leases && settled.overflow === 0) {
       if (units >= cost) claimUsed(before, after, units - cost, explain);
-      else claimGivenBack(before, after, cost - units, explain);
+      else claimRefunded(before, after, cost - units, explain);
     }
-    await claimOver(world, tier, one, after);
+    await claimSettledOnce(world, tier, one, after);
     return true;
   },
 };
@@ -144,21 +150,21 @@ const refund: MixedStep = {
   name: "refund",
   weight: 3,
   // The second world was charged what is settled.
-  isLeftOut: ({ truth }) => truth,
+  isLeftOut: ({ reference }) => reference,
   async run(world, tier) {
     const one = takeAdmitted(world, tier);
     if (one === undefined) return false;
     const { decision, request } = one;
-    const before = await world.look(tier, request);
-    const isGiven = await tier.enforcing.refund(decision);
-    const after = await world.look(tier, request);
-    const explain = () => `${decision.cost} refunded: ${isGiven}, ${world.describe(tier)}`;
-    claim(!isGiven || decision.source === "lease" || !tier.ledger.isForgotten(decision), explain);
-    if (isGiven) tier.ledger.reduce(decision, 0);
+    const before = await world.peekState(tier, request);
+    const isRefunded = await tier.enforcing.refund(decision);
+    const after = await world.peekState(tier, request);
+    const explain = () => `${decision.cost} refunded: ${isRefunded}, ${world.describe(tier)}`;
+    claim(!isRefunded || decision.source === "lease" || !tier.ledger.wasReset(decision), explain);
+    if (isRefunded) tier.ledger.reduce(decision, 0);
     if (!world.features.leases) {
-      claimGivenBack(before, after, isGiven ? Number(decision.cost) : 0, explain);
+      claimRefunded(before, after, isRefunded ? Number(decision.cost) : 0, explain);
     }
-    await claimOver(world, tier, one, after);
+    await claimSettledOnce(world, tier, one, after);
     return true;
   },
 };
@@ -169,22 +175,22 @@ const reset: MixedStep = {
   weight: 1,
   async run(world, tier) {
     const { random } = world;
-    const all = world.subjectsOf(tier);
-    const named = Object.entries(all).filter(() => random.chance(0.7));
-    const subjects = Object.fromEntries(named.length > 0 ? named : Object.entries(all));
+    const all = world.randomSubjectsOf(tier);
+    const chosen = Object.entries(all).filter(() => random.chance(0.7));
+    const subjects = Object.fromEntries(chosen.length > 0 ? chosen : Object.entries(all));
     const request: Request = { subjects: all, options: { cost: 1 } };
-    const before = await world.look(tier, request);
+    const before = await world.peekState(tier, request);
     await tier.enforcing.reset(subjects);
-    await tier.truth?.reset(subjects);
-    tier.ledger.forget(subjects);
+    await tier.reference?.reset(subjects);
+    tier.ledger.reset(subjects);
     if (world.features.leases) return true;
-    const after = await world.look(tier, request);
+    const after = await world.peekState(tier, request);
     after.limits.forEach((state, i) => {
       const { per, limit, remaining, resetAfterMs } = state;
       const isForgotten = remaining === limit && resetAfterMs === 0;
       const isSame = JSON.stringify(state) === JSON.stringify(before.limits[i]);
       claim(
-        per in subjects && !isOfPlaces(state) ? isForgotten : isSame,
+        per in subjects && !isConcurrencyState(state) ? isForgotten : isSame,
         () => `reset: ${JSON.stringify(state)}`,
       );
     });
@@ -200,33 +206,33 @@ const block: MixedStep = {
   async run(world, tier) {
     const { random } = world;
     // By the numbers of others, time has passed otherwise.
-    const request: Request = { subjects: world.subjectsOf(tier), options: { cost: 1 } };
-    const before = await world.look(tier, request);
+    const request: Request = { subjects: world.randomSubjectsOf(tier), options: { cost: 1 } };
+    const before = await world.peekState(tier, request);
     const limiter = random.pick([tier.enforcing, tier.shadow]);
     await limiter.block(request.subjects, random.pick(["1ms", "1m", "366d"]));
-    for (const asked of [tier.enforcing, tier.beside]) {
-      const denied = await asked.consume(request.subjects, request.options);
+    for (const limiter of [tier.enforcing, tier.otherProcess]) {
+      const denied = await limiter.consume(request.subjects, request.options);
       const explain = () => `${JSON.stringify({ request, denied })} ${world.describe(tier)}`;
       claim(!denied.allowed && denied.blocked && denied.retryAfterMs > 0, explain);
     }
     claim(await limiter.unblock(request.subjects), () => `no block, ${world.describe(tier)}`);
-    claimUnchanged(before, await world.look(tier, request), () => world.describe(tier));
+    claimUnchanged(before, await world.peekState(tier, request), () => world.describe(tier));
     return true;
   },
 };
 
 /** What happens to one tier is nothing to the other. */
-const beside: MixedStep = {
-  name: "beside",
+const otherTier: MixedStep = {
+  name: "other tier",
   weight: 1,
   isLeftOut: ({ leases }) => leases,
   async run(world, tier) {
     const other = world.tiers.find((one) => one !== tier) as Tier;
-    const request: Request = { subjects: world.subjectsOf(other), options: { cost: 1 } };
-    const before = await world.look(other, request);
+    const request: Request = { subjects: world.randomSubjectsOf(other), options: { cost: 1 } };
+    const before = await world.peekState(other, request);
     await batch.run(world, tier);
     await charge.run(world, tier);
-    claimUnchanged(before, await world.look(other, request), () => world.describe(other));
+    claimUnchanged(before, await world.peekState(other, request), () => world.describe(other));
     return true;
   },
 };
@@ -238,30 +244,32 @@ const wait: MixedStep = {
   isLeftOut: ({ leases }) => leases,
   async run(world, tier) {
     const { random } = world;
-    const subjects = world.subjectsOf(tier);
-    const looked = await world.look(tier, { subjects, options: { cost: 1 } });
-    const { remaining, limit } = random.pick(looked.limits.filter((one) => !isOfPlaces(one)));
+    const subjects = world.randomSubjectsOf(tier);
+    const peeked = await world.peekState(tier, { subjects, options: { cost: 1 } });
+    const { remaining, limit } = random.pick(
+      peeked.limits.filter((one) => !isConcurrencyState(one)),
+    );
     const cost = Math.max(1, Math.min(limit, remaining + random.pick([1, 1, 2, limit])));
     const request: Request = { subjects, options: { cost } };
     const denied = await tier.enforcing.consume(subjects, { cost });
-    await world.note(tier, request, denied, true);
+    await world.record(tier, request, denied, true);
     // What is remembered of a denial does not know what others were admitted since.
     const { retryAfterMs, allowed, limits } =
-      denied.source === "deny-cache" ? await tier.beside.peek(subjects, { cost }) : denied;
+      denied.source === "deny-cache" ? await tier.otherProcess.peek(subjects, { cost }) : denied;
     if (allowed || !Number.isFinite(retryAfterMs)) return false;
     // Nobody knows when a place comes free.
-    if (limits.some((state) => isOfPlaces(state) && !state.allowed)) return false;
+    if (limits.some((state) => isConcurrencyState(state) && !state.allowed)) return false;
     const explain = () => `${JSON.stringify(denied)}, ${world.describe(tier)}`;
     if (!(await world.advance(BigInt(retryAfterMs - 1) * 1_000n))) return false;
     const early = [
-      await tier.beside.peek(subjects, { cost }),
+      await tier.otherProcess.peek(subjects, { cost }),
       await tier.enforcing.consume(subjects, { cost }),
     ];
     for (const decision of early) claim(!decision.allowed, () => `1 ms early, ${explain()}`);
     await world.advance(1_000n);
     const admitted = await tier.enforcing.consume(subjects, { cost });
     claim(admitted.allowed, () => `in time, ${explain()}`);
-    await world.note(tier, request, admitted, true);
+    await world.record(tier, request, admitted, true);
     return true;
   },
 };
@@ -273,13 +281,13 @@ const stepBack: MixedStep = {
   isLeftOut: ({ stepsBack }) => !stepsBack,
   async run(world, tier) {
     const { random, time } = world;
-    const request: Request = { subjects: world.subjectsOf(tier), options: { cost: 1 } };
+    const request: Request = { subjects: world.randomSubjectsOf(tier), options: { cost: 1 } };
     // Who only asks does not tell the store how late it is.
     await charge.run(world, tier);
     await tier.enforcing.charge(request.subjects);
-    const before = await tier.beside.peek(request.subjects);
+    const before = await tier.otherProcess.peek(request.subjects);
     world.stepBack(BigInt(random.magnitude(1, Number(time.now / 2n) + 1)));
-    const after = await tier.beside.peek(request.subjects);
+    const after = await tier.otherProcess.peek(request.subjects);
     claim(
       after.retryAfterMs <= before.retryAfterMs,
       () => `${JSON.stringify({ before, after })}, ${world.describe(tier)}`,
@@ -300,10 +308,10 @@ export const MIXED_STEPS: readonly MixedStep[] = [
   refund,
   reset,
   block,
-  beside,
+  otherTier,
   wait,
   stepBack,
-  ...PLACES_STEPS,
+  ...SLOT_STEPS,
 ];
 
 function takeAdmitted({ random }: MixedWorld, { admitted }: Tier) {
@@ -313,7 +321,7 @@ function takeAdmitted({ random }: MixedWorld, { admitted }: Tier) {
 }
 
 /** A decision that was settled or given back is so once. */
-async function claimOver(
+async function claimSettledOnce(
   world: MixedWorld,
   tier: Tier,
   { decision, request }: Admitted,
@@ -321,65 +329,65 @@ async function claimOver(
 ): Promise<void> {
   if (world.features.leases || !world.random.chance(0.3)) return;
   const { charged } = await tier.enforcing.settle(decision, Number(decision.cost) + 5);
-  const isGiven = await tier.enforcing.refund(decision);
-  claim(charged === 0 && !isGiven, () => `again ${charged} and ${isGiven}`);
-  claimUnchanged(before, await world.look(tier, request), () => "settled again");
+  const isRefunded = await tier.enforcing.refund(decision);
+  claim(charged === 0 && !isRefunded, () => `again ${charged} and ${isRefunded}`);
+  claimUnchanged(before, await world.peekState(tier, request), () => "settled again");
 }
 
-/** What was foretold is what was decided. */
-function claimForetold(decision: Decision, foretold: Decision, explain: () => string): void {
+/** What was peeked is what was decided. */
+function claimMatchesPeek(decision: Decision, peeked: Decision, explain: () => string): void {
   const { allowed, retryAfterMs, wouldAllow, shadow } = decision;
-  claimSame({ ...foretold, allowed, retryAfterMs, shadow }, decision, explain);
-  claim(foretold.allowed === wouldAllow, explain);
-  if (!shadow) claim(foretold.retryAfterMs === retryAfterMs, explain);
+  claimSame({ ...peeked, allowed, retryAfterMs, shadow }, decision, explain);
+  claim(peeked.allowed === wouldAllow, explain);
+  if (!shadow) claim(peeked.retryAfterMs === retryAfterMs, explain);
 }
 
 /** What is remembered is still true; whom others were admitted meanwhile, it makes wait for longer. */
-function claimRemembered(
+function claimCachedDenial(
   decision: Decision,
-  foretold: Decision,
+  peeked: Decision,
   knowsAll: boolean,
   explain: () => string,
 ): void {
-  claim(!decision.wouldAllow && !foretold.allowed, explain);
+  claim(!decision.wouldAllow && !peeked.allowed, explain);
   // Limits of other subjects than those that were denied may not be known.
   for (const { name, retryAfterMs, remaining } of decision.limits.filter(
-    (one) => !isOfPlaces(one),
+    (one) => !isConcurrencyState(one),
   )) {
-    const truth = foretold.limits.find((state) => state.name === name) as LimitState;
+    const expected = peeked.limits.find((state) => state.name === name) as LimitState;
     // The longest time that is reported stands for all that are longer.
-    const isExact = knowsAll && truth.retryAfterMs < LONGEST_MS;
-    claim(retryAfterMs <= truth.retryAfterMs, explain);
-    claim(!isExact || retryAfterMs === truth.retryAfterMs, explain);
+    const isExact = knowsAll && expected.retryAfterMs < LONGEST_MS;
+    claim(retryAfterMs <= expected.retryAfterMs, explain);
+    claim(!isExact || retryAfterMs === expected.retryAfterMs, explain);
     // It is reported as it was: what came back since is not in it.
-    claim(!knowsAll || remaining <= truth.remaining, explain);
+    claim(!knowsAll || remaining <= expected.remaining, explain);
   }
 }
 
-/** Between two looks at one moment, each limit lost so many units, or places. */
+/** Between two looks at one moment, each limit lost so many units, or slots. */
 function claimUsed(
   before: Decision,
   after: Decision,
   units: number,
   explain: () => string,
-  places = 0,
+  slots = 0,
 ): void {
-  const left = leftIn(after);
-  leftIn(before).forEach((had, i) => {
-    const used = isOfPlaces(before.limits[i] as LimitState) ? places : units;
+  const left = unitsLeftIn(after);
+  unitsLeftIn(before).forEach((had, i) => {
+    const used = isConcurrencyState(before.limits[i] as LimitState) ? slots : units;
     claim(had - used === left[i], () => `${had} less ${used} is not ${left[i]}: ${explain()}`);
   });
 }
 
 /** Between two looks at one moment, no limit lost any, or got back more than so many units. */
-function claimGivenBack(
+function claimRefunded(
   before: Decision,
   after: Decision,
   units: number,
   explain: () => string,
 ): void {
-  const left = leftIn(after);
-  leftIn(before).forEach((had, i) => {
+  const left = unitsLeftIn(after);
+  unitsLeftIn(before).forEach((had, i) => {
     const given = (left[i] as number) - had;
     claim(given >= 0 && given <= units, () => `${given} of ${units} back: ${explain()}`);
   });

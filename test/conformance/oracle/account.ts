@@ -8,14 +8,14 @@ export interface Account {
   /** Whole units left; below 0 where more is used than the capacity, which was larger once. */
   remaining(now: bigint): bigint;
   /** Microseconds until `remaining` grows; 0 when unused. */
-  untilGrowth(now: bigint): bigint;
+  untilRefill(now: bigint): bigint;
   /** Microseconds until everything that was charged has stopped to count. */
-  untilUnused(now: bigint): bigint;
+  untilReset(now: bigint): bigint;
   charge(cost: bigint, now: bigint): void;
   /** Takes back what is left of a charge; false when nothing is. */
   refund(cost: bigint, charged: bigint, now: bigint): boolean;
   /** Lets time pass by the present numbers, whichever will be asked next. */
-  pass(now: bigint): void;
+  advance(now: bigint): void;
   copy(): Account;
 }
 
@@ -38,7 +38,7 @@ export function floorDivide(numerator: bigint, denominator: bigint): bigint {
 }
 
 /** The units that are left of those that are granted, as far as growth goes: who is overdrawn has none. */
-export function atLeastNone(units: bigint): bigint {
+export function clampToZero(units: bigint): bigint {
   return units > 0n ? units : 0n;
 }
 

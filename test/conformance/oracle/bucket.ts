@@ -1,5 +1,5 @@
 import type { Account, Definition } from "./account.ts";
-import { atLeastNone, ceilDivide, floorDivide } from "./account.ts";
+import { ceilDivide, clampToZero, floorDivide } from "./account.ts";
 
 interface Rates {
   readonly capacity: bigint;
@@ -43,26 +43,26 @@ class LevelAccount implements Account {
     return floorDivide(capacity * every - this.#debtAt(now), every);
   }
 
-  untilGrowth(now: bigint): bigint {
+  untilRefill(now: bigint): bigint {
     if (this.#debtAt(now) === 0n) return 0n;
     const { capacity, every } = this.#rates;
     return this.#untilDebt(
-      atLeastNone(capacity - atLeastNone(this.remaining(now)) - 1n) * every,
+      clampToZero(capacity - clampToZero(this.remaining(now)) - 1n) * every,
       now,
     );
   }
 
-  untilUnused(now: bigint): bigint {
+  untilReset(now: bigint): bigint {
     return this.#untilDebt(0n, now);
   }
 
   charge(cost: bigint, now: bigint): void {
-    this.pass(now);
+    this.advance(now);
     this.#debt += cost * this.#rates.every;
   }
 
   refund(cost: bigint, charged: bigint, now: bigint): boolean {
-    this.pass(now);
+    this.advance(now);
     const given = cost * this.#rates.every - (now - charged) * this.#fastest;
     if (given <= 0n) return false;
     if (given > this.#debt) throw new RangeError("more is given back than there is");
@@ -70,7 +70,7 @@ class LevelAccount implements Account {
     return true;
   }
 
-  pass(now: bigint): void {
+  advance(now: bigint): void {
     const { refill } = this.#rates;
     this.#debt = this.#debtAt(now);
     this.#at = now;

@@ -3,21 +3,23 @@ import { Temporal } from "temporal-polyfill";
 import type { Account, Definition } from "./account.ts";
 
 /** A window, [start, end), in microseconds. */
-interface Dated {
+interface DatedWindow {
   readonly start: bigint;
   readonly end: bigint;
 }
 
-interface Windows {
+interface CalendarWindows {
   readonly limit: bigint;
-  readonly at: (now: bigint) => Dated;
+  readonly at: (now: bigint) => DatedWindow;
 }
 
 /** The windows of a limit that keeps to a calendar; undefined where it does not. */
-export function calendarWindows(limit: FixedWindowLimit): ((now: bigint) => Dated) | undefined {
+export function calendarWindowsOf(
+  limit: FixedWindowLimit,
+): ((now: bigint) => DatedWindow) | undefined {
   const { window, timeZone = "UTC" } = limit;
   if (!isCalendarWindow(window)) return undefined;
-  let last: Dated = { start: 0n, end: 0n };
+  let last: DatedWindow = { start: 0n, end: 0n };
   return (now) => {
     if (now < last.start || now >= last.end) last = findWindow(window, timeZone, now);
     return last;
@@ -25,7 +27,7 @@ export function calendarWindows(limit: FixedWindowLimit): ((now: bigint) => Date
 }
 
 /** `fixedWindow` of a day, week, month or year: a count that ends with it. */
-export function defineCalendarWindow(limit: bigint, at: (now: bigint) => Dated): Definition {
+export function defineCalendarWindow(limit: bigint, at: (now: bigint) => DatedWindow): Definition {
   const windows = { limit, at };
   return {
     capacity: limit,
@@ -41,7 +43,7 @@ export function defineCalendarWindow(limit: bigint, at: (now: bigint) => Dated):
 
 /** More than `most` in one of a calendar's own windows. */
 export function findExcessByCalendar(
-  at: (now: bigint) => Dated,
+  at: (now: bigint) => DatedWindow,
   admissions: ReadonlyArray<{ readonly at: bigint; readonly cost: number }>,
   most: bigint,
 ): string | undefined {
@@ -62,14 +64,14 @@ export function isCalendarWindow(window: FixedWindowLimit["window"]): window is 
   return ["day", "week", "month", "year"].includes(String(window));
 }
 
-function findWindow(window: CalendarWindow, timeZone: string, now: bigint): Dated {
+function findWindow(window: CalendarWindow, timeZone: string, now: bigint): DatedWindow {
   const zoned = Temporal.Instant.fromEpochMilliseconds(Number(now / 1_000n)).toZonedDateTimeISO(
     timeZone,
   );
   const first = firstDay(window, zoned.toPlainDate());
   // An instant of a day may come after the first one of the next, where clocks are put back across midnight.
   const [start, end, next] = [0, 1, 2].map((after) =>
-    beginning(first.add({ [`${window}s`]: after }), timeZone),
+    startOf(first.add({ [`${window}s`]: after }), timeZone),
   ) as [bigint, bigint, bigint];
   return now < end ? { start, end } : { start: end, end: next };
 }
@@ -88,17 +90,17 @@ function firstDay(window: CalendarWindow, day: Temporal.PlainDate): Temporal.Pla
 }
 
 /** In microseconds; clocks of servers begin with the epoch. */
-function beginning(day: Temporal.PlainDate, timeZone: string): bigint {
+function startOf(day: Temporal.PlainDate, timeZone: string): bigint {
   const start = day.toZonedDateTime(timeZone).epochMilliseconds;
   return BigInt(Math.max(0, start)) * 1_000n;
 }
 
 class CalendarWindowAccount implements Account {
-  readonly #windows: Windows;
+  readonly #windows: CalendarWindows;
   #used = 0n;
-  #window: Dated = { start: 0n, end: 0n };
+  #window: DatedWindow = { start: 0n, end: 0n };
 
-  constructor(windows: Windows) {
+  constructor(windows: CalendarWindows) {
     this.#windows = windows;
   }
 
@@ -110,11 +112,11 @@ class CalendarWindowAccount implements Account {
     return this.#windows.limit - this.#usedAt(now);
   }
 
-  untilGrowth(now: bigint): bigint {
-    return this.untilUnused(now);
+  untilRefill(now: bigint): bigint {
+    return this.untilReset(now);
   }
 
-  untilUnused(now: bigint): bigint {
+  untilReset(now: bigint): bigint {
     return this.#usedAt(now) === 0n ? 0n : this.#window.end - now;
   }
 
@@ -129,13 +131,13 @@ class CalendarWindowAccount implements Account {
     return true;
   }
 
-  pass(): void {}
+  advance(): void {}
 
   copy(): Account {
     return this.copyBy(this.#windows);
   }
 
-  copyBy(windows: Windows): CalendarWindowAccount {
+  copyBy(windows: CalendarWindows): CalendarWindowAccount {
     const copy = new CalendarWindowAccount(windows);
     copy.#used = this.#used;
     copy.#window = this.#window;

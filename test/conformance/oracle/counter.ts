@@ -44,7 +44,7 @@ export function blockingOf(limit: Limit, { window }: Definition): Blocking | und
   // It is told in milliseconds, rounded up.
   const inFull = ((window + 999n) / 1_000n) * 1_000n;
   const bounded = inFull < LONGEST ? inFull : LONGEST;
-  return { spans, quiet: longer(microsecondsOf(written), bounded), after };
+  return { spans, quiet: laterOf(microsecondsOf(written), bounded), after };
 }
 
 function afterDenials(block: Block): { after: number; lengths: Duration | readonly Duration[] } {
@@ -57,8 +57,8 @@ export class OracleCounter {
   /** What was charged in another generation is not given back. */
   generation = 0;
   /** Until then everything is denied. */
-  #ends = 0n;
-  /** Which limit set the block, by its place in the policy; undefined where it was set by hand. */
+  #blockedUntil = 0n;
+  /** Which limit set the block, by its index in the policy; undefined where it was set by hand. */
   #setBy: number | undefined;
   /** Blocks of limits since the level was forgotten. */
   #level = 0;
@@ -71,48 +71,53 @@ export class OracleCounter {
   }
 
   /** Microseconds for which it is blocked; 0 when it is not. */
-  rest(now: bigint): bigint {
-    return longer(this.#ends - now, 0n);
+  blockedFor(now: bigint): bigint {
+    return laterOf(this.#blockedUntil - now, 0n);
   }
 
-  /** Limits have denied what fits them. Returns the one that blocks, by its place: of those that were denied often enough, the one that blocks for the longest. */
-  deny(limits: ReadonlyMap<number, Blocking>, now: bigint): number | undefined {
+  /** Limits have denied what fits them. Returns the one that blocks, by its index: of those that were denied often enough, the one that blocks for the longest. */
+  recordDenials(limits: ReadonlyMap<number, Blocking>, now: bigint): number | undefined {
     if (now >= this.#levelEnds) this.#level = 0;
-    const due = [...limits].filter(([place, rule]) => this.#count(place, rule, now) >= rule.after);
-    const spans = due.map(([place, { spans, quiet }]) => ({
-      place,
+    const reached = [...limits].filter(
+      ([index, rule]) => this.#countDenial(index, rule, now) >= rule.after,
+    );
+    const spans = reached.map(([index, { spans, quiet }]) => ({
+      index,
       quiet,
       span: spans[Math.min(this.#level, spans.length - 1)] as bigint,
     }));
     const [first] = spans.toSorted((a, b) => (a.span > b.span ? -1 : 1));
     if (first === undefined) return undefined;
-    this.#ends = now + first.span;
-    this.#setBy = first.place;
+    this.#blockedUntil = now + first.span;
+    this.#setBy = first.index;
     this.#level += 1;
-    this.#levelEnds = longer(this.#levelEnds, this.#ends + longer(first.span, first.quiet));
+    this.#levelEnds = laterOf(
+      this.#levelEnds,
+      this.#blockedUntil + laterOf(first.span, first.quiet),
+    );
     this.generation += 1;
-    this.#denials.delete(first.place);
-    return first.place;
+    this.#denials.delete(first.index);
+    return first.index;
   }
 
-  #count(place: number, { quiet }: Blocking, now: bigint): number {
-    const before = this.#denials.get(place);
+  #countDenial(index: number, { quiet }: Blocking, now: bigint): number {
+    const before = this.#denials.get(index);
     const isForgotten = before === undefined || now >= before.until;
     const { count, until } = isForgotten ? { count: 0, until: now + quiet } : before;
-    this.#denials.set(place, { count: count + 1, until });
+    this.#denials.set(index, { count: count + 1, until });
     return count + 1;
   }
 
   /** A block by hand makes none shorter that is there. */
   block(span: bigint, now: bigint): void {
-    this.#ends = longer(this.#ends, now + span);
+    this.#blockedUntil = laterOf(this.#blockedUntil, now + span);
     this.#setBy = undefined;
   }
 
   /** True if it was blocked. The level stays. */
   unblock(now: bigint): boolean {
-    const wasBlocked = this.rest(now) > 0n;
-    this.#ends = 0n;
+    const wasBlocked = this.blockedFor(now) > 0n;
+    this.#blockedUntil = 0n;
     return wasBlocked;
   }
 
@@ -122,10 +127,10 @@ export class OracleCounter {
     this.#level = 0;
     this.#levelEnds = 0n;
     this.#denials.clear();
-    if (this.#setBy !== undefined) this.#ends = 0n;
+    if (this.#setBy !== undefined) this.#blockedUntil = 0n;
   }
 }
 
-function longer(one: bigint, other: bigint): bigint {
+function laterOf(one: bigint, other: bigint): bigint {
   return one > other ? one : other;
 }

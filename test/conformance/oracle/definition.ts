@@ -1,10 +1,10 @@
 import type { Duration, Limit } from "@headgate/core";
 import type { Definition } from "./account.ts";
 import { defineLevel } from "./bucket.ts";
-import { calendarWindows, defineCalendarWindow, isCalendarWindow } from "./calendar-window.ts";
+import { calendarWindowsOf, defineCalendarWindow, isCalendarWindow } from "./calendar-window.ts";
 import { defineFixedWindow } from "./fixed-window.ts";
 import { defineLog } from "./sliding-log.ts";
-import { definePlaces } from "./slots.ts";
+import { defineConcurrency } from "./slots.ts";
 import { defineSubWindows } from "./sub-windows.ts";
 import { defineWeightedWindow } from "./weighted-window.ts";
 
@@ -30,8 +30,8 @@ export function definitionOf(limit: Limit): Definition {
         every: microsecondsOf(limit.every),
       });
     case "fixedWindow": {
-      const dated = calendarWindows(limit);
-      if (dated !== undefined) return defineCalendarWindow(BigInt(limit.limit), dated);
+      const windowAt = calendarWindowsOf(limit);
+      if (windowAt !== undefined) return defineCalendarWindow(BigInt(limit.limit), windowAt);
       return defineFixedWindow({
         limit: BigInt(limit.limit),
         window: microsecondsOf(limit.window),
@@ -48,7 +48,7 @@ export function definitionOf(limit: Limit): Definition {
     case "slidingLog":
       return defineLog(BigInt(limit.limit), microsecondsOf(limit.window));
     case "concurrency":
-      return definePlaces(limit, microsecondsOf(limit.ttl));
+      return defineConcurrency(limit, microsecondsOf(limit.ttl));
   }
 }
 

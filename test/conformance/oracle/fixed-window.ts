@@ -34,11 +34,11 @@ class FixedWindowAccount implements Account {
     return this.#windows.limit - this.#usedAt(now);
   }
 
-  untilGrowth(now: bigint): bigint {
-    return this.untilUnused(now);
+  untilRefill(now: bigint): bigint {
+    return this.untilReset(now);
   }
 
-  untilUnused(now: bigint): bigint {
+  untilReset(now: bigint): bigint {
     return this.#usedAt(now) === 0n ? 0n : this.#end - now;
   }
 
@@ -57,7 +57,7 @@ class FixedWindowAccount implements Account {
     return true;
   }
 
-  pass(): void {}
+  advance(): void {}
 
   copy(): Account {
     return this.copyBy(this.#windows);

@@ -1,12 +1,12 @@
 import type { Limit } from "@headgate/core";
 import { fixedWindow, slidingLog } from "@headgate/core";
 import { describe, expect, test } from "vitest";
-import { isWhole, runHistories, SHARE } from "../random/histories.ts";
+import { runHistories, runsAllHistories, SHARE } from "../random/histories.ts";
 import { KINDS, randomLimit, randomPolicy } from "../random/limits.ts";
 import type { Random } from "../random/random.ts";
 import { randomCost, randomWait } from "../random/steps.ts";
 import type { Steps } from "../support/compare-exact.ts";
-import { compareExact, nothingDone } from "../support/compare-exact.ts";
+import { compareExact, createOperationCounts } from "../support/compare-exact.ts";
 
 /** Steps of one history: enough to fill and empty most limits several times. */
 const LENGTH = 400;
@@ -16,10 +16,10 @@ const ALONE = (20_000 / LENGTH) * SHARE;
 const COMBINED = (40_000 / LENGTH) * SHARE;
 
 /** What is done to both is counted, so that nobody makes it less by accident. */
-const done = nothingDone();
+const done = createOperationCounts();
 const LEAST = {
-  asked: 300_000,
-  askedByOthers: 72_000,
+  requests: 300_000,
+  requestsWithOtherLimits: 72_000,
   charged: 6_800,
   settled: 14_300,
   refunded: 5_800,
@@ -75,8 +75,8 @@ test("the binding limit is the one with the least share, however close the share
 });
 
 test("the comparison covers hundreds of thousands of requests and other operations", ({ skip }) => {
-  skip(!isWhole, "one history is run alone");
-  skip(done.asked === 0, "the other tests of this file were not run");
+  skip(!runsAllHistories, "one history is run alone");
+  skip(done.requests === 0, "the other tests of this file were not run");
   for (const [operation, least] of Object.entries(LEAST)) {
     expect(done[operation as keyof typeof done], operation).toBeGreaterThanOrEqual(least * SHARE);
   }
@@ -86,7 +86,7 @@ test("the comparison covers hundreds of thousands of requests and other operatio
 function stepsOf(random: Random): Steps {
   return {
     length: LENGTH,
-    wait: (last, oracle) => randomWait(random, last, oracle.moments),
+    wait: (last, oracle) => randomWait(random, last, oracle.changeTimes),
     cost: (last) => randomCost(random, last),
     charges: random.chance(0.5),
     changes: random.chance(0.4),

@@ -10,21 +10,21 @@ export type SubjectOf = Readonly<Record<string, string>>;
 /** One limit of a policy, and the accounts of its subjects. */
 export interface Rule {
   /** Where it stands in the policy. */
-  readonly place: number;
+  readonly index: number;
   readonly definition: Definition;
   readonly name: string;
   readonly per: string;
   readonly limit: number;
   readonly windowMs: number;
-  readonly isOfPlaces: boolean;
+  readonly isConcurrency: boolean;
   readonly blocking: Blocking | undefined;
   /** The accounts of all numbers that were in force, each by those by which it was written last. */
-  readonly accounts: Map<string, KeptAccount>;
-  /** Those of the limits that are written together: all of a dimension that count units, and each that counts places. */
+  readonly accounts: Map<string, SavedAccount>;
+  /** Those of the limits that are written counterId: all of a dimension that count units, and each that counts places. */
   readonly counters: Map<string, OracleCounter>;
 }
 
-interface KeptAccount {
+interface SavedAccount {
   readonly definition: Definition;
   readonly account: Account;
 }
@@ -35,34 +35,35 @@ const LONGEST = 9_007_199_254_740_000n;
 /** The rules of a policy; with `before`, they go on with its accounts. */
 export function rulesOf(limits: readonly Limit[], before?: readonly Rule[]): readonly Rule[] {
   const counters = new Map<string, Map<string, OracleCounter>>();
-  return limits.map((limit, place) => {
+  return limits.map((limit, index) => {
     const definition = definitionOf(limit);
     const per = limit.per ?? "default";
-    const isOfPlaces = limit.algorithm === "concurrency";
-    const together = isOfPlaces ? `${place}` : `units of ${per}`;
-    counters.set(together, counters.get(together) ?? new Map());
+    const isConcurrency = limit.algorithm === "concurrency";
+    const counterId = isConcurrency ? `${index}` : `units of ${per}`;
+    counters.set(counterId, counters.get(counterId) ?? new Map());
     return {
-      place,
+      index,
       definition,
       name: nameOf(limit),
       per,
       limit: Number(definition.capacity),
-      windowMs: inMilliseconds(definition.window),
-      isOfPlaces,
+      windowMs: toMilliseconds(definition.window),
+      isConcurrency,
       blocking: blockingOf(limit, definition),
-      accounts: before?.[place]?.accounts ?? new Map(),
-      counters: before?.[place]?.counters ?? (counters.get(together) as Map<string, OracleCounter>),
+      accounts: before?.[index]?.accounts ?? new Map(),
+      counters:
+        before?.[index]?.counters ?? (counters.get(counterId) as Map<string, OracleCounter>),
     };
   });
 }
 
 export function accountOf({ definition, per, accounts }: Rule, subjects: SubjectOf): Account {
-  const kept = accounts.get(subjects[per] ?? "");
-  if (kept === undefined) return definition.open();
-  return kept.definition === definition ? kept.account : definition.adopt(kept.account);
+  const saved = accounts.get(subjects[per] ?? "");
+  if (saved === undefined) return definition.open();
+  return saved.definition === definition ? saved.account : definition.adopt(saved.account);
 }
 
-export function keepAccount(
+export function saveAccount(
   { definition, per, accounts }: Rule,
   subjects: SubjectOf,
   account: Account,
@@ -91,7 +92,7 @@ export function untilFits(
   return units > definition.capacity ? undefined : account.untilFits(units, now);
 }
 
-export function inMilliseconds(microseconds: bigint): number {
+export function toMilliseconds(microseconds: bigint): number {
   const reported = microseconds > LONGEST ? LONGEST : microseconds;
   return Number((reported + 999n) / 1_000n);
 }

@@ -21,10 +21,10 @@ class LogAccount implements Account {
   readonly #window: bigint;
   #entries: Entry[] = [];
   /** How many entries at the head have left. */
-  #left = 0;
+  #expired = 0;
   /** All units ever charged, and those of them that have left. */
   #total = 0n;
-  #totalLeft = 0n;
+  #expiredTotal = 0n;
 
   constructor(limit: bigint, window: bigint) {
     this.#limit = limit;
@@ -33,7 +33,7 @@ class LogAccount implements Account {
 
   untilFits(cost: bigint, now: bigint): bigint {
     this.#expire(now);
-    if (this.#total - this.#totalLeft + cost <= this.#limit) return 0n;
+    if (this.#total - this.#expiredTotal + cost <= this.#limit) return 0n;
     // The first entry after whose departure no more than limit - cost units are left.
     const entry = this.#firstWithTotal(this.#total + cost - this.#limit);
     return entry.time + this.#window - now;
@@ -41,22 +41,22 @@ class LogAccount implements Account {
 
   remaining(now: bigint): bigint {
     this.#expire(now);
-    return this.#limit - (this.#total - this.#totalLeft);
+    return this.#limit - (this.#total - this.#expiredTotal);
   }
 
-  untilGrowth(now: bigint): bigint {
+  untilRefill(now: bigint): bigint {
     this.#expire(now);
-    const used = this.#total - this.#totalLeft;
+    const used = this.#total - this.#expiredTotal;
     if (used === 0n) return 0n;
     // The first entry after whose departure less than the limit is used, and less than now.
-    const most = least(used, this.#limit);
+    const most = minimum(used, this.#limit);
     return this.#firstWithTotal(this.#total - most + 1n).time + this.#window - now;
   }
 
-  untilUnused(now: bigint): bigint {
+  untilReset(now: bigint): bigint {
     this.#expire(now);
     const newest = this.#entries.at(-1);
-    return newest === undefined || this.#left === this.#entries.length
+    return newest === undefined || this.#expired === this.#entries.length
       ? 0n
       : newest.time + this.#window - now;
   }
@@ -72,17 +72,18 @@ class LogAccount implements Account {
     const before = (i: number) => this.#entries[i - 1]?.total ?? 0n;
     const { length } = this.#entries;
     let end = length;
-    while (end > this.#left && (this.#entries[end - 1] as Entry).time > charged) end -= 1;
+    while (end > this.#expired && (this.#entries[end - 1] as Entry).time > charged) end -= 1;
     let start = end;
-    while (start > this.#left && (this.#entries[start - 1] as Entry).time === charged) start -= 1;
-    const base = start > this.#left ? before(start) : this.#totalLeft;
+    while (start > this.#expired && (this.#entries[start - 1] as Entry).time === charged)
+      start -= 1;
+    const base = start > this.#expired ? before(start) : this.#expiredTotal;
     const left = before(end) - cost;
     if (start === end || left < base) return false;
     // Units of one time are alike, so the newest of them go.
     const same = this.#entries
       .slice(start, end)
       .filter((_, i) => (i > 0 ? before(start + i) : base) < left)
-      .map(({ time, total }) => ({ time, total: least(total, left) }));
+      .map(({ time, total }) => ({ time, total: minimum(total, left) }));
     const newer = this.#entries
       .slice(end)
       .map(({ time, total }) => ({ time, total: total - cost }));
@@ -91,7 +92,7 @@ class LogAccount implements Account {
     return true;
   }
 
-  pass(): void {}
+  advance(): void {}
 
   copy(): Account {
     return this.copyBy(this.#limit);
@@ -99,27 +100,27 @@ class LogAccount implements Account {
 
   copyBy(limit: bigint): LogAccount {
     const copy = new LogAccount(limit, this.#window);
-    copy.#entries = this.#entries.slice(this.#left);
+    copy.#entries = this.#entries.slice(this.#expired);
     copy.#total = this.#total;
-    copy.#totalLeft = this.#totalLeft;
+    copy.#expiredTotal = this.#expiredTotal;
     return copy;
   }
 
   #expire(now: bigint): void {
     for (;;) {
-      const oldest = this.#entries[this.#left];
+      const oldest = this.#entries[this.#expired];
       if (oldest === undefined || oldest.time > now - this.#window) break;
-      this.#left += 1;
-      this.#totalLeft = oldest.total;
+      this.#expired += 1;
+      this.#expiredTotal = oldest.total;
     }
-    if (this.#left > 1_000 && this.#left * 2 > this.#entries.length) {
-      this.#entries = this.#entries.slice(this.#left);
-      this.#left = 0;
+    if (this.#expired > 1_000 && this.#expired * 2 > this.#entries.length) {
+      this.#entries = this.#entries.slice(this.#expired);
+      this.#expired = 0;
     }
   }
 
   #firstWithTotal(total: bigint): Entry {
-    let low = this.#left;
+    let low = this.#expired;
     let high = this.#entries.length - 1;
     while (low < high) {
       const middle = (low + high) >>> 1;
@@ -130,7 +131,7 @@ class LogAccount implements Account {
   }
 }
 
-function least(a: bigint, b: bigint): bigint {
+function minimum(a: bigint, b: bigint): bigint {
   if (a < b) return a;
   return b;
 }

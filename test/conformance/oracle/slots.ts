@@ -2,15 +2,15 @@ import type { ConcurrencyLimit, LimitState } from "@headgate/core";
 import type { Account, Definition } from "./account.ts";
 
 /** Whoever is denied is told to come again so many microseconds later: nobody knows when a place comes free. */
-const RETRY = 1_000_000n;
+const RETRY_US = 1_000_000n;
 
 /** Whether a limit is of places, by what is told of it. */
-export function isOfPlaces({ windowMs }: Pick<LimitState, "windowMs">): boolean {
+export function isConcurrencyState({ windowMs }: Pick<LimitState, "windowMs">): boolean {
   return windowMs === 0;
 }
 
 /** Places by definition: who holds them, how many, and until when, in whole microseconds. */
-export class OraclePlaces {
+export class OracleSlots {
   readonly #ttl: bigint;
   readonly #held = new Map<unknown, { readonly until: bigint; readonly number: number }>();
 
@@ -20,7 +20,7 @@ export class OraclePlaces {
   }
 
   /** How many places are held. */
-  taken(now: bigint): number {
+  countHeld(now: bigint): number {
     let taken = 0;
     for (const [holder, { until, number }] of this.#held) {
       if (until > now) taken += number;
@@ -38,70 +38,70 @@ export class OraclePlaces {
     return (this.#held.get(holder)?.until ?? 0n) > now;
   }
 
-  leave(holder: unknown): void {
+  release(holder: unknown): void {
     this.#held.delete(holder);
   }
 
   /** Microseconds until each of the places lapses. */
-  lapses(now: bigint): bigint[] {
+  expiries(now: bigint): bigint[] {
     return [...this.#held.values()].map(({ until }) => until - now).filter((rest) => rest > 0n);
   }
 
-  copy(): OraclePlaces {
-    const copy = new OraclePlaces(this.#ttl);
+  copy(): OracleSlots {
+    const copy = new OracleSlots(this.#ttl);
     for (const [holder, held] of this.#held) copy.#held.set(holder, held);
     return copy;
   }
 }
 
 /** `concurrency`: of each subject's places, at most so many are taken. */
-export function definePlaces(limit: ConcurrencyLimit, ttl: bigint): Definition {
+export function defineConcurrency(limit: ConcurrencyLimit, ttl: bigint): Definition {
   const capacity = BigInt(limit.limit);
   return {
     capacity,
     window: 0n,
-    open: () => new PlacesAccount(capacity, new OraclePlaces(ttl)),
-    adopt: (account) => new PlacesAccount(capacity, (account as PlacesAccount).places),
+    open: () => new SlotsAccount(capacity, new OracleSlots(ttl)),
+    adopt: (account) => new SlotsAccount(capacity, (account as SlotsAccount).slots),
   };
 }
 
 /** What is charged is held by nobody in particular; who holds what is a matter of `places`. */
-export class PlacesAccount implements Account {
+export class SlotsAccount implements Account {
   readonly #limit: bigint;
-  readonly places: OraclePlaces;
+  readonly slots: OracleSlots;
 
-  constructor(limit: bigint, places: OraclePlaces) {
+  constructor(limit: bigint, places: OracleSlots) {
     this.#limit = limit;
-    this.places = places;
+    this.slots = places;
   }
 
   untilFits(cost: bigint, now: bigint): bigint {
-    return cost <= this.remaining(now) ? 0n : RETRY;
+    return cost <= this.remaining(now) ? 0n : RETRY_US;
   }
 
   remaining(now: bigint): bigint {
-    return this.#limit - BigInt(this.places.taken(now));
+    return this.#limit - BigInt(this.slots.countHeld(now));
   }
 
-  untilGrowth(): bigint {
+  untilRefill(): bigint {
     return 0n;
   }
 
-  untilUnused(): bigint {
+  untilReset(): bigint {
     return 0n;
   }
 
   charge(cost: bigint, now: bigint): void {
-    this.places.hold(Symbol("nobody"), now, Number(cost));
+    this.slots.hold(Symbol("nobody"), now, Number(cost));
   }
 
   refund(): boolean {
     return false;
   }
 
-  pass(): void {}
+  advance(): void {}
 
   copy(): Account {
-    return new PlacesAccount(this.#limit, this.places.copy());
+    return new SlotsAccount(this.#limit, this.slots.copy());
   }
 }

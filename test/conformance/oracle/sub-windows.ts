@@ -1,5 +1,5 @@
 import type { Account, Definition } from "./account.ts";
-import { atLeastNone, ceilDivide } from "./account.ts";
+import { ceilDivide, clampToZero } from "./account.ts";
 
 interface SubWindows {
   readonly limit: bigint;
@@ -8,7 +8,7 @@ interface SubWindows {
   readonly size: bigint;
 }
 
-interface Charged {
+interface ChargedSubWindow {
   readonly index: bigint;
   readonly count: bigint;
 }
@@ -27,61 +27,61 @@ export function defineSubWindows(limit: bigint, window: bigint, buckets: bigint)
 class SubWindowsAccount implements Account {
   readonly #subWindows: SubWindows;
   /** Sub-windows that were charged, oldest first. */
-  #charged: readonly Charged[];
+  #charged: readonly ChargedSubWindow[];
 
-  constructor(subWindows: SubWindows, charged: readonly Charged[]) {
+  constructor(subWindows: SubWindows, charged: readonly ChargedSubWindow[]) {
     this.#subWindows = subWindows;
     this.#charged = charged;
   }
 
   untilFits(cost: bigint, now: bigint): bigint {
-    const counting = this.#counting(now);
-    let excess = sum(counting) + cost - this.#subWindows.limit;
+    const counted = this.#chargedInWindow(now);
+    let excess = sum(counted) + cost - this.#subWindows.limit;
     if (excess <= 0n) return 0n;
-    for (const charged of counting) {
+    for (const charged of counted) {
       excess -= charged.count;
-      if (excess <= 0n) return this.#leaves(charged) - now;
+      if (excess <= 0n) return this.#expiresAt(charged) - now;
     }
     throw new RangeError("the cost is above the limit");
   }
 
   remaining(now: bigint): bigint {
-    return this.#subWindows.limit - sum(this.#counting(now));
+    return this.#subWindows.limit - sum(this.#chargedInWindow(now));
   }
 
-  untilGrowth(now: bigint): bigint {
-    if (this.#counting(now).length === 0) return 0n;
+  untilRefill(now: bigint): bigint {
+    if (this.#chargedInWindow(now).length === 0) return 0n;
     // A limit of 0 has nothing to grow to but being unused.
-    if (this.#subWindows.limit === 0n) return this.untilUnused(now);
-    return this.untilFits(atLeastNone(this.remaining(now)) + 1n, now);
+    if (this.#subWindows.limit === 0n) return this.untilReset(now);
+    return this.untilFits(clampToZero(this.remaining(now)) + 1n, now);
   }
 
-  untilUnused(now: bigint): bigint {
-    const newest = this.#counting(now).at(-1);
-    return newest === undefined ? 0n : this.#leaves(newest) - now;
+  untilReset(now: bigint): bigint {
+    const newest = this.#chargedInWindow(now).at(-1);
+    return newest === undefined ? 0n : this.#expiresAt(newest) - now;
   }
 
   charge(cost: bigint, now: bigint): void {
     const index = now / this.#subWindows.size;
-    const counting = this.#counting(now);
-    const newest = counting.at(-1);
+    const counted = this.#chargedInWindow(now);
+    const newest = counted.at(-1);
     this.#charged =
       newest?.index === index
-        ? [...counting.slice(0, -1), { index, count: newest.count + cost }]
-        : [...counting, { index, count: cost }];
+        ? [...counted.slice(0, -1), { index, count: newest.count + cost }]
+        : [...counted, { index, count: cost }];
   }
 
   refund(cost: bigint, charged: bigint, now: bigint): boolean {
     const index = charged / this.#subWindows.size;
-    const counting = this.#counting(now);
-    if (!counting.some((each) => each.index === index)) return false;
-    this.#charged = counting
+    const counted = this.#chargedInWindow(now);
+    if (!counted.some((each) => each.index === index)) return false;
+    this.#charged = counted
       .map((each) => (each.index === index ? { index, count: each.count - cost } : each))
       .filter(({ count }) => count > 0n);
     return true;
   }
 
-  pass(): void {}
+  advance(): void {}
 
   copy(): Account {
     return this.copyBy(this.#subWindows);
@@ -91,18 +91,18 @@ class SubWindowsAccount implements Account {
     return new SubWindowsAccount(subWindows, this.#charged);
   }
 
-  #counting(now: bigint): readonly Charged[] {
+  #chargedInWindow(now: bigint): readonly ChargedSubWindow[] {
     const { buckets, size } = this.#subWindows;
     const oldest = now / size - buckets;
     return this.#charged.filter(({ index }) => index >= oldest);
   }
 
-  #leaves({ index }: Charged): bigint {
+  #expiresAt({ index }: ChargedSubWindow): bigint {
     const { buckets, size } = this.#subWindows;
     return (index + buckets + 1n) * size;
   }
 }
 
-function sum(charged: readonly Charged[]): bigint {
+function sum(charged: readonly ChargedSubWindow[]): bigint {
   return charged.reduce((total, { count }) => total + count, 0n);
 }

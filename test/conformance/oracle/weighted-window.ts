@@ -1,5 +1,5 @@
 import type { Account, Definition } from "./account.ts";
-import { atLeastNone, ceilDivide, floorDivide } from "./account.ts";
+import { ceilDivide, clampToZero, floorDivide } from "./account.ts";
 
 /**
  * `slidingWindow` with one bucket: the current window's count and the previous one's, weighted by the share of it
@@ -20,7 +20,7 @@ class WeightedWindowAccount implements Account {
   /** The number of the window that `#count` was charged in, since the epoch. */
   #index = 0n;
   #count = 0n;
-  #before = 0n;
+  #previous = 0n;
 
   constructor(limit: bigint, window: bigint) {
     this.#limit = limit;
@@ -35,14 +35,14 @@ class WeightedWindowAccount implements Account {
     return floorDivide(this.#limit * this.#window - this.#estimate(now), this.#window);
   }
 
-  untilGrowth(now: bigint): bigint {
+  untilRefill(now: bigint): bigint {
     if (this.#estimate(now) === 0n) return 0n;
     // A limit of 0 has nothing to grow to but being unused.
-    const target = this.#limit - atLeastNone(this.remaining(now)) - 1n;
-    return this.#untilEstimate(atLeastNone(target), now);
+    const target = this.#limit - clampToZero(this.remaining(now)) - 1n;
+    return this.#untilEstimate(clampToZero(target), now);
   }
 
-  untilUnused(now: bigint): bigint {
+  untilReset(now: bigint): bigint {
     const { current, previous, left } = this.#at(now);
     if (current > 0n) return left + this.#window;
     return previous > 0n ? left : 0n;
@@ -52,7 +52,7 @@ class WeightedWindowAccount implements Account {
     const { current, previous } = this.#at(now);
     this.#index = now / this.#window;
     this.#count = current + cost;
-    this.#before = previous;
+    this.#previous = previous;
   }
 
   refund(cost: bigint, charged: bigint, now: bigint): boolean {
@@ -60,14 +60,14 @@ class WeightedWindowAccount implements Account {
     const passed = now / this.#window - charged / this.#window;
     const count = passed === 0n ? current : passed === 1n ? previous : 0n;
     if (count === 0n) return false;
-    const left = atLeastNone(count - cost);
+    const left = clampToZero(count - cost);
     this.#index = now / this.#window;
     this.#count = passed === 0n ? left : current;
-    this.#before = passed === 0n ? previous : left;
+    this.#previous = passed === 0n ? previous : left;
     return true;
   }
 
-  pass(): void {}
+  advance(): void {}
 
   copy(): Account {
     return this.copyBy(this.#limit);
@@ -77,7 +77,7 @@ class WeightedWindowAccount implements Account {
     const copy = new WeightedWindowAccount(limit, this.#window);
     copy.#index = this.#index;
     copy.#count = this.#count;
-    copy.#before = this.#before;
+    copy.#previous = this.#previous;
     return copy;
   }
 
@@ -85,7 +85,7 @@ class WeightedWindowAccount implements Account {
   #at(now: bigint): { current: bigint; previous: bigint; left: bigint } {
     const passed = now / this.#window - this.#index;
     const left = this.#window - (now % this.#window);
-    if (passed === 0n) return { current: this.#count, previous: this.#before, left };
+    if (passed === 0n) return { current: this.#count, previous: this.#previous, left };
     return { current: 0n, previous: passed === 1n ? this.#count : 0n, left };
   }
 

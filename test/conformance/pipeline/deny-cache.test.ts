@@ -14,7 +14,7 @@ import { MicroClock } from "../support/micro-clock.ts";
 const [here, elsewhere] = useOwnDatabases(2) as [Redis, Redis];
 
 /** A denial is believed for a second. */
-const BELIEVED_US = 1_000_000n;
+const DENY_CACHE_US = 1_000_000n;
 
 const DIMENSIONS = ["default", "tenant", "route"];
 
@@ -24,14 +24,14 @@ function reported({ name, allowed, retryAfterMs, limit }: LimitState): object {
 }
 
 interface Tally {
-  remembered: number;
+  cachedDenials: number;
   wrong: number;
 }
 
 let opened = 0;
 
 /** Two processes ask one policy; every denial that was remembered is compared with what the store says. */
-async function runHistory(random: Random, givesBack: boolean, tally: Tally): Promise<void> {
+async function runHistory(random: Random, resetsElsewhere: boolean, tally: Tally): Promise<void> {
   const time = new MicroClock(randomStart(random));
   const prefix = `denials-${++opened}`;
   const limits = randomPolicy(random, random.whole(1, 3), random.whole(1, 3));
@@ -51,7 +51,7 @@ async function runHistory(random: Random, givesBack: boolean, tally: Tally): Pro
   });
   const isAlone = random.chance(0.5);
   let last: Decision | undefined;
-  let givenBack = -BELIEVED_US;
+  let resetAt = -DENY_CACHE_US;
   const charged: Decision[] = [];
   for (let i = 0; i < 40; i += 1) {
     time.advance(
@@ -61,42 +61,42 @@ async function runHistory(random: Random, givesBack: boolean, tally: Tally): Pro
     // The same cost again and again, as clients do; now and then another.
     const cost =
       last === undefined || random.chance(0.3) ? randomCost(random, last) : Number(last.cost);
-    const truth = await theirs.peek(subject, { cost });
+    const peeked = await theirs.peek(subject, { cost });
     const decision = await ours.consume(subject, { cost });
     if (decision.source === "deny-cache") {
-      tally.remembered += 1;
+      tally.cachedDenials += 1;
       expect(decision.allowed).toBe(false);
-      if (truth.allowed) {
+      if (peeked.allowed) {
         tally.wrong += 1;
-        expect(time.now - givenBack).toBeLessThan(BELIEVED_US);
+        expect(time.now - resetAt).toBeLessThan(DENY_CACHE_US);
       } else {
         // What others charged meanwhile can only make the wait longer; what they gave back, shorter.
-        if (time.now - givenBack >= BELIEVED_US) {
-          expect(decision.retryAfterMs).toBeLessThanOrEqual(truth.retryAfterMs);
+        if (time.now - resetAt >= DENY_CACHE_US) {
+          expect(decision.retryAfterMs).toBeLessThanOrEqual(peeked.retryAfterMs);
         }
-        if (isAlone && !givesBack && dimensions.length === 1) {
-          expect(decision.retryAfterMs).toBe(truth.retryAfterMs);
-          expect(decision.limits.map(reported)).toEqual(truth.limits.map(reported));
+        if (isAlone && !resetsElsewhere && dimensions.length === 1) {
+          expect(decision.retryAfterMs).toBe(peeked.retryAfterMs);
+          expect(decision.limits.map(reported)).toEqual(peeked.limits.map(reported));
         }
       }
     } else {
       expect(decision.source).toBe("store");
-      expect(decision.allowed).toBe(truth.allowed);
+      expect(decision.allowed).toBe(peeked.allowed);
     }
     last = decision;
     if (decision.allowed) charged.push(decision);
     if (!isAlone && random.chance(0.2))
       await theirs.consume(subject, { cost: randomCost(random, last) });
-    if (random.chance(0.15)) await giveBackHere(subject, cost);
+    if (random.chance(0.15)) await refundHere(subject, cost);
     if (random.chance(0.1)) await chargeHere(subject);
-    if (givesBack && random.chance(0.1)) {
+    if (resetsElsewhere && random.chance(0.1)) {
       await theirs.reset(subject);
-      givenBack = time.now;
+      resetAt = time.now;
     }
   }
   await Promise.all([ours.close(), theirs.close()]);
 
-  /** What this process charges takes effect at once: nobody is told too short a wait. */
+  /** What this process charges takes effect at once: nobody is report too short a wait. */
   async function chargeHere(subject: Record<string, string>): Promise<void> {
     const decision = charged.pop();
     if (decision !== undefined && random.chance(0.5)) {
@@ -107,7 +107,7 @@ async function runHistory(random: Random, givesBack: boolean, tally: Tally): Pro
   }
 
   /** What this process gives back takes effect at once: the next answer is the store's. */
-  async function giveBackHere(subject: Record<string, string>, cost: number): Promise<void> {
+  async function refundHere(subject: Record<string, string>, cost: number): Promise<void> {
     const decision = charged.pop();
     if (decision !== undefined && random.chance(0.7)) {
       await ours.refund(decision);
@@ -119,14 +119,14 @@ async function runHistory(random: Random, givesBack: boolean, tally: Tally): Pro
 }
 
 test("the deny cache denies no request that the store would admit unless another process refunds units", async () => {
-  const tally = { remembered: 0, wrong: 0 };
+  const tally = { cachedDenials: 0, wrong: 0 };
   await runHistories(100 * SHARE, (random) => runHistory(random, false, tally), 32);
   expect(tally.wrong).toBe(0);
-  expect(tally.remembered).toBeGreaterThan(200);
+  expect(tally.cachedDenials).toBeGreaterThan(200);
 });
 
 test("the deny cache denies for at most a second after a refund in another process", async () => {
-  const tally = { remembered: 0, wrong: 0 };
+  const tally = { cachedDenials: 0, wrong: 0 };
   await runHistories(100 * SHARE, (random) => runHistory(random, true, tally), 32);
   expect(tally.wrong).toBeGreaterThan(4);
 });
@@ -141,13 +141,13 @@ test("the longest reportable wait does not shorten in the deny cache", async () 
   });
   await limiter.charge("ada", { cost: 400_000 });
   time.advance(1n);
-  const told = async () => {
+  const report = async () => {
     const { source, retryAfterMs } = await limiter.consume("ada");
     return [source, retryAfterMs];
   };
-  expect(await told()).toEqual(["store", 9_007_199_254_740]);
+  expect(await report()).toEqual(["store", 9_007_199_254_740]);
   time.advance(2_000n);
-  expect(await told()).toEqual(["deny-cache", 9_007_199_254_740]);
+  expect(await report()).toEqual(["deny-cache", 9_007_199_254_740]);
   await limiter.close();
 });
 
@@ -163,16 +163,16 @@ test("a cached denial does not report a limit that others have charged since", a
     storeTimeout: "1m",
   });
   const ada = { user: "ada", tenant: "acme" };
-  const told = ({ source, limits }: Decision) => [
+  const report = ({ source, limits }: Decision) => [
     source,
     ...limits.map(({ name, remaining }) => [name, remaining]),
   ];
   await limiter.consume(ada);
-  expect(told(await limiter.consume(ada))).toEqual(["store", ["own", 0], ["all", 2]]);
+  expect(report(await limiter.consume(ada))).toEqual(["store", ["own", 0], ["all", 2]]);
   time.advance(1n);
-  expect(told(await limiter.consume(ada))).toEqual(["deny-cache", ["own", 0], ["all", 2]]);
+  expect(report(await limiter.consume(ada))).toEqual(["deny-cache", ["own", 0], ["all", 2]]);
   await limiter.consume({ user: "grace", tenant: "acme" });
   time.advance(1n);
-  expect(told(await limiter.consume(ada))).toEqual(["deny-cache", ["own", 0]]);
+  expect(report(await limiter.consume(ada))).toEqual(["deny-cache", ["own", 0]]);
   await limiter.close();
 });

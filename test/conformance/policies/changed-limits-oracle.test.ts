@@ -1,14 +1,14 @@
 import type { Decision, Limit } from "@headgate/core";
 import { expect, test } from "vitest";
 import { Oracle } from "../oracle/oracle.ts";
-import { KINDS, randomLimit, randomPolicy, withOtherNumbers } from "../random/limits.ts";
+import { KINDS, randomLimit, randomPolicy, withOtherValues } from "../random/limits.ts";
 import type { Random } from "../random/random.ts";
 import { randomCost, randomShortWait, randomStart, randomWait } from "../random/steps.ts";
 import { claim, claimSame } from "../support/claim.ts";
-import { Deployed } from "../support/deployed-limiter.ts";
+import { DeployedLimiter } from "../support/deployed-limiter.ts";
 import { MicroClock } from "../support/micro-clock.ts";
-import type { World } from "../support/stores-under-test.ts";
-import { describeWorlds } from "../support/stores-under-test.ts";
+import type { StoreUnderTest } from "../support/stores-under-test.ts";
+import { describeStores } from "../support/stores-under-test.ts";
 
 /*
  * One account goes on through numbers that change: what Headgate says of it, in memory and on Redis, is what exact rationals say,
@@ -18,12 +18,12 @@ import { describeWorlds } from "../support/stores-under-test.ts";
 const HISTORIES = 32;
 const LENGTH = 40;
 
-describeWorlds((world) => {
+describeStores((tested) => {
   test.each(KINDS)("%s decides by the current limits after a change", async (kind) => {
     const seen = { overdrawn: 0, given: 0, kept: 0 };
-    await world.run(HISTORIES, (random) =>
+    await tested.run(HISTORIES, (random) =>
       compare(
-        world,
+        tested,
         random,
         [randomLimit(random, kind, random.chance(0.6) ? "small" : "wide")],
         seen,
@@ -35,8 +35,8 @@ describeWorlds((world) => {
 
   test("several limits decide by the current limits after a change", async () => {
     const seen = { overdrawn: 0, given: 0, kept: 0 };
-    await world.run(HISTORIES * 2, (random) =>
-      compare(world, random, randomPolicy(random, random.whole(2, 4), 2), seen),
+    await tested.run(HISTORIES * 2, (random) =>
+      compare(tested, random, randomPolicy(random, random.whole(2, 4), 2), seen),
     );
     expect(seen.overdrawn).toBeGreaterThan(HISTORIES / 10);
   });
@@ -51,19 +51,19 @@ interface Seen {
 }
 
 async function compare(
-  world: World,
+  tested: StoreUnderTest,
   random: Random,
   limits: readonly Limit[],
   seen: Seen,
 ): Promise<void> {
   const time = new MicroClock(randomStart(random));
   const others = Array.from({ length: random.whole(1, 3) }, () =>
-    limits.map((limit) => (random.chance(0.2) ? limit : withOtherNumbers(random, limit))),
+    limits.map((limit) => (random.chance(0.2) ? limit : withOtherValues(random, limit))),
   );
   const deploys = [limits, ...others];
-  const store = world.open(time.clock);
-  const deployed = new Deployed(store, limits);
-  const oracle = new Oracle(limits, world.keepsDrained);
+  const store = tested.open(time.clock);
+  const deployed = new DeployedLimiter(store, limits);
+  const oracle = new Oracle(limits, tested.drainsOnRead);
   const subjects = Object.fromEntries(limits.map(({ per = "default" }) => [per, "customer"]));
   const admitted: [Decision, Decision][] = [];
   let last: Decision | undefined;
@@ -77,7 +77,7 @@ async function compare(
     time.advance(
       random.chance(0.5)
         ? randomShortWait(random, last)
-        : randomWait(random, last, last === undefined ? [] : oracle.moments),
+        : randomWait(random, last, last === undefined ? [] : oracle.changeTimes),
     );
     const act = random.fraction();
     if (act < 0.2 && admitted.length > 0) {
@@ -89,7 +89,7 @@ async function compare(
     }
     const cost = randomCost(random, last);
     const charge = act < 0.85;
-    const before = charge ? await world.valuesIn(store) : undefined;
+    const before = charge ? await tested.valuesIn(store) : undefined;
     const expected = oracle.decide(subjects, cost, time.now, { charges: charge });
     const decision = await (charge
       ? deployed.consume(subjects, cost)
@@ -98,9 +98,9 @@ async function compare(
     if (charge && decision.allowed) admitted.push([decision, expected]);
     // What takes longer to drain than its key lives is written by a denial.
     if (before !== undefined && !decision.allowed) {
-      const after = [...(await world.valuesIn(store))];
+      const after = [...(await tested.valuesIn(store))];
       const written = after.filter(([dimension, value]) => value !== before.get(dimension));
-      oracle.pass(
+      oracle.advance(
         written.map(([dimension]) => dimension),
         subjects,
         time.now,

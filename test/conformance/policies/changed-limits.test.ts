@@ -3,24 +3,24 @@ import { gcra, memoryStore, slidingLog } from "@headgate/core";
 import { redisStore } from "@headgate/core/redis";
 import { Redis } from "ioredis";
 import { describe, expect, inject, test } from "vitest";
-import { KINDS, randomLimit, withOtherNumbers } from "../random/limits.ts";
+import { KINDS, randomLimit, withOtherValues } from "../random/limits.ts";
 import { randomStart } from "../random/steps.ts";
 import { claim } from "../support/claim.ts";
-import { Deployed } from "../support/deployed-limiter.ts";
-import { ALGORITHMS, ENDS, HOUR, MINUTE, START } from "../support/hourly.ts";
+import { DeployedLimiter } from "../support/deployed-limiter.ts";
+import { ALGORITHMS, HOUR, MINUTE, RECOVERY_TIMES, START } from "../support/hourly.ts";
 import { MicroClock } from "../support/micro-clock.ts";
-import { describeWorlds } from "../support/stores-under-test.ts";
+import { describeStores } from "../support/stores-under-test.ts";
 
 const SUBJECT = "customer";
 
-describeWorlds((world) => {
-  function open(limit: Limit): { time: MicroClock; deployed: Deployed } {
+describeStores((tested) => {
+  function open(limit: Limit): { time: MicroClock; deployed: DeployedLimiter } {
     const time = new MicroClock(START);
-    return { time, deployed: new Deployed(world.open(time.clock), [limit]) };
+    return { time, deployed: new DeployedLimiter(tested.open(time.clock), [limit]) };
   }
 
   describe.each(Object.entries(ALGORITHMS))("%s", (name, per) => {
-    const [first, all] = ENDS[name] as readonly [bigint, bigint];
+    const [first, all] = RECOVERY_TIMES[name] as readonly [bigint, bigint];
 
     test("30 used of 30, raised to 1,000, leave 970", async () => {
       const { deployed } = open(per(30));
@@ -146,17 +146,17 @@ describeWorlds((world) => {
   test.each(KINDS.filter((kind) => kind.includes("Window")))(
     "%s denies for at most two windows, however far it was lowered",
     async (kind) => {
-      await world.run(24, async (random) => {
+      await tested.run(24, async (random) => {
         const limit = randomLimit(random, kind, "wide");
         const time = new MicroClock(randomStart(random));
-        const deployed = new Deployed(world.open(time.clock), [limit]);
+        const deployed = new DeployedLimiter(tested.open(time.clock), [limit]);
         let last = await deployed.consume(SUBJECT);
         for (let step = 0; step < 4; step += 1) {
           const { windowMs } = stateOf(last);
           time.advance(BigInt(random.whole(0, windowMs * 1_000)));
           last = await deployed.consume(SUBJECT, Math.max(1, last.remaining));
         }
-        const lowered = withOtherNumbers(random, limit);
+        const lowered = withOtherValues(random, limit);
         await deployed.deploy([lowered]);
         const { retryAfterMs, windowMs, limit: most } = stateOf(await deployed.consume(SUBJECT, 1));
         const context = () => `${retryAfterMs} ms of ${JSON.stringify([limit, lowered])}`;
@@ -180,7 +180,7 @@ describe("usage from a limit with a faster refill", () => {
   test("is kept in memory beyond the time the faster refill needed", async () => {
     const time = new MicroClock(START);
     const store = memoryStore({ clock: time.clock });
-    const deployed = new Deployed(store, [fast]);
+    const deployed = new DeployedLimiter(store, [fast]);
     await deployed.consume(SUBJECT, 500);
     await deployed.deploy([slow]);
     await deployed.consume(SUBJECT);
@@ -193,7 +193,7 @@ describe("usage from a limit with a faster refill", () => {
   test("is kept on Redis beyond the time the faster refill needed", async () => {
     const redis = new Redis(inject("redisSocket"));
     const prefix = "faster";
-    const deployed = new Deployed(redisStore(redis, { prefix }), [fast]);
+    const deployed = new DeployedLimiter(redisStore(redis, { prefix }), [fast]);
     await deployed.consume(SUBJECT, 500);
     const [key = ""] = await redis.keys(`${prefix}:*`);
     expect(await redis.pttl(key)).toBeLessThan(4_000);

@@ -4,13 +4,13 @@ import { expect, test } from "vitest";
 import type { Override } from "../../../packages/core/src/control/record.ts";
 import { STORE_ALONE } from "../../redis/store-alone.ts";
 import { overridden } from "../../support/overriding.ts";
-import { randomPolicy, withOtherNumbers } from "../random/limits.ts";
+import { randomPolicy, withOtherValues } from "../random/limits.ts";
 import type { Random } from "../random/random.ts";
 import { randomCost, randomShortWait, randomStart, randomSubjects } from "../random/steps.ts";
 import { claim } from "../support/claim.ts";
-import { Deployed } from "../support/deployed-limiter.ts";
+import { DeployedLimiter } from "../support/deployed-limiter.ts";
 import { MicroClock } from "../support/micro-clock.ts";
-import { describeWorlds } from "../support/stores-under-test.ts";
+import { describeStores } from "../support/stores-under-test.ts";
 
 /*
  * Overrides come, change and end: each answer is the one after a deploy of the numbers that are in force for its subjects by then.
@@ -22,15 +22,15 @@ type Terms = Omit<Override, "from">;
 
 const NUMBERS = ["limit", "burst", "capacity", "refill"] as const;
 
-describeWorlds((world) => {
+describeStores((tested) => {
   test("a decision under overrides equals one after a deploy of the same limits", async () => {
     const seen = { overridden: 0, ended: 0, shadowed: 0, calls: 0 };
-    await world.run(96, async (random) => {
+    await tested.run(96, async (random) => {
       const time = new MicroClock(randomStart(random));
       const base = randomPolicy(random, random.whole(1, 3), random.whole(1, 3));
-      const { store, override } = overridden(world.open(time.clock));
+      const { store, override } = overridden(tested.open(time.clock));
       const limiter = createLimiter({ ...STORE_ALONE, name: "api", limits: base, store });
-      const deployed = new Deployed(world.open(time.clock), base);
+      const deployed = new DeployedLimiter(tested.open(time.clock), base);
       const dimensions = [...new Set(base.map(({ per = "default" }) => per))];
       const taken: (readonly [Decision, Decision])[] = [];
       let terms: readonly Terms[] = [];
@@ -43,7 +43,7 @@ describeWorlds((world) => {
         if (!time.advance(randomShortWait(random, last))) return;
         const subjects = randomSubjects(random, dimensions, 0.7);
         const called = random.chance(0.3)
-          ? base.map((limit) => withOtherNumbers(random, limit))
+          ? base.map((limit) => withOtherValues(random, limit))
           : undefined;
         const asked = terms.filter(({ subject }) => isOf(subject, subjects));
         const inForce = asked.filter(({ until }) => until === null || Number(time.now) < until);
@@ -108,7 +108,7 @@ function randomOverrides(
 
 /** A limit's name, and one or all of the numbers of another one like it. */
 function otherNumbers(random: Random, limit: Limit): [name: string, numbers: Numbers] {
-  const other = withOtherNumbers(random, limit) as Numbers;
+  const other = withOtherValues(random, limit) as Numbers;
   const all = NUMBERS.filter((number) => other[number] !== undefined);
   const some = random.chance(0.5) ? all : [random.pick(all)];
   return [limit.name as string, Object.fromEntries(some.map((number) => [number, other[number]]))];

@@ -9,12 +9,12 @@ import {
 } from "@headgate/core";
 import { describe, expect, test } from "vitest";
 import { STORE_ALONE } from "../../redis/store-alone.ts";
-import { randomPolicy, withOtherNumbers } from "../random/limits.ts";
+import { randomPolicy, withOtherValues } from "../random/limits.ts";
 import { randomCost, randomShortWait, randomStart, randomSubjects } from "../random/steps.ts";
 import { claim } from "../support/claim.ts";
-import { Deployed } from "../support/deployed-limiter.ts";
+import { DeployedLimiter } from "../support/deployed-limiter.ts";
 import { MicroClock } from "../support/micro-clock.ts";
-import { describeWorlds } from "../support/stores-under-test.ts";
+import { describeStores } from "../support/stores-under-test.ts";
 
 const START = 1_800_000_000_000_000n;
 
@@ -30,11 +30,11 @@ const ALGORITHMS: Record<string, (limit: number) => Limit> = {
   slidingLog: (limit) => slidingLog({ limit, window: "1h" }),
 };
 
-describeWorlds((world) => {
+describeStores((tested) => {
   describe.each(Object.entries(ALGORITHMS))("%s", (_, per) => {
     function open() {
       const { clock } = new MicroClock(START);
-      const store = world.open(clock);
+      const store = tested.open(clock);
       return createLimiter({ ...STORE_ALONE, name: "plans", limits: per(30), store });
     }
 
@@ -81,16 +81,16 @@ describeWorlds((world) => {
   });
 
   test("a call with other limits is decided as after a deploy of them", async () => {
-    await world.run(80, async (random) => {
+    await tested.run(80, async (random) => {
       const time = new MicroClock(randomStart(random));
       const base = randomPolicy(random, random.whole(1, 3), random.whole(1, 3));
-      const store = world.open(time.clock);
+      const store = tested.open(time.clock);
       const limiter = createLimiter({ ...STORE_ALONE, name: "deployed", limits: base, store });
-      const deployed = new Deployed(world.open(time.clock), base);
+      const deployed = new DeployedLimiter(tested.open(time.clock), base);
       const dimensions = [...new Set(base.map(({ per = "default" }) => per))];
       const plans = [
         base,
-        ...Array.from({ length: 3 }, () => base.map((limit) => withOtherNumbers(random, limit))),
+        ...Array.from({ length: 3 }, () => base.map((limit) => withOtherValues(random, limit))),
       ];
       const taken: (readonly [Decision, Decision])[] = [];
       let last: Decision | undefined;
@@ -132,7 +132,7 @@ describeWorlds((world) => {
       ...STORE_ALONE,
       name: "own",
       limits,
-      store: world.open(clock),
+      store: tested.open(clock),
     });
     await limiter.consume("u", { limits: fixedWindow({ limit: 50, window: "1h" }), cost: 9 });
     const [own] = (await limiter.peek("u", { cost: 0 })).limits as [LimitState];

@@ -2,13 +2,13 @@ import type { Decision, Limit } from "@headgate/core";
 import { createLimiter } from "@headgate/core";
 import { expect, test } from "vitest";
 import { STORE_ALONE } from "../../redis/store-alone.ts";
-import { randomPolicy, withOtherNumbers, withRandomBlocks } from "../random/limits.ts";
+import { randomPolicy, withOtherValues, withRandomBlocks } from "../random/limits.ts";
 import type { Random } from "../random/random.ts";
 import { randomCost, randomShortWait, randomStart, randomSubjects } from "../random/steps.ts";
 import { claim } from "../support/claim.ts";
-import { Deployed } from "../support/deployed-limiter.ts";
+import { DeployedLimiter } from "../support/deployed-limiter.ts";
 import { MicroClock } from "../support/micro-clock.ts";
-import { describeWorlds } from "../support/stores-under-test.ts";
+import { describeStores } from "../support/stores-under-test.ts";
 
 /** Limits in all dimensions, so that each policy may count by some of them. */
 const DIMENSIONS = 3;
@@ -29,15 +29,15 @@ const byName = ({ limits }: Decision) =>
     [...limits].sort((a, b) => (`${a.per} ${a.name}` < `${b.per} ${b.name}` ? -1 : 1)),
   );
 
-describeWorlds((world) => {
+describeStores((tested) => {
   test("a call with a policy of any shape is decided as after a deploy of it", async () => {
     let shapes = 0;
-    await world.run(40, async (random) => {
+    await tested.run(40, async (random) => {
       const time = new MicroClock(randomStart(random));
       const base = randomPolicy(random, random.whole(1, 3), random.whole(1, DIMENSIONS));
-      const store = world.open(time.clock);
+      const store = tested.open(time.clock);
       const limiter = createLimiter({ ...STORE_ALONE, name: "deployed", limits: base, store });
-      const deployed = new Deployed(world.open(time.clock), base);
+      const deployed = new DeployedLimiter(tested.open(time.clock), base);
       const others = Array.from({ length: 3 }, () => {
         const policy = policyWithin(random, base);
         return random.chance(0.3) ? withRandomBlocks(random, policy) : policy;
@@ -45,7 +45,7 @@ describeWorlds((world) => {
       // Each also with other numbers, which go on with the count of their shape.
       const policies = [base, ...others].flatMap((policy) => [
         policy,
-        policy.map((limit) => withOtherNumbers(random, limit)),
+        policy.map((limit) => withOtherValues(random, limit)),
       ]);
       const taken: (readonly [Decision, Decision, readonly Limit[]])[] = [];
       let last: Decision | undefined;

@@ -9,12 +9,12 @@ import {
 } from "@headgate/core";
 import { expect, test } from "vitest";
 import { STORE_ALONE } from "../../redis/store-alone.ts";
-import { randomPolicy, withOtherNumbers } from "../random/limits.ts";
+import { randomPolicy, withOtherValues } from "../random/limits.ts";
 import { randomStart } from "../random/steps.ts";
 import { claim, claimSame } from "../support/claim.ts";
-import { Deployed } from "../support/deployed-limiter.ts";
+import { DeployedLimiter } from "../support/deployed-limiter.ts";
 import { MicroClock } from "../support/micro-clock.ts";
-import { describeWorlds } from "../support/stores-under-test.ts";
+import { describeStores } from "../support/stores-under-test.ts";
 
 /*
  * What of a policy is in its keys, and so decides whether counts go on: for each dimension the shape of its limits.
@@ -39,13 +39,13 @@ const OTHERS: Record<string, Limit> = {
   "another dimension": gcra({ limit: 10, window: "1h", per: "ip" }) as Limit,
 };
 
-describeWorlds((world) => {
-  function open(...limits: readonly Limit[]): Deployed {
-    return new Deployed(world.open(new MicroClock(1_800_000_000_000_000n).clock), limits);
+describeStores((tested) => {
+  function open(...limits: readonly Limit[]): DeployedLimiter {
+    return new DeployedLimiter(tested.open(new MicroClock(1_800_000_000_000_000n).clock), limits);
   }
 
   /** What is used of each limit, by its name. */
-  async function usedOf(deployed: Deployed): Promise<Record<string, number>> {
+  async function usedOf(deployed: DeployedLimiter): Promise<Record<string, number>> {
     const { limits } = await deployed.peek(subjectsOf(deployed.limits), 0);
     return Object.fromEntries(
       limits.map(({ name, limit, remaining, overdrawn }) => [name, limit - remaining + overdrawn]),
@@ -96,16 +96,16 @@ describeWorlds((world) => {
   });
 
   test("reordering limits and changing their numbers moves no count to another limit", async () => {
-    await world.run(24, async (random) => {
+    await tested.run(24, async (random) => {
       const time = new MicroClock(randomStart(random));
       const limits = randomPolicy(random, random.whole(2, 5), 2);
       const subjects = subjectsOf(limits);
-      const steady = new Deployed(world.open(time.clock), limits, "steady");
-      const changing = new Deployed(world.open(time.clock), limits, "changing");
+      const steady = new DeployedLimiter(tested.open(time.clock), limits, "steady");
+      const changing = new DeployedLimiter(tested.open(time.clock), limits, "changing");
       for (let step = 0; step < 12; step += 1) {
         await changing.deploy(
           random.shuffle(
-            limits.map((limit) => (random.chance(0.5) ? withOtherNumbers(random, limit) : limit)),
+            limits.map((limit) => (random.chance(0.5) ? withOtherValues(random, limit) : limit)),
           ),
         );
         const { allowed, remaining } = await changing.peek(subjects);
@@ -143,7 +143,7 @@ describeWorlds((world) => {
     const level = (limit: number, name: string): Limit =>
       gcra({ limit, window: "1h", burst: 1_000, name });
     const [slow, fast] = [level(60, "slow"), level(600, "fast")];
-    const deployed = new Deployed(world.open(time.clock), [slow, fast]);
+    const deployed = new DeployedLimiter(tested.open(time.clock), [slow, fast]);
     await deployed.consume(subjectsOf([slow]), 50);
     time.advance(120_000_000n);
     await deployed.consume(subjectsOf([slow]), 1);
@@ -163,7 +163,7 @@ describeWorlds((world) => {
   });
 
   test("two limits of one dimension and shape need explicit names", () => {
-    const store = world.open(new MicroClock(0n).clock);
+    const store = tested.open(new MicroClock(0n).clock);
     const make = (...limits: readonly Limit[]) => {
       createLimiter({ ...STORE_ALONE, name: "twice", limits, store });
     };
@@ -180,7 +180,7 @@ describeWorlds((world) => {
 
   test("a name belongs to one set of limits at a time, and passes its counts on once it is free", async () => {
     const time = new MicroClock(1_800_000_000_000_000n);
-    const options = { ...STORE_ALONE, name: "api", store: world.open(time.clock) };
+    const options = { ...STORE_ALONE, name: "api", store: tested.open(time.clock) };
     const first = createLimiter({ ...options, limits: perHour(30) });
     await first.consume("somebody", { cost: 30 });
     const duplicate = expect.objectContaining({ code: "HEADGATE_DUPLICATE_NAME" });

@@ -3,7 +3,7 @@ import { nameOf } from "../oracle/definition.ts";
 import type { Random } from "./random.ts";
 import { randomCharge, randomCost, randomUnits } from "./steps.ts";
 
-/** A cost by name near what the last answer makes interesting: some limits left out, some not named. */
+/** A cost by name near what the last answer makes interesting: some limits left out, some not chosen. */
 export function randomCostByName(
   random: Random,
   limits: readonly Limit[],
@@ -27,9 +27,9 @@ export function randomUnitsByName(
   limits: readonly Limit[],
   { cost }: Decision,
 ): CostByName {
-  const named = limits.filter(() => random.chance(0.7)).map(nameOf);
+  const chosen = limits.filter(() => random.chance(0.7)).map(nameOf);
   return Object.fromEntries(
-    named.map((name) => {
+    chosen.map((name) => {
       const charged = typeof cost === "number" ? cost : (cost[name] ?? 0);
       return [name, randomUnits(random, { cost: charged })];
     }),
@@ -38,8 +38,8 @@ export function randomUnitsByName(
 
 /** One limit at least is asked. */
 function someOf(random: Random, limits: readonly Limit[], units: () => number): CostByName {
-  const named = limits.filter(() => random.chance(0.8)).map(nameOf);
-  const entries = named.map((name) => [name, random.chance(0.3) ? 0 : units()] as const);
-  const asksNone = named.length === limits.length && entries.every(([, count]) => count === 0);
-  return Object.fromEntries(asksNone ? [] : random.chance(0.5) ? entries : entries.toReversed());
+  const chosen = limits.filter(() => random.chance(0.8)).map(nameOf);
+  const entries = chosen.map((name) => [name, random.chance(0.3) ? 0 : units()] as const);
+  const isFree = chosen.length === limits.length && entries.every(([, count]) => count === 0);
+  return Object.fromEntries(isFree ? [] : random.chance(0.5) ? entries : entries.toReversed());
 }

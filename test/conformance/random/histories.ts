@@ -2,10 +2,10 @@ import { Random } from "./random.ts";
 
 /** `HEADGATE_SEED` starts elsewhere; `HEADGATE_HISTORY` runs one history alone. */
 const SEED = Number(process.env["HEADGATE_SEED"] ?? 20_261_120);
-const ONLY = process.env["HEADGATE_HISTORY"];
+const ONLY_HISTORY = process.env["HEADGATE_HISTORY"];
 
 /** Whether all histories are run, so that how much they do together can be claimed. */
-export const isWhole: boolean = ONLY === undefined;
+export const runsAllHistories: boolean = ONLY_HISTORY === undefined;
 
 /** `HEADGATE_LONG=1` runs 25 times as many. */
 export const SCALE: number = process.env["HEADGATE_LONG"] === "1" ? 25 : 1;
@@ -24,8 +24,8 @@ export async function runHistories(
   run: (random: Random, history: number) => Promise<void>,
   lanes = 1,
 ): Promise<void> {
-  let next = ONLY === undefined ? 0 : Number(ONLY);
-  const end = ONLY === undefined ? count : next + 1;
+  let next = ONLY_HISTORY === undefined ? 0 : Number(ONLY_HISTORY);
+  const end = ONLY_HISTORY === undefined ? count : next + 1;
 
   async function lane(): Promise<void> {
     while (next < end) {

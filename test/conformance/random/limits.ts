@@ -18,12 +18,14 @@ export const KINDS = [
 export type Kind = (typeof KINDS)[number];
 
 /** A calendar window ends when the clock says so, wherever that was before: calendar-clock.test.ts steps back in those. */
-export const UNDATED = KINDS.filter((kind) => kind !== "fixedWindow by the calendar");
+export const KINDS_WITHOUT_CALENDAR = KINDS.filter(
+  (kind) => kind !== "fixedWindow by the calendar",
+);
 
 const DAY_MS = 86_400_000;
 const MAX_LIMIT = 1_000_000_000;
 const MAX_LOG = 1_000_000;
-const MAX_PLACES = 10_000;
+const MAX_SLOTS = 10_000;
 /** Windows people write, and some that divide nothing. */
 const WINDOWS_MS = [1, 2, 7, 997, 1_000, 60_000, 3_600_000, DAY_MS, 1_000_003, 2_147_483_647];
 /** Limits that divide no window, and the ends of the range. */
@@ -72,12 +74,12 @@ export function randomLimit(
 }
 
 /** The same limit with other numbers of units: much more, much less, a little beside, or none. */
-export function withOtherNumbers(random: Random, limit: Limit): Limit {
+export function withOtherValues(random: Random, limit: Limit): Limit {
   const most = limit.algorithm === "slidingLog" ? MAX_LOG : MAX_LIMIT;
   const other = (units: number, bound: number): number =>
     Math.min(
       bound,
-      Math.max(1, random.pick([...besides(random, units), randomUnits(random, bound)])),
+      Math.max(1, random.pick([...valuesNear(random, units), randomUnits(random, bound)])),
     );
   const orNone = (units: number, bound: number): number =>
     random.chance(0.05) ? 0 : other(units, bound);
@@ -85,12 +87,11 @@ export function withOtherNumbers(random: Random, limit: Limit): Limit {
     return {
       ...limit,
       capacity: orNone(limit.capacity, most),
-      refill: other(limit.refill, mostIn(limit.every, most)),
+      refill: other(limit.refill, maxUnitsIn(limit.every, most)),
     };
   }
-  if (limit.algorithm === "concurrency")
-    return { ...limit, limit: orNone(limit.limit, MAX_PLACES) };
-  const changed = { ...limit, limit: orNone(limit.limit, mostIn(limit.window, most)) };
+  if (limit.algorithm === "concurrency") return { ...limit, limit: orNone(limit.limit, MAX_SLOTS) };
+  const changed = { ...limit, limit: orNone(limit.limit, maxUnitsIn(limit.window, most)) };
   if (changed.algorithm !== "gcra") return changed;
   const { burst = Math.max(1, changed.limit), ...withoutBurst } = changed;
   return random.chance(0.5) ? withoutBurst : { ...withoutBurst, burst: other(burst, most) };
@@ -101,7 +102,7 @@ export function withOtherNumbers(random: Random, limit: Limit): Limit {
  * of the numbers time passed, also where nothing was written then.
  */
 export function withOtherCapacity(random: Random, limit: Limit): Limit {
-  const other = withOtherNumbers(random, limit);
+  const other = withOtherValues(random, limit);
   if (limit.algorithm === "tokenBucket") return { ...other, refill: limit.refill } as Limit;
   if (limit.algorithm !== "gcra") return other;
   return { ...limit, burst: Math.max(1, Number(definitionOf(other).capacity)) };
@@ -124,13 +125,13 @@ export function largestOf(limits: readonly [Limit, ...Limit[]]): Limit {
   }
 }
 
-function besides(random: Random, units: number): number[] {
+function valuesNear(random: Random, units: number): number[] {
   const factor = random.magnitude(2, 100);
   return [units, units - 1, units + 1, units * factor, Math.ceil(units / factor)];
 }
 
 /** The most units in a window. */
-function mostIn(window: number | string, most: number): number {
+function maxUnitsIn(window: number | string, most: number): number {
   return Math.min(most, Number(microsecondsOf(window)));
 }
 

@@ -2,7 +2,7 @@ import type { Decision } from "@headgate/core";
 import type { Random } from "./random.ts";
 
 /** So many units can be held of a limit. */
-const MOST = 2_000_000_000;
+const MAX_UNITS = 2_000_000_000;
 
 /** A cost for the next request, near what the last answer makes interesting. */
 export function randomCost(random: Random, last: Decision | undefined): number {
@@ -32,8 +32,8 @@ export function randomCharge(random: Random, last: Decision | undefined): number
     overdrawn + 1,
     random.magnitude(1, limit * 10),
     random.magnitude(1, 2_000_000_000),
-    MOST - limit + remaining - overdrawn,
-    random.chance(0.5) ? MOST : Number.MAX_SAFE_INTEGER,
+    MAX_UNITS - limit + remaining - overdrawn,
+    random.chance(0.5) ? MAX_UNITS : Number.MAX_SAFE_INTEGER,
   ]);
   return Math.max(1, units);
 }
@@ -65,7 +65,7 @@ export function randomWait(
   if (last === undefined || random.chance(0.35)) return 0n;
   if (random.chance(0.1)) return 1n;
   const { windowMs } = random.pick(last.limits);
-  const reported = random.pick(momentsOf(last));
+  const reported = random.pick(changeTimesOf(last));
   const exact = moments.length > 0 ? random.pick(moments) : reported;
   const window = Math.min(windowMs * 1_000, Number.MAX_SAFE_INTEGER);
   const wait = random.pick([
@@ -88,7 +88,7 @@ export function randomShortWait(random: Random, last: Decision | undefined): big
 }
 
 /** The moments of a decision as it tells them, in microseconds from its time on. */
-export function momentsOf(decision: Decision): bigint[] {
+export function changeTimesOf(decision: Decision): bigint[] {
   return decision.limits
     .flatMap(({ retryAfterMs, resetAfterMs, refillAfterMs }) => [
       retryAfterMs,

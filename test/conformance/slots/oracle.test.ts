@@ -2,13 +2,13 @@ import type { Cost, Decision, Limit } from "@headgate/core";
 import { concurrency } from "@headgate/core";
 import { describe, expect, test } from "vitest";
 import { nameOf } from "../oracle/definition.ts";
-import { isOfPlaces } from "../oracle/slots.ts";
-import { isWhole, runHistories, SHARE } from "../random/histories.ts";
+import { isConcurrencyState } from "../oracle/slots.ts";
+import { runHistories, runsAllHistories, SHARE } from "../random/histories.ts";
 import { randomPolicy, withRandomBlocks } from "../random/limits.ts";
 import type { Random } from "../random/random.ts";
 import { randomBlock, randomCost, randomWait } from "../random/steps.ts";
 import type { Steps } from "../support/compare-exact.ts";
-import { compareExact, nothingDone, sumOf } from "../support/compare-exact.ts";
+import { compareExact, countOperations, createOperationCounts } from "../support/compare-exact.ts";
 
 /*
  * Who holds a place, until when, and what everybody else is told, is as it is written, at the microsecond: places alone, and
@@ -19,11 +19,11 @@ const LENGTH = 400;
 const ALONE = 80 * SHARE;
 const BESIDE = 92 * SHARE;
 
-const done = nothingDone();
+const done = createOperationCounts();
 const LEAST = {
-  asked: 68_800,
-  askedByOthers: 16_800,
-  lockedOut: 8_000,
+  requests: 68_800,
+  requestsWithOtherLimits: 16_800,
+  requestsBlocked: 8_000,
   charged: 1_600,
   settled: 2_500,
   refunded: 2_100,
@@ -34,33 +34,33 @@ const LEAST = {
 
 describe("memoryStore takes slots as the oracle does", () => {
   test("alone", async () => {
-    await runHistories(ALONE, (random) => compare(random, randomPlaces(random)));
+    await runHistories(ALONE, (random) => compare(random, randomConcurrencyLimits(random)));
   });
 
   test("together with limits of units", async () => {
     await runHistories(BESIDE, (random) => {
       const units = randomPolicy(random, random.whole(1, 3), 2);
       const blocking = random.chance(0.3) ? withRandomBlocks(random, units).slice(0, 1) : units;
-      return compare(random, random.shuffle([...randomPlaces(random), ...blocking]));
+      return compare(random, random.shuffle([...randomConcurrencyLimits(random), ...blocking]));
     });
   });
 });
 
 test("the comparison covers tens of thousands of operations", ({ skip }) => {
-  skip(!isWhole, "one history is run alone");
-  skip(done.asked === 0, "the other tests of this file were not run");
+  skip(!runsAllHistories, "one history is run alone");
+  skip(done.requests === 0, "the other tests of this file were not run");
   for (const [operation, least] of Object.entries(LEAST)) {
     expect(done[operation as keyof typeof done], operation).toBeGreaterThanOrEqual(least * SHARE);
   }
-  expect(sumOf(done)).toBeGreaterThanOrEqual(96_000 * SHARE);
+  expect(countOperations(done)).toBeGreaterThanOrEqual(96_000 * SHARE);
 });
 
-function randomPlaces(random: Random): Limit[] {
+function randomConcurrencyLimits(random: Random): Limit[] {
   return Array.from({ length: random.whole(1, 2) }, (_, i) =>
     concurrency({
       limit: random.chance(0.8) ? random.whole(1, 6) : random.whole(7, 40),
       ttl: random.pick([1, 7, 1_000, 60_000, 366 * 86_400_000]),
-      name: `places ${i}`,
+      name: `slots ${i}`,
       per: random.pick(["default", "tenant"]),
     }),
   );
@@ -71,7 +71,9 @@ function compare(random: Random, limits: readonly Limit[]): Promise<void> {
     length: LENGTH,
     // Mostly so little that places are still held.
     wait: (last, oracle) =>
-      random.chance(0.6) ? BigInt(random.whole(0, 300)) : randomWait(random, last, oracle.moments),
+      random.chance(0.6)
+        ? BigInt(random.whole(0, 300))
+        : randomWait(random, last, oracle.changeTimes),
     cost: (last) => (random.chance(0.3) ? byName(random, limits) : oneOf(random, last)),
     charges: random.chance(0.5),
     changes: random.chance(0.4),
@@ -84,16 +86,16 @@ function compare(random: Random, limits: readonly Limit[]): Promise<void> {
 
 /** A number that units make interesting, of which a place is one. */
 function oneOf(random: Random, last: Decision | undefined): Cost {
-  const limits = last?.limits.filter((state) => !isOfPlaces(state)) ?? [];
+  const limits = last?.limits.filter((state) => !isConcurrencyState(state)) ?? [];
   return last === undefined || limits.length === 0
     ? random.whole(1, 3)
     : randomCost(random, { ...last, limits });
 }
 
-/** What some limits cost: of the first of them something, so that one is asked. */
+/** What some limits cost: of the first of them something, so that one is charged. */
 function byName(random: Random, limits: readonly Limit[]): Cost {
-  const asked = limits.filter((_, i) => i === 0 || random.chance(0.8));
+  const charged = limits.filter((_, i) => i === 0 || random.chance(0.8));
   return Object.fromEntries(
-    asked.map((limit, i) => [nameOf(limit), random.whole(i === 0 ? 1 : 0, 3)]),
+    charged.map((limit, i) => [nameOf(limit), random.whole(i === 0 ? 1 : 0, 3)]),
   );
 }

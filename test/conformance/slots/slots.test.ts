@@ -12,66 +12,70 @@ import { countersOf } from "../../../packages/core/src/policy/counters.ts";
 import { newHolder } from "../../../packages/core/src/scripts/digits.ts";
 import { STORE_ALONE } from "../../redis/store-alone.ts";
 import { useOwnDatabase } from "../../support/own-database.ts";
-import { OraclePlaces } from "../oracle/slots.ts";
-import { isWhole, runHistories, SHARE } from "../random/histories.ts";
+import { OracleSlots } from "../oracle/slots.ts";
+import { runHistories, runsAllHistories, SHARE } from "../random/histories.ts";
 import { randomPolicy } from "../random/limits.ts";
 import type { Random } from "../random/random.ts";
 import { randomStart, randomSubjects } from "../random/steps.ts";
 import { claim, claimSame } from "../support/claim.ts";
 import { MicroClock } from "../support/micro-clock.ts";
 
-const LANES = 32;
+const CONCURRENT_HISTORIES = 32;
 const LENGTH = 60;
 /** Each policy has its scripts made and loaded, so there are fewer, and longer ones. */
 const TWINS_LENGTH = 200;
 /** Bytes of a place on record. */
-const RECORD = 15;
+const RECORD_BYTES = 15;
 
 /** What was compared is counted, so that nobody makes it less by accident. */
-const compared = { asked: 0, tended: 0, inBatches: 0 };
-const LEAST = { asked: 56_000, tended: 224_000, inBatches: 8_000 };
+const compared = { requests: 0, renewalsAndReleases: 0, inBatches: 0 };
+const LEAST = { requests: 56_000, renewalsAndReleases: 224_000, inBatches: 8_000 };
 
 const redis = useOwnDatabase();
 
-interface Numbers {
+interface SlotLimit {
   readonly limit: number;
   readonly ttlMs: number;
 }
 
-function randomNumbers(random: Random): Numbers {
+function randomSlotLimit(random: Random): SlotLimit {
   const limit = random.chance(0.7) ? random.whole(1, 6) : random.whole(7, 40);
   return { limit, ttlMs: random.pick([1, 7, 1_000, 60_000, 366 * 86_400_000]) };
 }
 
 /** Microseconds: mostly little, now and then about as long as places last. */
-function randomRest(random: Random, ttlMs: number): bigint {
+function randomPause(random: Random, ttlMs: number): bigint {
   if (random.chance(0.3)) return 0n;
   const ttl = ttlMs * 1_000;
   if (random.chance(0.3)) return BigInt(random.pick([ttl - 1, ttl, ttl + 1]));
   return BigInt(Math.floor((random.fraction() * ttl) / 4));
 }
 
-function counterOn(store: CountingStore, name: string, { limit, ttlMs }: Numbers): SubjectCounter {
+function counterOn(
+  store: CountingStore,
+  name: string,
+  { limit, ttlMs }: SlotLimit,
+): SubjectCounter {
   const counted = compileLimiterPolicy(name, concurrency({ limit, ttl: ttlMs }), store);
   return countersOf(counted, "ann")[0] as SubjectCounter;
 }
 
 /** What is answered to somebody who asks for a place: microseconds to wait, and the places left. */
-async function ask(store: CountingStore, counter: SubjectCounter, holder: string) {
+async function requestSlot(store: CountingStore, counter: SubjectCounter, holder: string) {
   const mode = "charge" as const;
   const reply = await store.run(decide, { cost: 1, mode, holder, counters: [counter] });
   const [now, , , wait, remaining, ...times] = reply as [number, number, number, number, number];
   return { now, wait, remaining, times };
 }
 
-async function tend(
+async function renewOrRelease(
   store: CountingStore,
   counter: SubjectCounter,
   holders: string[],
   renews: boolean,
 ) {
-  const [, ...areThere] = await store.run(slotsOperation, { counters: [counter], holders, renews });
-  return areThere.map((isThere) => isThere === 1);
+  const [, ...areHeld] = await store.run(slotsOperation, { counters: [counter], holders, renews });
+  return areHeld.map((isHeld) => isHeld === 1);
 }
 
 /** Does random things with places in some stores, and compares each with the definition. */
@@ -80,55 +84,60 @@ async function compareWithOracle(
   name: string,
   open: (clock: Clock) => readonly CountingStore[],
 ): Promise<void> {
-  const numbers = randomNumbers(random);
+  const slotLimit = randomSlotLimit(random);
   const time = new MicroClock(randomStart(random));
   const stores = open(time.clock);
-  const counters = stores.map((store) => counterOn(store, name, numbers));
-  const oracle = new OraclePlaces(BigInt(numbers.ttlMs) * 1_000n);
+  const counters = stores.map((store) => counterOn(store, name, slotLimit));
+  const oracle = new OracleSlots(BigInt(slotLimit.ttlMs) * 1_000n);
   const holders: string[] = [];
   const onEach = <T>(work: (store: CountingStore, counter: SubjectCounter) => Promise<T>) =>
     Promise.all(stores.map((store, i) => work(store, counters[i] as SubjectCounter)));
   for (let step = 0; step < LENGTH; step += 1) {
-    time.advance(randomRest(random, numbers.ttlMs));
+    time.advance(randomPause(random, slotLimit.ttlMs));
     const { now } = time;
-    const context = () => `step ${step} at ${now} of ${JSON.stringify(numbers)}`;
+    const context = () => `step ${step} at ${now} of ${JSON.stringify(slotLimit)}`;
     if (random.chance(0.5)) {
       const last = holders.at(-1);
       const again = last !== undefined && oracle.isHeld(last, now) && random.chance(0.1);
       const holder = again ? last : newHolder();
-      const isAllowed = again || oracle.taken(now) < numbers.limit;
+      const isAllowed = again || oracle.countHeld(now) < slotLimit.limit;
       if (isAllowed) oracle.hold(holder, now);
       if (isAllowed && !again) holders.push(holder);
       const expected = {
         now: Number(now),
         wait: isAllowed ? 0 : 1_000_000,
-        remaining: numbers.limit - oracle.taken(now),
+        remaining: slotLimit.limit - oracle.countHeld(now),
         times: [0, 0],
       };
       const answers = await onEach(async (store, counter) => {
         // A client of Redis that had no answer may send the call again, which is as good as a renewal.
-        if (!again || store.transport !== undefined) return ask(store, counter, holder);
-        await tend(store, counter, [holder], true);
+        if (!again || store.transport !== undefined) return requestSlot(store, counter, holder);
+        await renewOrRelease(store, counter, [holder], true);
         return expected;
       });
       for (const answer of answers) claimEqual(answer, expected, context);
-      compared.asked += answers.length;
+      compared.requests += answers.length;
     } else {
       const renews = random.chance(0.5);
       const some = random.shuffle([...holders.slice(-20), newHolder()]).slice(0, 5);
       const expected = some.map((holder) => oracle.isHeld(holder, now));
       for (const holder of some) {
-        if (!renews) oracle.leave(holder);
+        if (!renews) oracle.release(holder);
         else if (oracle.isHeld(holder, now)) oracle.hold(holder, now);
       }
-      const answers = await onEach((store, counter) => tend(store, counter, some, renews));
-      for (const areThere of answers) claimEqual(areThere, expected, context);
-      compared.tended += answers.length * some.length;
+      const answers = await onEach((store, counter) =>
+        renewOrRelease(store, counter, some, renews),
+      );
+      for (const areHeld of answers) claimEqual(areHeld, expected, context);
+      compared.renewalsAndReleases += answers.length * some.length;
     }
     for (const [i, { transport }] of stores.entries()) {
       if (transport === undefined) continue;
       const record = await redis.getrange(`${counters[i]?.key}:log0`, 0, -1);
-      claim(record.length <= numbers.limit * RECORD, () => `${record.length} bytes, ${context()}`);
+      claim(
+        record.length <= slotLimit.limit * RECORD_BYTES,
+        () => `${record.length} bytes, ${context()}`,
+      );
     }
   }
 }
@@ -156,7 +165,7 @@ async function compareTwins(random: Random, name: string, limits: readonly Limit
   const dimensions = [...new Set(limits.map(({ per = "default" }) => per))];
   const admitted: [Decision, Decision][] = [];
   for (let step = 0; step < TWINS_LENGTH; step += 1) {
-    time.advance(randomRest(random, 1_000));
+    time.advance(randomPause(random, 1_000));
     const subjects = randomSubjects(random, dimensions);
     const act = random.fraction();
     const context = () => `step ${step} at ${time.now} of ${JSON.stringify(limits)}`;
@@ -164,9 +173,9 @@ async function compareTwins(random: Random, name: string, limits: readonly Limit
       Promise.all([work(twins[0], 0), work(twins[1], 1)]);
     if (act < 0.3 && admitted.length > 0) {
       const pair = random.pick(admitted.slice(-8));
-      const what = random.pick(["release", "release", "refund"] as const);
-      const given = await both((limiter, i) => limiter[what](pair[i]));
-      claim(given[0] === given[1], () => `${what}: ${given}, ${context()}`);
+      const operation = random.pick(["release", "release", "refund"] as const);
+      const results = await both((limiter, i) => limiter[operation](pair[i]));
+      claim(results[0] === results[1], () => `${operation}: ${results}, ${context()}`);
     } else if (act < 0.35) {
       await both((limiter) => limiter.charge(subjects));
     } else if (act < 0.38) {
@@ -200,7 +209,7 @@ async function compareTwins(random: Random, name: string, limits: readonly Limit
         claimSame(onRedis, inMemory, context);
         if (charge && inMemory.allowed) admitted.push([inMemory, onRedis]);
       }
-      compared.asked += count;
+      compared.requests += count;
       if (count > 1) compared.inBatches += count;
     }
   }
@@ -215,7 +224,7 @@ describe("slots in memory and in Redis", () => {
           requireStore(memoryStore({ clock })),
           requireStore(redisStore(redis, { clock })),
         ]),
-      LANES,
+      CONCURRENT_HISTORIES,
     );
   });
 
@@ -234,13 +243,13 @@ describe("slots in memory and in Redis", () => {
           concurrency({
             limit: random.whole(1, 4),
             ttl: random.pick([1_000, 5_000]),
-            name: `places ${i}`,
+            name: `slots ${i}`,
             per: random.pick(["default", "tenant"]),
           }),
         );
         return compareTwins(random, `twins ${history}`, random.shuffle([...limits, ...others]));
       },
-      LANES,
+      CONCURRENT_HISTORIES,
     );
   });
 });
@@ -249,31 +258,31 @@ test("a clock that steps back neither prolongs nor ends a slot", async () => {
   await runHistories(
     24 * SHARE,
     async (random, history) => {
-      const numbers = { limit: random.whole(1, 4), ttlMs: 1_000 };
+      const slotLimit = { limit: random.whole(1, 4), ttlMs: 1_000 };
       const time = new MicroClock(randomStart(random));
       const store = requireStore(redisStore(redis, { clock: time.clock }));
-      const counter = counterOn(store, `back ${history}`, numbers);
-      const holders = Array.from({ length: numbers.limit }, newHolder);
+      const counter = counterOn(store, `back ${history}`, slotLimit);
+      const holders = Array.from({ length: slotLimit.limit }, newHolder);
       for (const holder of holders) {
-        expect(await ask(store, counter, holder)).toMatchObject({ wait: 0 });
+        expect(await requestSlot(store, counter, holder)).toMatchObject({ wait: 0 });
         time.advance(BigInt(random.whole(0, 100)));
       }
       const back = BigInt(random.magnitude(1_000, 3_600_000_000));
       time.now = back < time.now ? time.now - back : 0n;
       // Whoever finds the clock behind takes the places as of now.
-      expect(await ask(store, counter, newHolder())).toMatchObject({ wait: 1_000_000 });
-      expect(await tend(store, counter, holders, true)).toEqual(holders.map(() => true));
+      expect(await requestSlot(store, counter, newHolder())).toMatchObject({ wait: 1_000_000 });
+      expect(await renewOrRelease(store, counter, holders, true)).toEqual(holders.map(() => true));
       time.advance(999_999n);
-      expect(await ask(store, counter, newHolder())).toMatchObject({ wait: 1_000_000 });
+      expect(await requestSlot(store, counter, newHolder())).toMatchObject({ wait: 1_000_000 });
       time.advance(1n);
-      expect(await ask(store, counter, newHolder())).toMatchObject({ wait: 0 });
+      expect(await requestSlot(store, counter, newHolder())).toMatchObject({ wait: 0 });
     },
-    LANES,
+    CONCURRENT_HISTORIES,
   );
 });
 
 test("the comparison covers enough operations", ({ skip }) => {
-  skip(!isWhole, "one history is run alone");
+  skip(!runsAllHistories, "one history is run alone");
   skip(compared.inBatches === 0, "the other tests of this file were not run");
   for (const [operation, least] of Object.entries(LEAST)) {
     const times = compared[operation as keyof typeof compared];

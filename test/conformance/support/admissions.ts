@@ -1,5 +1,5 @@
 import type { Limit } from "@headgate/core";
-import { calendarWindows, findExcessByCalendar } from "../oracle/calendar-window.ts";
+import { calendarWindowsOf, findExcessByCalendar } from "../oracle/calendar-window.ts";
 import { definitionOf, microsecondsOf } from "../oracle/definition.ts";
 
 /** A request that was admitted and not given back. */
@@ -32,8 +32,9 @@ export function findExcess(
         microsecondsOf(limit.every),
       );
     case "fixedWindow": {
-      const dated = calendarWindows(limit);
-      if (dated !== undefined) return findExcessByCalendar(dated, admissions, capacity + extra);
+      const windowAt = calendarWindowsOf(limit);
+      if (windowAt !== undefined)
+        return findExcessByCalendar(windowAt, admissions, capacity + extra);
       return overWindow(admissions, microsecondsOf(limit.window), capacity * 2n + extra);
     }
     case "slidingWindow": {
@@ -43,7 +44,7 @@ export function findExcess(
     case "slidingLog":
       return overWindow(admissions, microsecondsOf(limit.window), capacity + extra);
     case "concurrency":
-      throw new Error("what was admitted says nothing of what is taken");
+      throw new Error("admissions do not tell how many slots are held");
   }
 }
 
@@ -94,8 +95,9 @@ export function findExcessInOwnWindow(
   admissions: readonly Admission[],
 ): string | undefined {
   if (limit.algorithm !== "fixedWindow") return undefined;
-  const dated = calendarWindows(limit);
-  if (dated !== undefined) return findExcessByCalendar(dated, admissions, BigInt(limit.limit));
+  const windowAt = calendarWindowsOf(limit);
+  if (windowAt !== undefined)
+    return findExcessByCalendar(windowAt, admissions, BigInt(limit.limit));
   const window = microsecondsOf(limit.window);
   let end = 0n;
   let total = 0n;

@@ -1,9 +1,9 @@
 import type { Cost, Decision, LimitState } from "@headgate/core";
-import { isOfPlaces } from "../oracle/slots.ts";
+import { isConcurrencyState } from "../oracle/slots.ts";
 import { claim } from "./claim.ts";
 
 /** So many units can be held of a limit. */
-const MOST = 2_000_000_000;
+const MAX_UNITS = 2_000_000_000;
 
 /** Whoever finds no place is told to come again after a second. */
 const RETRY_MS = 1_000;
@@ -11,14 +11,14 @@ const RETRY_MS = 1_000;
 /** Fails unless every field of a decision is in its range, and all of them agree with each other. */
 export function claimInRange(decision: Decision, explain = () => ""): void {
   const { allowed, limit, remaining, retryAfterMs, resetAfterMs, limits } = decision;
-  const says = (rule: string) => () => `${rule}: ${JSON.stringify(decision)} ${explain()}`;
-  for (const state of limits) claimStateInRange(state, decision, says);
+  const explainRule = (rule: string) => () => `${rule}: ${JSON.stringify(decision)} ${explain()}`;
+  for (const state of limits) claimStateInRange(state, decision, explainRule);
   const wouldAllow = limits.every((state) => state.allowed);
   const longest = Math.max(...limits.map((state) => state.retryAfterMs));
-  claim(decision.wouldAllow === wouldAllow, says("it allows as its limits do"));
-  claim(allowed === (wouldAllow || decision.shadow), says("shadow denies nobody"));
-  claim(retryAfterMs === (allowed ? 0 : longest), says("it waits for the longest"));
-  claim(!decision.degraded && isCost(decision.cost), says("the store has answered"));
+  claim(decision.wouldAllow === wouldAllow, explainRule("it allows if each limit allows"));
+  claim(allowed === (wouldAllow || decision.shadow), explainRule("shadow mode denies no request"));
+  claim(retryAfterMs === (allowed ? 0 : longest), explainRule("it reports the longest wait"));
+  claim(!decision.degraded && isCost(decision.cost), explainRule("the store has decided"));
   claim(
     limits.some(
       (state) =>
@@ -26,66 +26,79 @@ export function claimInRange(decision: Decision, explain = () => ""): void {
         state.remaining === remaining &&
         state.resetAfterMs === resetAfterMs,
     ),
-    says("one of the limits speaks for all"),
+    explainRule("the summary is that of one limit"),
   );
 }
 
 function claimStateInRange(
   state: LimitState,
-  { cost: asked, wouldAllow, source }: Decision,
-  says: (rule: string) => () => string,
+  { cost: requestedCost, wouldAllow, source }: Decision,
+  explainRule: (rule: string) => () => string,
 ): void {
   const { limit, remaining, overdrawn, retryAfterMs, resetAfterMs, refillAfterMs } = state;
-  if (isOfPlaces(state)) {
-    claimPlacesInRange(state, asked, says);
+  if (isConcurrencyState(state)) {
+    claimSlotsInRange(state, requestedCost, explainRule);
     return;
   }
-  const cost = typeof asked === "number" ? asked : (asked[state.name] as number);
-  claim(isWhole(limit, 0, MOST), says("limit"));
-  claim(isWhole(remaining, 0, limit), says("remaining"));
-  claim(isWhole(overdrawn, 0, MOST), says("overdrawn"));
-  claim(remaining === 0 || overdrawn === 0, says("who is overdrawn has nothing left"));
-  claim(state.allowed === (retryAfterMs === 0), says("who waits is denied"));
-  claim(isWhole(resetAfterMs, 0), says("resetAfterMs"));
-  claim(isWhole(refillAfterMs, 0, resetAfterMs), says("it grows before it is unused"));
-  claim(resetAfterMs === 0 || refillAfterMs > 0, says("what is used will grow"));
-  claim(resetAfterMs > 0 || remaining === limit, says("what is unused is all there"));
+  const cost =
+    typeof requestedCost === "number" ? requestedCost : (requestedCost[state.name] as number);
+  claim(isIntegerIn(limit, 0, MAX_UNITS), explainRule("limit"));
+  claim(isIntegerIn(remaining, 0, limit), explainRule("remaining"));
+  claim(isIntegerIn(overdrawn, 0, MAX_UNITS), explainRule("overdrawn"));
+  claim(remaining === 0 || overdrawn === 0, explainRule("an overdrawn limit has no units left"));
+  claim(state.allowed === (retryAfterMs === 0), explainRule("only a denial has a wait"));
+  claim(isIntegerIn(resetAfterMs, 0), explainRule("resetAfterMs"));
+  claim(
+    isIntegerIn(refillAfterMs, 0, resetAfterMs),
+    explainRule("the refill comes before the reset"),
+  );
+  claim(resetAfterMs === 0 || refillAfterMs > 0, explainRule("a limit in use has a refill time"));
+  claim(resetAfterMs > 0 || remaining === limit, explainRule("an unused limit has all its units"));
   // What is looked at with a cost of 0 is never denied, and what a lease pays was charged before others were.
   const isPaid = cost === 0 || source === "lease";
-  claim(!wouldAllow || isPaid || overdrawn === 0, says("nobody is admitted below zero"));
+  claim(!wouldAllow || isPaid || overdrawn === 0, explainRule("no request is admitted below zero"));
   if (state.allowed) return;
-  claim((retryAfterMs === Number.POSITIVE_INFINITY) === cost > limit, says("what never fits"));
-  claim(cost > limit || isWhole(retryAfterMs, 1, resetAfterMs), says("it waits at most for all"));
+  claim(
+    (retryAfterMs === Number.POSITIVE_INFINITY) === cost > limit,
+    explainRule("only an impossible cost waits forever"),
+  );
+  claim(
+    cost > limit || isIntegerIn(retryAfterMs, 1, resetAfterMs),
+    explainRule("the wait ends by the reset"),
+  );
   // What is remembered is reported as it was, with the time that is left.
-  claim(cost > remaining || source === "deny-cache", says("what fits is not denied"));
+  claim(cost > remaining || source === "deny-cache", explainRule("a cost that fits is not denied"));
 }
 
-function claimPlacesInRange(
+function claimSlotsInRange(
   { name, limit, allowed, remaining, overdrawn, ...state }: LimitState,
-  asked: Cost,
-  says: (rule: string) => () => string,
+  requestedCost: Cost,
+  explainRule: (rule: string) => () => string,
 ): void {
   const { retryAfterMs, resetAfterMs, refillAfterMs } = state;
-  const places = typeof asked === "number" ? Math.min(1, asked) : (asked[name] as number);
-  claim(isWhole(limit, 0, MOST) && isWhole(remaining, 0, limit), says("places"));
-  claim(remaining === 0 || overdrawn === 0, says("who is overdrawn has nothing left"));
-  claim(allowed === (retryAfterMs === 0), says("who waits is denied"));
-  claim(refillAfterMs === resetAfterMs, says("only a block tells when it ends"));
+  const slots =
+    typeof requestedCost === "number"
+      ? Math.min(1, requestedCost)
+      : (requestedCost[name] as number);
+  claim(isIntegerIn(limit, 0, MAX_UNITS) && isIntegerIn(remaining, 0, limit), explainRule("slots"));
+  claim(remaining === 0 || overdrawn === 0, explainRule("an overdrawn limit has no units left"));
+  claim(allowed === (retryAfterMs === 0), explainRule("only a denial has a wait"));
+  claim(refillAfterMs === resetAfterMs, explainRule("only a block has a reset time"));
   if (allowed) return;
   const isNever = retryAfterMs === Number.POSITIVE_INFINITY;
-  claim(isNever === places > limit, says("what never fits"));
+  claim(isNever === slots > limit, explainRule("only an impossible cost waits forever"));
   claim(
     isNever || retryAfterMs === Math.max(resetAfterMs, RETRY_MS) || retryAfterMs === resetAfterMs,
-    says("nobody knows when a place comes free"),
+    explainRule("it is unknown when a slot is released"),
   );
 }
 
 /** Whole units, for all limits or by their names. */
 function isCost(cost: Cost): boolean {
   const units = typeof cost === "number" ? [cost] : Object.values(cost);
-  return units.length > 0 && units.every((each) => isWhole(each, 0));
+  return units.length > 0 && units.every((each) => isIntegerIn(each, 0));
 }
 
-function isWhole(number: number, least: number, most = Number.MAX_SAFE_INTEGER): boolean {
+function isIntegerIn(number: number, least: number, most = Number.MAX_SAFE_INTEGER): boolean {
   return Number.isSafeInteger(number) && number >= least && number <= most;
 }

@@ -1,6 +1,6 @@
 import type { ChargeResult, Decision } from "@headgate/core";
 import { expect } from "vitest";
-import { isSameAnswer } from "./same-decision.ts";
+import { isSameDecision } from "./same-decision.ts";
 
 /** Fails with what `explain` says. Free while the claim holds, where `expect` is too slow for every step of every history. */
 export function claim(holds: boolean, explain: () => string): void {
@@ -9,7 +9,7 @@ export function claim(holds: boolean, explain: () => string): void {
 
 /** Fails with the difference, and what `explain` says, unless two decisions say the same in every field. */
 export function claimSame(actual: Decision, expected: Decision, explain = () => ""): void {
-  if (!isSameAnswer(actual, expected)) expect(actual, explain()).toEqual(expected);
+  if (!isSameDecision(actual, expected)) expect(actual, explain()).toEqual(expected);
 }
 
 /** The same for what became of a charge, or a settle. */

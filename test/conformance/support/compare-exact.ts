@@ -3,18 +3,18 @@ import { createLimiter, memoryStore } from "@headgate/core";
 import { STORE_ALONE } from "../../redis/store-alone.ts";
 import { nameOf } from "../oracle/definition.ts";
 import { Oracle } from "../oracle/oracle.ts";
-import { withOtherCapacity, withOtherNumbers } from "../random/limits.ts";
+import { withOtherCapacity, withOtherValues } from "../random/limits.ts";
 import type { Random } from "../random/random.ts";
 import { randomCharge, randomStart, randomSubjects, randomUnits } from "../random/steps.ts";
 import { claim, claimSame, claimSameCharge } from "./claim.ts";
 import { MicroClock } from "./micro-clock.ts";
 
 /** What was done to both, so that nobody makes it less by accident. */
-export interface Done {
-  asked: number;
-  askedByOthers: number;
+export interface OperationCounts {
+  requests: number;
+  requestsWithOtherLimits: number;
   /** Told of a block. */
-  lockedOut: number;
+  requestsBlocked: number;
   charged: number;
   settled: number;
   refunded: number;
@@ -23,11 +23,11 @@ export interface Done {
   reset: number;
 }
 
-export function nothingDone(): Done {
+export function createOperationCounts(): OperationCounts {
   return {
-    asked: 0,
-    askedByOthers: 0,
-    lockedOut: 0,
+    requests: 0,
+    requestsWithOtherLimits: 0,
+    requestsBlocked: 0,
     charged: 0,
     settled: 0,
     refunded: 0,
@@ -38,7 +38,11 @@ export function nothingDone(): Done {
 }
 
 /** All operations that were compared. */
-export function sumOf({ askedByOthers, lockedOut, ...done }: Done): number {
+export function countOperations({
+  requestsWithOtherLimits,
+  requestsBlocked,
+  ...done
+}: OperationCounts): number {
   return Object.values(done).reduce((sum, count) => sum + count, 0);
 }
 
@@ -67,7 +71,7 @@ export async function compareExact(
   random: Random,
   written: readonly Limit[],
   steps: Steps,
-  done: Done,
+  done: OperationCounts,
 ): Promise<void> {
   const time = new MicroClock(steps.start ?? randomStart(random));
   const store = memoryStore({ clock: time.clock });
@@ -82,8 +86,8 @@ export async function compareExact(
   const dimensions = [...new Set(limits.map(({ per = "default" }) => per))];
   // Whoever is alone is not swept out, as if all had drained by the numbers that were written last.
   const isAlone = dimensions.length === 1 && random.chance(0.5);
-  const other = isAlone ? withOtherNumbers : withOtherCapacity;
-  const plans = [limits, ...(steps.changes ? othersOf(random, limits, other) : [])];
+  const other = isAlone ? withOtherValues : withOtherCapacity;
+  const plans = [limits, ...(steps.changes ? otherPlansOf(random, limits, other) : [])];
   /** What was admitted: the limiter's decision, and the oracle's. */
   const admitted: [Decision, Decision][] = [];
   let last: Decision | undefined;
@@ -102,9 +106,9 @@ export async function compareExact(
       `step ${step}, ${JSON.stringify({ charges, shadow, cost, subjects, limits, plan })} at ${time.now}`;
     const decision = await ask(subjects, plan === limits ? { cost } : { cost, limits: plan });
     claimSame(decision, last, context);
-    done.asked += 1;
-    if (plan !== limits) done.askedByOthers += 1;
-    if (decision.blocked) done.lockedOut += 1;
+    done.requests += 1;
+    if (plan !== limits) done.requestsWithOtherLimits += 1;
+    if (decision.blocked) done.requestsBlocked += 1;
     if (charges && decision.wouldAllow && !shadow) admitted.push([decision, last]);
     if (steps.charges && random.chance(0.05)) {
       const units = randomCharge(random, last);
@@ -153,7 +157,7 @@ export async function compareExact(
 }
 
 /** Other numbers for limits, for some of them the same. */
-function othersOf(
+function otherPlansOf(
   random: Random,
   limits: readonly Limit[],
   other: (random: Random, limit: Limit) => Limit,

@@ -6,7 +6,7 @@ import { STORE_ALONE } from "../../redis/store-alone.ts";
  * A limiter that goes on by other numbers, as a deploy would have it: the next one of its name takes over its counts, and can be
  * given back what the earlier ones admitted.
  */
-export class Deployed {
+export class DeployedLimiter {
   readonly #store: Store;
   readonly #name: string;
   #limits: readonly Limit[];

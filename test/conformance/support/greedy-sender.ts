@@ -13,7 +13,7 @@ export interface NextRequest {
  * Aims at the edges: takes all that is left, at once, and comes back where a window ends, where the clock's windows
  * meet, or where something grows, give or take a microsecond.
  */
-export function aim(
+export function nextGreedyRequest(
   random: Random,
   limit: Limit,
   now: bigint,

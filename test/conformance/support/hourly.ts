@@ -19,7 +19,7 @@ export const ALGORITHMS: Record<string, (limit: number) => Limit> = {
 };
 
 /** When 500 used at once have stopped to count: of ten, the first is free, and all are. */
-export const ENDS: Record<string, readonly [first: bigint, all: bigint]> = {
+export const RECOVERY_TIMES: Record<string, readonly [first: bigint, all: bigint]> = {
   // 491 of ten an hour, and 500.
   gcra: [(491n * HOUR) / 10n, 50n * HOUR],
   tokenBucket: [(491n * HOUR) / 10n, 50n * HOUR],

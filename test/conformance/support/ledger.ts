@@ -4,16 +4,16 @@ import type { Admission } from "./admissions.ts";
 import { findExcess } from "./admissions.ts";
 
 /** What was admitted of a counter since it was reset, by the decisions that admitted it. */
-type Life = Map<Decision, Admission>;
+type Generation = Map<Decision, Admission>;
 
 /** What was admitted and not given back, for each subject of each dimension, in each of its lives. */
 export class Ledger {
-  readonly #lives = new Map<string, Life[]>();
-  readonly #homes = new WeakMap<Decision, readonly Life[]>();
+  readonly #lives = new Map<string, Generation[]>();
+  readonly #homes = new WeakMap<Decision, readonly Generation[]>();
 
   admit(decision: Decision, subjects: Readonly<Record<string, string>>, at: bigint): void {
     const homes = Object.entries(subjects).map(([per, subject]) => this.#present(per, subject));
-    for (const life of homes) life.set(decision, { at, cost: leastOf(decision.cost) });
+    for (const life of homes) life.set(decision, { at, cost: lowestCost(decision.cost) });
     this.#homes.set(decision, homes);
   }
 
@@ -27,7 +27,7 @@ export class Ledger {
   }
 
   /** Begins another life of each subject named. */
-  forget(subjects: Readonly<Record<string, string>>): void {
+  reset(subjects: Readonly<Record<string, string>>): void {
     for (const [per, subject] of Object.entries(subjects)) {
       this.#present(per, subject);
       this.#lives.get(idOf(per, subject))?.push(new Map());
@@ -35,7 +35,7 @@ export class Ledger {
   }
 
   /** Whether every counter that was charged for a decision was reset since. */
-  isForgotten(decision: Decision): boolean {
+  wasReset(decision: Decision): boolean {
     const present = new Set([...this.#lives.values()].map((lives) => lives.at(-1)));
     return (this.#homes.get(decision) ?? []).every((life) => !present.has(life));
   }
@@ -54,11 +54,11 @@ export class Ledger {
     return undefined;
   }
 
-  #present(per: string, subject: string): Life {
+  #present(per: string, subject: string): Generation {
     const id = idOf(per, subject);
     const lives = this.#lives.get(id) ?? [new Map()];
     this.#lives.set(id, lives);
-    return lives.at(-1) as Life;
+    return lives.at(-1) as Generation;
   }
 }
 
@@ -67,6 +67,6 @@ function idOf(per: string, subject: string): string {
 }
 
 /** Every limit was charged as much at least. */
-export function leastOf(cost: Cost): number {
+export function lowestCost(cost: Cost): number {
   return typeof cost === "number" ? cost : Math.min(...Object.values(cost));
 }

@@ -4,31 +4,31 @@ import { CHANNELS } from "@headgate/core";
 import { onTestFinished } from "vitest";
 
 /** What is published while a test runs, in order, by the limiter's name. */
-export class HeardThresholds {
-  readonly #heard = new Map<string, ThresholdReached[]>();
+export class ThresholdRecorder {
+  readonly #published = new Map<string, ThresholdReached[]>();
 
   constructor() {
-    const hear = (message: unknown): void => {
-      const told = message as ThresholdReached;
-      const before = this.#heard.get(told.limiter) ?? [];
-      this.#heard.set(told.limiter, [...before, told]);
+    const record = (message: unknown): void => {
+      const threshold = message as ThresholdReached;
+      const before = this.#published.get(threshold.limiter) ?? [];
+      this.#published.set(threshold.limiter, [...before, threshold]);
     };
     const thresholds = channel(CHANNELS.threshold);
-    thresholds.subscribe(hear);
+    thresholds.subscribe(record);
     onTestFinished(() => {
-      thresholds.unsubscribe(hear);
+      thresholds.unsubscribe(record);
     });
   }
 
   /** What was published of a limiter since it was asked last. */
   take(limiter: string): readonly ThresholdReached[] {
-    const heard = this.#heard.get(limiter) ?? [];
-    this.#heard.delete(limiter);
-    return heard;
+    const published = this.#published.get(limiter) ?? [];
+    this.#published.delete(limiter);
+    return published;
   }
 
   /** The same in short: threshold, and units used. */
-  takeShort(limiter: string): readonly (readonly [threshold: number, used: number])[] {
+  takePairs(limiter: string): readonly (readonly [threshold: number, used: number])[] {
     return this.take(limiter).map(({ threshold, used }) => [threshold, used]);
   }
 }

@@ -28,7 +28,7 @@ const STATE = [
 ] as const;
 
 /** Whether two decisions say the same in every field: `toEqual`, at the speed that a million comparisons need. */
-export function isSameAnswer(a: Decision, b: Decision): boolean {
+export function isSameDecision(a: Decision, b: Decision): boolean {
   return (
     SUMMARY.every((field) => Object.is(a[field], b[field])) &&
     isSameCost(a.cost, b.cost) &&

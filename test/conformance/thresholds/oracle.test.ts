@@ -5,14 +5,20 @@ import { STORE_ALONE } from "../../redis/store-alone.ts";
 import type { Account, Definition } from "../oracle/account.ts";
 import { blockingOf } from "../oracle/counter.ts";
 import { definitionOf, nameOf } from "../oracle/definition.ts";
-import { isWhole, SCALE } from "../random/histories.ts";
+import { runsAllHistories, SCALE } from "../random/histories.ts";
 import { KINDS, randomLimit, randomPolicy, withOtherCapacity } from "../random/limits.ts";
 import type { Random } from "../random/random.ts";
-import { momentsOf, randomCost, randomStart, randomSubjects, randomWait } from "../random/steps.ts";
+import {
+  changeTimesOf,
+  randomCost,
+  randomStart,
+  randomSubjects,
+  randomWait,
+} from "../random/steps.ts";
 import { claim } from "../support/claim.ts";
 import { MicroClock } from "../support/micro-clock.ts";
-import { HeardThresholds } from "../support/record-thresholds.ts";
-import { describeWorlds } from "../support/stores-under-test.ts";
+import { ThresholdRecorder } from "../support/record-thresholds.ts";
+import { describeStores } from "../support/stores-under-test.ts";
 
 /*
  * Which thresholds are told, by exact rationals: a threshold of so many units is told by the charge after which as many are used,
@@ -24,7 +30,7 @@ type Percents = readonly number[];
 
 type Notifying = Exclude<Limit, { algorithm: "concurrency" }>;
 
-interface Told {
+interface PublishedThreshold {
   readonly name: string;
   readonly subject: string;
   readonly threshold: number;
@@ -35,7 +41,7 @@ interface Told {
 interface Line {
   account: Account;
   definition: Definition;
-  told: bigint;
+  published: bigint;
   until: bigint;
 }
 
@@ -55,7 +61,7 @@ class Model {
     cost: number,
     now: bigint,
     plan: readonly Notifying[],
-  ): readonly Told[] {
+  ): readonly PublishedThreshold[] {
     return this.#limits.flatMap((limit, i) => {
       const line = this.#lineOf(i, subjects, plan);
       line.account.charge(BigInt(cost), now);
@@ -108,7 +114,7 @@ class Model {
     const definition = definitionOf(limit);
     const line = this.#lines.get(key);
     if (line === undefined) {
-      const made = { account: definition.open(), definition, told: 0n, until: 0n };
+      const made = { account: definition.open(), definition, published: 0n, until: 0n };
       this.#lines.set(key, made);
       return made;
     }
@@ -117,7 +123,13 @@ class Model {
     return line;
   }
 
-  #tell(limit: Notifying, i: number, line: Line, subject: string, now: bigint): readonly Told[] {
+  #tell(
+    limit: Notifying,
+    i: number,
+    line: Line,
+    subject: string,
+    now: bigint,
+  ): readonly PublishedThreshold[] {
     const { account, definition } = line;
     const used = definition.capacity - account.remaining(now);
     const units = (this.#percents[i] as Percents).map((percent) => ({
@@ -126,11 +138,11 @@ class Model {
     }));
     const reached = units.filter((one) => one.units > 0n && one.units <= used);
     if (reached.length === 0) return [];
-    if (now >= line.until) line.told = 0n;
-    const fresh = reached.filter((one) => one.units > line.told);
+    if (now >= line.until) line.published = 0n;
+    const fresh = reached.filter((one) => one.units > line.published);
     const until = now + this.#rest(limit, line, now);
     if (fresh.length > 0) {
-      line.told = fresh.at(-1)?.units ?? 0n;
+      line.published = fresh.at(-1)?.units ?? 0n;
       line.until = until;
     } else if (line.until > until) line.until = until;
     return fresh.map(({ percent }) => ({
@@ -144,61 +156,61 @@ class Model {
   /** How long a threshold that is told now is not told again. */
   #rest(limit: Notifying, { account, definition }: Line, now: bigint): bigint {
     // Of a window, all of it is used until it ends.
-    if (limit.algorithm === "fixedWindow") return account.untilUnused(now);
+    if (limit.algorithm === "fixedWindow") return account.untilReset(now);
     return blockingOf({ ...limit, block: 1 } as Limit, definition)?.quiet as bigint;
   }
 }
 
 const LENGTH = 300;
-const done = { asked: 0, charged: 0, settled: 0, refunded: 0, told: 0, severalAtOnce: 0 };
+const done = { requests: 0, charged: 0, settled: 0, refunded: 0, published: 0, severalAtOnce: 0 };
 const LEAST = {
-  asked: 35_000,
+  requests: 35_000,
   charged: 3_000,
   settled: 3_000,
   refunded: 2_000,
-  told: 2_500,
+  published: 2_500,
   severalAtOnce: 400,
 };
 
-describeWorlds((world) => {
+describeStores((tested) => {
   let opened = 0;
 
   async function compare(
     random: Random,
-    heard: HeardThresholds,
+    recorder: ThresholdRecorder,
     written: readonly Limit[],
   ): Promise<void> {
     opened += 1;
-    const name = `told-${opened}`;
+    const name = `thresholds-${opened}`;
     const time = new MicroClock(randomStart(random));
     const percents = written.map(() => randomPercents(random));
     const limits = written.map((limit, i) => withPercents(limit, percents[i] as Percents));
     const other = limits.map((limit) => withOtherCapacity(random, limit) as Notifying);
     const model = new Model(limits, percents);
-    const store = world.open(time.clock);
+    const store = tested.open(time.clock);
     const limiter = createLimiter({ ...STORE_ALONE, name, limits, store });
     const dimensions = [...new Set(limits.map(({ per = "default" }) => per))];
     let admitted: { decision: Decision; subjects: Record<string, string>; at: bigint }[] = [];
     let last: Decision | undefined;
 
-    function claimTold(expected: readonly Told[], context: () => string): void {
-      const actual = heard.take(name).map(({ name, per, subject, threshold, used }) => ({
+    function claimPublished(expected: readonly PublishedThreshold[], context: () => string): void {
+      const actual = recorder.take(name).map(({ name, per, subject, threshold, used }) => ({
         name,
         subject: subject[per] ?? "",
         threshold,
         used,
       }));
-      done.told += actual.length;
+      done.published += actual.length;
       if (actual.length > 1) done.severalAtOnce += 1;
       const isSame = JSON.stringify(inOrder(actual)) === JSON.stringify(inOrder(expected));
       claim(
         isSame,
-        () => `told ${JSON.stringify(actual)}, not ${JSON.stringify(expected)}, ${context()}`,
+        () => `published ${JSON.stringify(actual)}, not ${JSON.stringify(expected)}, ${context()}`,
       );
     }
 
     for (let step = 0; step < LENGTH; step += 1) {
-      time.advance(randomWait(random, last, last === undefined ? [] : momentsOf(last)));
+      time.advance(randomWait(random, last, last === undefined ? [] : changeTimesOf(last)));
       const subjects = randomSubjects(random, dimensions);
       const act = random.fraction();
       const context = () => `step ${step} at ${time.now} of ${JSON.stringify([limits, other])}`;
@@ -208,7 +220,7 @@ describeWorlds((world) => {
         // No more than a limit can hold.
         if (model.used(subjects, time.now) + BigInt(cost) > 1_900_000_000n) continue;
         await limiter.charge(subjects, { cost });
-        claimTold(model.charge(subjects, cost, time.now, limits), context);
+        claimPublished(model.charge(subjects, cost, time.now, limits), context);
         done.charged += 1;
       } else if (act < 0.2 && admitted.length > 0) {
         const one = random.pick(admitted.slice(-20));
@@ -217,15 +229,16 @@ describeWorlds((world) => {
         const units = random.chance(0.5) ? random.whole(0, was) : was + random.whole(1, 10);
         await limiter.settle(one.decision, units);
         if (units < was) model.refund(one.subjects, was - units, one.at, time.now);
-        const told = units > was ? model.charge(one.subjects, units - was, time.now, limits) : [];
-        claimTold(told, () => `settled at ${units} of ${was}, ${context()}`);
+        const expected =
+          units > was ? model.charge(one.subjects, units - was, time.now, limits) : [];
+        claimPublished(expected, () => `settled at ${units} of ${was}, ${context()}`);
         done.settled += 1;
       } else if (act < 0.28 && admitted.length > 0) {
         const one = random.pick(admitted.slice(-20));
         admitted = admitted.filter((each) => each !== one);
         await limiter.refund(one.decision);
         model.refund(one.subjects, Number(one.decision.cost), one.at, time.now);
-        claimTold([], context);
+        claimPublished([], context);
         done.refunded += 1;
       } else if (act < 0.3) {
         await limiter.reset(subjects);
@@ -233,10 +246,10 @@ describeWorlds((world) => {
         admitted = admitted.filter((one) =>
           dimensions.every((per) => one.subjects[per] !== subjects[per]),
         );
-        claimTold([], context);
+        claimPublished([], context);
       } else if (act < 0.35) {
         await limiter.peek(subjects, { cost: randomCost(random, last) });
-        claimTold([], context);
+        claimPublished([], context);
       } else {
         const cost = randomCost(random, last);
         const plan = random.chance(0.15) ? other : limits;
@@ -244,35 +257,35 @@ describeWorlds((world) => {
         last = await limiter.consume(subjects, options);
         const fits = model.fits(subjects, cost, time.now, plan);
         claim(last.allowed === fits, () => `allowed ${last?.allowed}, not ${fits}, ${context()}`);
-        claimTold(fits ? model.charge(subjects, cost, time.now, plan) : [], context);
+        claimPublished(fits ? model.charge(subjects, cost, time.now, plan) : [], context);
         if (fits && plan === limits) admitted.push({ decision: last, subjects, at: time.now });
-        done.asked += 1;
+        done.requests += 1;
       }
     }
   }
 
   describe("thresholds are published as the oracle publishes them", () => {
     test.each(KINDS)("%s", async (kind) => {
-      const heard = new HeardThresholds();
-      await world.run(24, (random) =>
-        compare(random, heard, [
+      const recorder = new ThresholdRecorder();
+      await tested.run(24, (random) =>
+        compare(random, recorder, [
           randomLimit(random, kind, random.chance(0.7) ? "small" : "wide", { name: "one" }),
         ]),
       );
     });
 
     test("several limits, in several dimensions", async () => {
-      const heard = new HeardThresholds();
-      await world.run(36, (random) =>
-        compare(random, heard, randomPolicy(random, random.whole(2, 5), random.whole(1, 3))),
+      const recorder = new ThresholdRecorder();
+      await tested.run(36, (random) =>
+        compare(random, recorder, randomPolicy(random, random.whole(2, 5), random.whole(1, 3))),
       );
     });
   });
 });
 
 test("the comparison covers enough operations and thresholds", ({ skip }) => {
-  skip(!isWhole, "one history is run alone");
-  skip(done.asked === 0, "the other tests of this file were not run");
+  skip(!runsAllHistories, "one history is run alone");
+  skip(done.requests === 0, "the other tests of this file were not run");
   for (const [operation, least] of Object.entries(LEAST)) {
     expect(done[operation as keyof typeof done], operation).toBeGreaterThanOrEqual(least * SCALE);
   }
@@ -288,6 +301,6 @@ function withPercents(limit: Limit, percents: Percents): Notifying {
   return { ...limit, notifyAt: percents.map((percent) => percent / 100) } as Notifying;
 }
 
-function inOrder(told: readonly Told[]): readonly string[] {
-  return told.map((one) => JSON.stringify(one)).sort();
+function inOrder(thresholds: readonly PublishedThreshold[]): readonly string[] {
+  return thresholds.map((one) => JSON.stringify(one)).sort();
 }

@@ -14,8 +14,8 @@ import { describe, expect, test } from "vitest";
 import { STORE_ALONE } from "../../redis/store-alone.ts";
 import { HOUR, MINUTE, START } from "../support/hourly.ts";
 import { MicroClock } from "../support/micro-clock.ts";
-import { HeardThresholds } from "../support/record-thresholds.ts";
-import { describeWorlds } from "../support/stores-under-test.ts";
+import { ThresholdRecorder } from "../support/record-thresholds.ts";
+import { describeStores } from "../support/stores-under-test.ts";
 
 /*
  * What `notifyAt` publishes. What random histories come to is in thresholds-oracle.test.ts, and what several processes and a Redis
@@ -48,10 +48,10 @@ const NOTIFYING: Record<string, readonly [limit: Limit, again: bigint]> = {
   slidingLog: [slidingLog({ limit: 10, window: "1h", notifyAt }), HOUR],
 };
 
-describeWorlds((world) => {
+describeStores((tested) => {
   interface Opened {
     readonly time: MicroClock;
-    readonly heard: HeardThresholds;
+    readonly heard: ThresholdRecorder;
     readonly limiter: Limiter;
     /** Another limiter of the same counters. */
     again(options?: Partial<LimiterOptions>): Limiter;
@@ -64,10 +64,10 @@ describeWorlds((world) => {
     common: Partial<LimiterOptions> = {},
   ): Opened & { readonly name: string } {
     const time = new MicroClock(START);
-    const store = world.open(time.clock);
+    const store = tested.open(time.clock);
     opened += 1;
     const name = `thresholds-${opened}`;
-    const heard = new HeardThresholds();
+    const heard = new ThresholdRecorder();
     const again = (options: Partial<LimiterOptions> = {}): Limiter =>
       createLimiter({
         ...STORE_ALONE,
@@ -88,21 +88,21 @@ describeWorlds((world) => {
     test("each threshold is published once, by the charge that reaches it", async () => {
       const { name, heard, limiter } = open(limits);
       await use(limiter, 7);
-      expect(heard.takeShort(name)).toEqual([]);
+      expect(heard.takePairs(name)).toEqual([]);
       await limiter.peek(SUBJECT);
       await limiter.peek(SUBJECT, { cost: 3 });
-      expect(heard.takeShort(name)).toEqual([]);
+      expect(heard.takePairs(name)).toEqual([]);
       await limiter.consume(SUBJECT);
-      expect(heard.takeShort(name)).toEqual([[0.8, 8]]);
+      expect(heard.takePairs(name)).toEqual([[0.8, 8]]);
       await limiter.consume(SUBJECT);
-      expect(heard.takeShort(name)).toEqual([]);
+      expect(heard.takePairs(name)).toEqual([]);
       await limiter.consume(SUBJECT);
-      expect(heard.takeShort(name)).toEqual([[1, 10]]);
+      expect(heard.takePairs(name)).toEqual([[1, 10]]);
       // Denials charge nothing.
       await use(limiter, 5);
-      expect(heard.takeShort(name)).toEqual([]);
+      expect(heard.takePairs(name)).toEqual([]);
       await limiter.consume("grace", { cost: 10 });
-      expect(heard.takeShort(name)).toEqual([
+      expect(heard.takePairs(name)).toEqual([
         [0.8, 10],
         [1, 10],
       ]);
@@ -111,14 +111,14 @@ describeWorlds((world) => {
     test("a threshold is published again after its window, and not before", async () => {
       const { name, time, heard, limiter } = open(limits);
       await limiter.consume(SUBJECT, { cost: 8 });
-      expect(heard.takeShort(name)).toEqual([[0.8, 8]]);
+      expect(heard.takePairs(name)).toEqual([[0.8, 8]]);
       time.advance(again - 1n);
       await limiter.charge(SUBJECT, { cost: 8 });
-      expect(heard.takeShort(name).filter(([threshold]) => threshold === 0.8)).toEqual([]);
+      expect(heard.takePairs(name).filter(([threshold]) => threshold === 0.8)).toEqual([]);
       time.advance(1n);
       await limiter.reset(SUBJECT);
       await limiter.consume(SUBJECT, { cost: 8 });
-      expect(heard.takeShort(name)).toEqual([[0.8, 8]]);
+      expect(heard.takePairs(name)).toEqual([[0.8, 8]]);
     });
 
     test("refunded units that are used again publish no threshold", async () => {
@@ -126,7 +126,7 @@ describeWorlds((world) => {
       for (let i = 0; i < 5; i += 1) {
         const decision = await limiter.consume(SUBJECT, { cost: 8 });
         expect(decision.allowed).toBe(true);
-        expect(heard.takeShort(name)).toEqual(i === 0 ? [[0.8, 8]] : []);
+        expect(heard.takePairs(name)).toEqual(i === 0 ? [[0.8, 8]] : []);
         expect(await limiter.refund(decision)).toBe(true);
         time.advance(1_000n);
       }
@@ -136,11 +136,11 @@ describeWorlds((world) => {
       const { name, heard, limiter } = open(limits);
       const decision = await limiter.consume(SUBJECT, { cost: 2 });
       await limiter.settle(decision, 8);
-      expect(heard.takeShort(name)).toEqual([[0.8, 8]]);
+      expect(heard.takePairs(name)).toEqual([[0.8, 8]]);
       await limiter.charge(SUBJECT, { cost: 7 });
-      expect(heard.takeShort(name)).toEqual([[1, 15]]);
+      expect(heard.takePairs(name)).toEqual([[1, 15]]);
       await limiter.charge(SUBJECT, { cost: 7 });
-      expect(heard.takeShort(name)).toEqual([]);
+      expect(heard.takePairs(name)).toEqual([]);
     });
   });
 
@@ -231,7 +231,7 @@ describeWorlds((world) => {
     const limits = fixedWindow({ limit: 100, window: "1h", notifyAt: [0.07, 0.29, 0.57, 0.58] });
     const { name, heard, limiter } = open(limits);
     for (let used = 1; used <= 60; used += 1) await limiter.consume(SUBJECT);
-    expect(heard.takeShort(name)).toEqual([
+    expect(heard.takePairs(name)).toEqual([
       [0.07, 7],
       [0.29, 29],
       [0.57, 57],
@@ -242,14 +242,14 @@ describeWorlds((world) => {
   test("a limit of 1 publishes at the first unit, and a limit of 0 never", async () => {
     const { name, heard, limiter, again } = open(fixedWindow({ limit: 1, window: "1h", notifyAt }));
     await limiter.consume(SUBJECT);
-    expect(heard.takeShort(name)).toEqual([
+    expect(heard.takePairs(name)).toEqual([
       [0.8, 1],
       [1, 1],
     ]);
     const nothing = fixedWindow({ limit: 0, window: "1h", notifyAt });
     await limiter.close();
     await again({ limits: nothing }).charge("grace", { cost: 5 });
-    expect(heard.takeShort(name)).toEqual([]);
+    expect(heard.takePairs(name)).toEqual([]);
   });
 
   test("a raised limit publishes at its new units, and a lowered one at its next charge", async () => {
@@ -258,25 +258,25 @@ describeWorlds((world) => {
       limits: fixedWindow({ limit, window: "1h", ...more }),
     });
     await limiter.consume(SUBJECT, { cost: 10 });
-    expect(heard.takeShort(name)).toHaveLength(2);
+    expect(heard.takePairs(name)).toHaveLength(2);
     await limiter.consume(SUBJECT, { cost: 5, ...of(20) });
-    expect(heard.takeShort(name)).toEqual([]);
+    expect(heard.takePairs(name)).toEqual([]);
     await limiter.consume(SUBJECT, of(20));
     expect(heard.take(name)).toMatchObject([{ threshold: 0.8, used: 16, limit: 20 }]);
 
     await limiter.consume("grace", { cost: 15, ...of(100) });
-    expect(heard.takeShort(name)).toEqual([]);
+    expect(heard.takePairs(name)).toEqual([]);
     await limiter.charge("grace", { cost: 1 });
-    expect(heard.takeShort(name)).toEqual([
+    expect(heard.takePairs(name)).toEqual([
       [0.8, 16],
       [1, 16],
     ]);
 
     // Limits of a call say themselves whether they notify.
     await limiter.consume("joan", { cost: 9, ...of(10, {}) });
-    expect(heard.takeShort(name)).toEqual([]);
+    expect(heard.takePairs(name)).toEqual([]);
     await limiter.consume("joan", of(10, { notifyAt: [0.5] }));
-    expect(heard.takeShort(name)).toEqual([[0.5, 10]]);
+    expect(heard.takePairs(name)).toEqual([[0.5, 10]]);
   });
 
   test("concurrent requests with different notifyAt publish their own thresholds", async () => {
@@ -291,7 +291,7 @@ describeWorlds((world) => {
     await Promise.all(
       [at(0.2), at(0.4), at(0.6, 0.7), at(0.6)].map((how) => limiter.consume(SUBJECT, how)),
     );
-    expect(heard.takeShort(name)).toEqual([
+    expect(heard.takePairs(name)).toEqual([
       [0.2, 2],
       [0.4, 4],
       [0.6, 6],
@@ -305,7 +305,7 @@ describeWorlds((world) => {
     await limiter.close();
     const notifying = again({ limits: { ...plain, notifyAt } });
     expect(await notifying.consume(SUBJECT)).toMatchObject({ allowed: true, remaining: 0 });
-    expect(heard.takeShort(name)).toEqual([
+    expect(heard.takePairs(name)).toEqual([
       [0.8, 10],
       [1, 10],
     ]);
@@ -317,7 +317,7 @@ describeWorlds((world) => {
     const { name, heard, limiter } = open(fixedWindow({ limit: 10, window: "1h", notifyAt }));
     for (let i = 0; i < 3; i += 1) {
       await limiter.consume(SUBJECT, { cost: 8 });
-      expect(heard.takeShort(name)).toEqual([[0.8, 8]]);
+      expect(heard.takePairs(name)).toEqual([[0.8, 8]]);
       expect(await limiter.reset(SUBJECT)).toBe(true);
     }
     // Also where a block by hand stays.
@@ -327,23 +327,23 @@ describeWorlds((world) => {
     await limiter.unblock(SUBJECT);
     heard.take(name);
     await limiter.consume(SUBJECT, { cost: 8 });
-    expect(heard.takeShort(name)).toEqual([[0.8, 8]]);
+    expect(heard.takePairs(name)).toEqual([[0.8, 8]]);
   });
 
   test("thresholds already published are not repeated after a block", async () => {
     const limits = fixedWindow({ limit: 10, window: "1h", block: "1m", notifyAt });
     const { name, time, heard, limiter } = open(limits);
     await use(limiter, 11);
-    expect(heard.takeShort(name)).toEqual([
+    expect(heard.takePairs(name)).toEqual([
       [0.8, 8],
       [1, 10],
     ]);
     time.advance(MINUTE);
     await use(limiter, 10);
-    expect(heard.takeShort(name)).toEqual([]);
+    expect(heard.takePairs(name)).toEqual([]);
     await limiter.reset(SUBJECT);
     await use(limiter, 9);
-    expect(heard.takeShort(name)).toEqual([[0.8, 8]]);
+    expect(heard.takePairs(name)).toEqual([[0.8, 8]]);
   });
 
   test("thresholds are published with every kind of block", async () => {
@@ -387,8 +387,8 @@ describeWorlds((world) => {
 
   test("a limiter that others extend publishes thresholds under its own name, once for all of them", async () => {
     const time = new MicroClock(START);
-    const store = world.open(time.clock);
-    const heard = new HeardThresholds();
+    const store = tested.open(time.clock);
+    const heard = new ThresholdRecorder();
     const common = { ...STORE_ALONE, store };
     const all = createLimiter({
       ...common,
@@ -404,11 +404,11 @@ describeWorlds((world) => {
       }),
     );
     for (const route of [...routes, ...routes]) await route.consume(SUBJECT, { cost: 4 });
-    expect(heard.takeShort("all")).toEqual([[0.8, 8]]);
-    expect(heard.takeShort("one")).toEqual([]);
+    expect(heard.takePairs("all")).toEqual([[0.8, 8]]);
+    expect(heard.takePairs("one")).toEqual([]);
     await routes[0]?.charge(SUBJECT, { cost: 5 });
-    expect(heard.takeShort("all")).toEqual([[1, 13]]);
-    expect(heard.takeShort("one")).toHaveLength(2);
+    expect(heard.takePairs("all")).toEqual([[1, 13]]);
+    expect(heard.takePairs("one")).toHaveLength(2);
   });
 
   test("a subscriber that throws changes no decision", async () => {
@@ -430,8 +430,8 @@ describeWorlds((world) => {
   test("calls of wait publish thresholds too", async () => {
     const { name, heard, limiter } = open(fixedWindow({ limit: 1, window: "1h", notifyAt: [1] }));
     await limiter.wait(SUBJECT);
-    expect(heard.takeShort(name)).toEqual([[1, 1]]);
+    expect(heard.takePairs(name)).toEqual([[1, 1]]);
     await limiter.run("grace", async () => {});
-    expect(heard.takeShort(name)).toEqual([[1, 1]]);
+    expect(heard.takePairs(name)).toEqual([[1, 1]]);
   });
 });
