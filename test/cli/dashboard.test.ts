@@ -94,7 +94,7 @@ test("it shows the limiters that are there", async () => {
   const { link } = await start();
   const { cookie, page } = await signIn(link);
   const headers = { cookie, "content-type": "application/json", "sec-fetch-site": "same-origin" };
-  const body = JSON.stringify({ subject: "user-1", as: "text" });
+  const body = JSON.stringify({ subject: "user-1", kind: "text" });
   const answer = await fetch(new URL("api/subject", page), { method: "POST", headers, body });
   expect(await answer.json()).toMatchObject({ limiters: [{ name: "api" }] });
   await limiter.close();

@@ -156,16 +156,16 @@ describe("limiters", () => {
     const { stdout: json } = await headgate("inspect --subject user=ann --limiter api --json");
     const document = expectDocument("inspect", json) as { limiters: { overrides: object[] }[] };
     expect(document.limiters.flatMap((one) => one.overrides)).toMatchObject([
-      { limits: { "100-per-1m": { limit: 500 } }, ignored: renamed },
+      { limits: { "100-per-1m": { limit: 500 } }, ignoredBecause: renamed },
       { subject: { user: "ann" }, shadow: true },
     ]);
     const examined = await runCli(["doctor", "--redis", own.server.socket, "--json"]);
     const { checks } = expectDocument("doctor", examined.stdout) as {
-      checks: { name: string; status: string; findings: { found: string }[] }[];
+      checks: { name: string; status: string; findings: { message: string }[] }[];
     };
     const check = checks.find(({ name }) => name === "overrides");
     expect(check?.status).toBe("warning");
-    expect(check?.findings.map(({ found }) => found)).toEqual([
+    expect(check?.findings.map(({ message }) => message)).toEqual([
       `the override of api for (all subjects) is ignored: ${renamed}`,
       `the override of api for user=ann is only in force in 1 process; ignored by 1 process: ${absent}`,
       `the override of gone for (all subjects) is ignored: ${gone}`,

@@ -90,11 +90,13 @@ describe("explain", () => {
     );
     expect(stdout).not.toContain("of an address");
     expect(await own.json(args)).toMatchObject({
-      explanations: [{ subject: { customer: "X" }, missing: ["ip"], calendars: [null] }],
+      explanations: [
+        { subject: { customer: "X" }, missingDimensions: ["ip"], calendarEnds: [null] },
+      ],
       skipped: [],
     });
     const whole = await own.json([...args, "--subject", "ip=10.0.0.2"]);
-    expect(whole).toMatchObject({ explanations: [{ missing: [] }] });
+    expect(whole).toMatchObject({ explanations: [{ missingDimensions: [] }] });
   });
 
   test("explains slots and calendar windows", async () => {
@@ -321,7 +323,7 @@ test("mixed policies are both looked at, and acted on once where their counters 
   onTestFinished(() => limiter.close());
   await writeRegistry(second);
   const { stdout } = await own.run(["inspect", "ann", "--limiter", "api"]);
-  expect(stdout.match(/one of several policies under this name/g)).toHaveLength(2);
+  expect(stdout.match(/one of several versions of this policy/g)).toHaveLength(2);
   expect(await own.json(["reset", "ann", "--limiter", "api"])).toMatchObject({
     done: [{ limiter: "api" }, { limiter: "api" }],
   });

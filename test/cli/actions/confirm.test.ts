@@ -23,7 +23,7 @@ test.each([
   const [stdout, stderr] = [new PassThrough(), new PassThrough()];
   const asked = text(stderr);
   stderr.on("data", (shown: Buffer) => {
-    if (String(shown).includes("Go on?")) setImmediate(() => stdin.write(key));
+    if (String(shown).includes("Continue?")) setImmediate(() => stdin.write(key));
   });
   stdout.resume();
   const args = [

@@ -123,7 +123,12 @@ describe("what cannot be made", () => {
     ["an address", {}, ["ann"], "give --ip ADDRESS"],
     ["an address that is counted with others", {}, ["2001:db8::7"], "give --ip ADDRESS"],
     ["another dimension", {}, ["--subject", "tenant=acme"], "counts by default, not by tenant"],
-    ["a function", { key: account }, ["--header", "x-account"], "a function of the application"],
+    [
+      "a function",
+      { key: account },
+      ["--header", "x-account"],
+      "give --subject default=VALUE (as returned by the application's key function)",
+    ],
     [
       "a part",
       { key: combineKeys(byIp(), account) },
@@ -144,20 +149,20 @@ describe("what cannot be made", () => {
   });
 
   test.each<[readonly string[], string]>([
-    [["--header", "x-api-key: s3cret"], "the header's name alone"],
-    [["a", "--header-file", "/nonexistent"], "name the header with --header"],
+    [["--header", "x-api-key: s3cret"], "--header takes only the header's name"],
+    [["a", "--header-file", "/nonexistent"], "give the name of the header with --header"],
     [["--header", "x-api-key", "--header-file", "/nonexistent"], "cannot read /nonexistent"],
     [["--header", "x-api-key"], "standard input has no value of x-api-key"],
     [["--ip", "localhost"], "--ip must be an IP address"],
     [["--subject", "=x"], "--subject must be dimension=value"],
     [["a", "--subject", "b"], "a value alone may be given once"],
-    [[], "say who is meant"],
-    [["a", "--limits", "{}"], "name it with --limiter"],
+    [[], "give a SUBJECT, --subject dimension=value, --ip or --header"],
+    [["a", "--limits", "{}"], "give its name with --limiter"],
     [["a", "--limiter", "api", "--limits", "{"], "--limits must be JSON"],
     [["a", "--limiter", "api", "--limits", "@/nonexistent"], "cannot read /nonexistent"],
     [["a", "--limiter", "api", "--limits", "{}"], "HEADGATE_INVALID_LIMIT"],
     [["a", "--block-on", "settle"], "--block-on is for"],
-    [["a"], "the directory has no limiter"],
+    [["a"], "the registry has no limiters: give --limiter NAME"],
     [["a", "--limiter", "api"], 'no limiter "api" in the registry, which is empty'],
   ])("%j is misuse", async (args, says) => {
     const { exitCode, stdout, stderr } = await own.run(["inspect", ...args]);
