@@ -73,7 +73,7 @@ function randomOrder(random: Random): RandomCall {
   const call = {
     state: random.chance(0.3) ? ("closed" as const) : random.pick(STATES),
     durationMicros: random.pick([0, random.magnitude(1, 10 ** 14)]),
-    opened: random.pick([0, random.whole(0, 25), 65_535]),
+    openings: random.pick([0, random.whole(0, 25), 65_535]),
     emptiesWindow: random.chance(0.5),
   };
   return {
@@ -92,7 +92,11 @@ function randomBatch(random: Random, { window, windowSize }: BreakerPolicy): Out
       [most, few, 0],
       [most - few, 0, few],
     ]) as [number, number, number];
-    return Object.assign(window.createBatch(windowSize), { size: calls, failures, slow });
+    return Object.assign(window.createBatch(windowSize), {
+      size: calls,
+      failures,
+      slowCalls: slow,
+    });
   }
   const batch = window.createBatch(windowSize);
   const failing = random.fraction();

@@ -125,7 +125,7 @@ test.each([0, 1, 2 ** 48 - 3, 2 ** 48 - 2, 2 ** 48 - 1])(
       target,
       state: "open",
       durationMicros: 1,
-      opened: 1,
+      openings: 1,
       emptiesWindow: false,
     };
     const keys = setTargetState.keys(call);
@@ -220,7 +220,7 @@ test.each(["periodKey", "windowKey"] as const)(
         target,
         state: "open",
         durationMicros: 1,
-        opened: 1,
+        openings: 1,
         emptiesWindow: true,
       }),
     ).toEqual(nothing);

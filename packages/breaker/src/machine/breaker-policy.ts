@@ -24,9 +24,10 @@ export function exceedsThresholds(
   policy: BreakerPolicy,
   calls: number,
   failures: number,
-  slow: number,
+  slowCalls: number,
 ): boolean {
   return (
-    (calls - failures) / calls < policy.minimumSuccessRate || slow / calls >= policy.slowCallRate
+    (calls - failures) / calls < policy.minimumSuccessRate ||
+    slowCalls / calls >= policy.slowCallRate
   );
 }

@@ -21,8 +21,8 @@ class OutcomeSequence implements OutcomeBatch {
   readonly #maxSize: number;
   #digits = "";
 
-  constructor(most: number) {
-    this.#maxSize = most;
+  constructor(maxSize: number) {
+    this.#maxSize = maxSize;
   }
 
   get size(): number {
@@ -62,12 +62,12 @@ export const callWindow: Window<CallWindowState, OutcomeSequence> = {
     const all = state.digits + digits;
     const kept = all.slice(-size);
     const added = countDigits(digits);
-    const left = countDigits(all.slice(0, all.length - kept.length));
+    const removed = countDigits(all.slice(0, all.length - kept.length));
     state.lastAddedAt = now;
     state.digits = kept;
     state.calls = kept.length;
-    state.failures += added.failures - left.failures;
-    state.slowCalls += added.slow - left.slow;
+    state.failures += added.failures - removed.failures;
+    state.slowCalls += added.slowCalls - removed.slowCalls;
   },
 
   retentionMicros: () => RETENTION_MICROS,
@@ -75,12 +75,12 @@ export const callWindow: Window<CallWindowState, OutcomeSequence> = {
   createBatch: (size) => new OutcomeSequence(size),
 };
 
-function countDigits(digits: string): { readonly failures: number; readonly slow: number } {
-  let [failures, slow] = [0, 0];
+function countDigits(digits: string): { readonly failures: number; readonly slowCalls: number } {
+  let [failures, slowCalls] = [0, 0];
   for (const digit of digits) {
     const outcome = decodeOutcome(Number(digit));
     if (isFailure(outcome)) failures += 1;
-    if (isSlow(outcome)) slow += 1;
+    if (isSlow(outcome)) slowCalls += 1;
   }
-  return { failures, slow };
+  return { failures, slowCalls };
 }

@@ -18,30 +18,30 @@ const MAX_OPENINGS = 65_535;
 /** A trial call in flight. */
 interface Lease {
   readonly id: number;
-  since: number;
-  ends: number;
+  beganAt: number;
+  endsAt: number;
 }
 
 /** The state of a target. Twin of the record that period.lua describes; changed in place. */
 export interface Period {
   state: BreakerState;
   id: number;
-  since: number;
-  ends: number;
-  expires: number;
-  emptied: number;
-  opened: number;
+  beganAt: number;
+  endsAt: number;
+  expiresAt: number;
+  windowEmptiedAt: number;
+  openings: number;
   calls: number;
   failures: number;
   slowCalls: number;
-  done: number;
-  doneFailures: number;
-  doneSlow: number;
+  endedTrials: number;
+  failedTrials: number;
+  slowTrials: number;
   leases: Lease[];
   /** Whether it must be kept. */
-  dirty: boolean;
+  isDirty: boolean;
   /** Whether it began now. */
-  changed: boolean;
+  isNew: boolean;
 }
 
 /** A target without a record is closed. */
@@ -49,20 +49,20 @@ export function createInitialPeriod(now: number): Period {
   return {
     state: "closed",
     id: 0,
-    since: now,
-    ends: 0,
-    expires: 0,
-    emptied: 0,
-    opened: 0,
+    beganAt: now,
+    endsAt: 0,
+    expiresAt: 0,
+    windowEmptiedAt: 0,
+    openings: 0,
     calls: 0,
     failures: 0,
     slowCalls: 0,
-    done: 0,
-    doneFailures: 0,
-    doneSlow: 0,
+    endedTrials: 0,
+    failedTrials: 0,
+    slowTrials: 0,
     leases: [],
-    dirty: false,
-    changed: false,
+    isDirty: false,
+    isNew: false,
   };
 }
 
@@ -75,11 +75,17 @@ function beginPeriod(
   counts: CallCounts,
 ): void {
   const { calls, failures, slowCalls } = counts;
-  const { expires, emptied, opened } = period;
-  Object.assign(period, createInitialPeriod(now), { state, id, expires, emptied, opened });
+  const { expiresAt, windowEmptiedAt, openings } = period;
+  Object.assign(period, createInitialPeriod(now), {
+    state,
+    id,
+    expiresAt,
+    windowEmptiedAt,
+    openings,
+  });
   Object.assign(period, { calls, failures, slowCalls });
-  period.dirty = true;
-  period.changed = true;
+  period.isDirty = true;
+  period.isNew = true;
 }
 
 /** Opens for as long as the policy says, or for a time that is given. */
@@ -92,18 +98,18 @@ export function beginOpen(
   durationMicros?: number,
 ): void {
   beginPeriod(period, "open", id, now, counts);
-  period.opened = Math.min(period.opened + 1, MAX_OPENINGS);
+  period.openings = Math.min(period.openings + 1, MAX_OPENINGS);
   const { openForMicros } = policy;
-  period.ends =
+  period.endsAt =
     now +
     (durationMicros ??
-      (openForMicros[Math.min(period.opened, openForMicros.length) - 1] as number));
-  period.expires = period.ends + DAY_MICROS;
+      (openForMicros[Math.min(period.openings, openForMicros.length) - 1] as number));
+  period.expiresAt = period.endsAt + DAY_MICROS;
 }
 
 export function beginHalfOpen(period: Period, id: number, now: number): void {
   beginPeriod(period, "half-open", id, now, period);
-  period.expires = now + DAY_MICROS;
+  period.expiresAt = now + DAY_MICROS;
 }
 
 /** Calls that were let through before must not count afterwards: the record stays for a day, the longest possible window and ramp. */
@@ -115,9 +121,9 @@ export function beginClosed(
   ramp: number,
 ): void {
   beginPeriod(period, "closed", id, now, counts);
-  period.opened = 0;
-  period.ends = now + ramp;
-  period.expires = now + DAY_MICROS;
+  period.openings = 0;
+  period.endsAt = now + ramp;
+  period.expiresAt = now + DAY_MICROS;
 }
 
 /** A state set by hand stays as long as somebody asks for it once a week. */
@@ -129,24 +135,24 @@ export function beginManualState(
   counts: CallCounts,
 ): void {
   beginPeriod(period, state, id, now, counts);
-  period.expires = now + 7 * DAY_MICROS;
+  period.expiresAt = now + 7 * DAY_MICROS;
 }
 
 /** The clock stepped back. The rest of a period or lease is never longer than its full length. */
 function correctForClockStep(period: Period, now: number): void {
-  if (period.since > now) {
-    const step = period.since - now;
-    period.since = now;
-    period.ends = Math.max(period.ends - step, 0);
-    period.expires -= step;
-    period.emptied = Math.min(period.emptied, now);
-    period.dirty = true;
+  if (period.beganAt > now) {
+    const step = period.beganAt - now;
+    period.beganAt = now;
+    period.endsAt = Math.max(period.endsAt - step, 0);
+    period.expiresAt -= step;
+    period.windowEmptiedAt = Math.min(period.windowEmptiedAt, now);
+    period.isDirty = true;
   }
   for (const lease of period.leases) {
-    if (lease.since <= now) continue;
-    lease.ends -= lease.since - now;
-    lease.since = now;
-    period.dirty = true;
+    if (lease.beganAt <= now) continue;
+    lease.endsAt -= lease.beganAt - now;
+    lease.beganAt = now;
+    period.isDirty = true;
   }
 }
 
@@ -157,14 +163,18 @@ export function endHalfOpen(
   id: number,
   now: number,
 ): boolean {
-  if (period.done < policy.trialCalls) return false;
-  const counts = { calls: period.done, failures: period.doneFailures, slowCalls: period.doneSlow };
+  if (period.endedTrials < policy.trialCalls) return false;
+  const counts = {
+    calls: period.endedTrials,
+    failures: period.failedTrials,
+    slowCalls: period.slowTrials,
+  };
   if (exceedsThresholds(policy, counts.calls, counts.failures, counts.slowCalls)) {
     beginOpen(period, policy, id, now, counts);
     return false;
   }
   beginClosed(period, id, now, counts, policy.rampUpMicros);
-  period.emptied = now;
+  period.windowEmptiedAt = now;
   return true;
 }
 
@@ -177,13 +187,13 @@ export function advancePeriod(
 ): Period {
   if (period.id === 0) return period;
   correctForClockStep(period, now);
-  if (period.expires <= now) return createInitialPeriod(now);
-  if (period.state === "open" && period.ends <= now) beginHalfOpen(period, id, now);
+  if (period.expiresAt <= now) return createInitialPeriod(now);
+  if (period.state === "open" && period.endsAt <= now) beginHalfOpen(period, id, now);
   // Another policy may have wanted more trial calls.
   else if (period.state === "half-open") endHalfOpen(period, policy, id, now);
-  else if (isManual(period.state) && period.expires < now + 6 * DAY_MICROS) {
-    period.expires = now + 7 * DAY_MICROS;
-    period.dirty = true;
+  else if (isManual(period.state) && period.expiresAt < now + 6 * DAY_MICROS) {
+    period.expiresAt = now + 7 * DAY_MICROS;
+    period.isDirty = true;
   }
   return period;
 }
@@ -214,8 +224,8 @@ export function openIfThresholdsExceeded(
 
 /** Microseconds until the period changes by time alone: an open one ends, a ramp does, a place for a trial call is free. */
 export function microsUntilChange(period: Period, policy: BreakerPolicy, now: number): number {
-  if (period.state !== "half-open") return Math.max(period.ends - now, 0);
-  const held = period.leases.filter((lease) => lease.ends > now);
-  if (period.done + held.length < policy.trialCalls) return 0;
-  return Math.min(policy.leaseMicros, ...held.map((lease) => lease.ends - now));
+  if (period.state !== "half-open") return Math.max(period.endsAt - now, 0);
+  const held = period.leases.filter((lease) => lease.endsAt > now);
+  if (period.endedTrials + held.length < policy.trialCalls) return 0;
+  return Math.min(policy.leaseMicros, ...held.map((lease) => lease.endsAt - now));
 }

@@ -13,7 +13,7 @@ export interface SetStateRequest {
   /** Microseconds that an open period lasts, or the ramp of a closed one. */
   readonly durationMicros: number;
   /** How often it has opened in a row. */
-  readonly opened: number;
+  readonly openings: number;
   /** Whether the window is emptied. */
   readonly emptiesWindow: boolean;
 }
@@ -22,13 +22,13 @@ export interface SetStateRequest {
 export const setTargetState: Operation<SetStateRequest> = createTargetOperation(
   "set-target-state",
   setTargetStateLua,
-  ({ state, durationMicros, opened, emptiesWindow }) => [
+  ({ state, durationMicros, openings, emptiesWindow }) => [
     encodeState(state),
     durationMicros,
-    opened,
+    openings,
     emptiesWindow ? 1 : 0,
   ],
-  ({ target, state, durationMicros, opened, emptiesWindow }, memory, context) => {
+  ({ target, state, durationMicros, openings, emptiesWindow }, memory, context) => {
     const { policy } = target;
     const { now } = context;
     const loaded = loadTarget(target, memory, context);
@@ -37,7 +37,7 @@ export const setTargetState: Operation<SetStateRequest> = createTargetOperation(
     else if (state === "open") beginOpen(period, policy, id, now, window, durationMicros);
     else if (state === "half-open") beginHalfOpen(period, id, now);
     else beginManualState(period, state, id, now, window);
-    period.opened = opened;
+    period.openings = openings;
     if (emptiesWindow) emptyWindow(loaded, policy, now);
     return saveTarget(target, loaded, memory, now, REJECTED);
   },

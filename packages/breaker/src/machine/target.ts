@@ -61,13 +61,13 @@ export function loadTarget(
   const id = ((generation + 1) % (2 ** 48 - 1)) + 1;
   const storedPeriod = memory.get(periodKey) as Period | undefined;
   if (storedPeriod !== undefined) {
-    storedPeriod.dirty = false;
-    storedPeriod.changed = false;
+    storedPeriod.isDirty = false;
+    storedPeriod.isNew = false;
   }
   const { window, windowSize } = policy;
   const period = advancePeriod(storedPeriod ?? createInitialPeriod(now), policy, id, now);
   const storedWindow = memory.get(windowKey) as StoredWindow | undefined;
-  const isCurrent = storedWindow !== undefined && storedWindow.beganAt >= period.emptied;
+  const isCurrent = storedWindow !== undefined && storedWindow.beganAt >= period.windowEmptiedAt;
   const counts = isCurrent ? storedWindow.counts : window.createEmpty(now, windowSize);
   return {
     id,
@@ -83,7 +83,7 @@ export function emptyWindow(
   { window, windowSize }: BreakerPolicy,
   now: number,
 ): void {
-  target.period.emptied = now;
+  target.period.windowEmptiedAt = now;
   target.window = window.createEmpty(now, windowSize);
   target.windowBeganAt = now;
   target.isWindowDirty = true;
@@ -97,9 +97,14 @@ export function saveTarget(
   now: number,
   decision: CallDecision,
 ): number[] {
-  if (period.dirty) {
+  if (period.isDirty) {
     // When memory is full, breakers stay longer than limits that are hardly used.
-    memory.set(periodKey, period, { usedShare: 1, expiresAt: period.expires, logEntries: 0 }, now);
+    memory.set(
+      periodKey,
+      period,
+      { usedShare: 1, expiresAt: period.expiresAt, logEntries: 0 },
+      now,
+    );
   }
   if (isWindowDirty) {
     const expiresAt = now + policy.window.retentionMicros(policy.windowSize);

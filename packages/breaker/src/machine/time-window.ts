@@ -20,16 +20,16 @@ const MAX_COUNT = 2 ** 32 - 1;
 class OutcomeTotals implements OutcomeBatch {
   size = 0;
   failures = 0;
-  slow = 0;
+  slowCalls = 0;
 
   add(outcome: CountedOutcome): void {
     this.size += 1;
     if (isFailure(outcome)) this.failures += 1;
-    if (isSlow(outcome)) this.slow += 1;
+    if (isSlow(outcome)) this.slowCalls += 1;
   }
 
   toString(): string {
-    return `${this.size} ${this.failures} ${this.slow}`;
+    return `${this.size} ${this.failures} ${this.slowCalls}`;
   }
 }
 
@@ -71,11 +71,11 @@ export const timeWindow: Window<TimeWindowState, OutcomeTotals> = {
     return steppedBack;
   },
 
-  add(state, { size, failures, slow }) {
+  add(state, { size, failures, slowCalls }) {
     const position = positionOf(state.newest);
     state.calls += addTo(state.counts, position, size);
     state.failures += addTo(state.counts, position + 1, failures);
-    state.slowCalls += addTo(state.counts, position + 2, slow);
+    state.slowCalls += addTo(state.counts, position + 2, slowCalls);
   },
 
   retentionMicros: (length) => length,

@@ -20,15 +20,15 @@ export function endTrialCall(
   now: number,
   { leaseId, outcome }: EndedTrialCall,
 ): boolean {
-  const found = period.leases.findIndex((other) => other.id === leaseId && other.ends > now);
+  const found = period.leases.findIndex((other) => other.id === leaseId && other.endsAt > now);
   if (found === -1) return false;
   period.leases.splice(found, 1);
-  period.dirty = true;
-  period.expires = now + policy.leaseMicros + DAY_MICROS;
+  period.isDirty = true;
+  period.expiresAt = now + policy.leaseMicros + DAY_MICROS;
   if (outcome === "ignore") return false;
-  period.done += 1;
-  if (isFailure(outcome)) period.doneFailures += 1;
-  if (isSlow(outcome)) period.doneSlow += 1;
+  period.endedTrials += 1;
+  if (isFailure(outcome)) period.failedTrials += 1;
+  if (isSlow(outcome)) period.slowTrials += 1;
   return endHalfOpen(period, policy, id, now);
 }
 
@@ -41,10 +41,10 @@ export function requestCall(
 ): CallDecision {
   if (period.state === "open" || period.state === "forced-open") return REJECTED;
   if (period.state !== "half-open") return ALLOWED;
-  period.leases = period.leases.filter((lease) => lease.ends > now);
-  if (period.done + period.leases.length >= policy.trialCalls) return REJECTED;
-  period.leases.push({ id, since: now, ends: now + policy.leaseMicros });
-  period.dirty = true;
-  period.expires = now + policy.leaseMicros + DAY_MICROS;
+  period.leases = period.leases.filter((lease) => lease.endsAt > now);
+  if (period.endedTrials + period.leases.length >= policy.trialCalls) return REJECTED;
+  period.leases.push({ id, beganAt: now, endsAt: now + policy.leaseMicros });
+  period.isDirty = true;
+  period.expiresAt = now + policy.leaseMicros + DAY_MICROS;
   return { kind: "trial", leaseId: id };
 }

@@ -73,7 +73,7 @@ export function encodeReply(
     encodeState(period.state),
     period.id,
     remainingMicros,
-    period.opened,
+    period.openings,
     period.calls,
     period.failures,
     period.slowCalls,
@@ -81,7 +81,7 @@ export function encodeReply(
     window.failures,
     window.slowCalls,
     encodeDecision(decision),
-    period.changed ? 1 : 0,
+    period.isNew ? 1 : 0,
   ];
 }
 

@@ -38,7 +38,7 @@ export function createLocalTarget(store: CountingStore, target: TargetKeys): Loc
       target,
       state: "metrics-only",
       durationMicros: 0,
-      opened: 0,
+      openings: 0,
       emptiesWindow,
     });
   }
@@ -64,11 +64,11 @@ export function createLocalTarget(store: CountingStore, target: TargetKeys): Loc
       if (isInitialized) setMetricsOnly(true);
     },
     startDeciding(
-      { state, changesAt, opened } = { state: "closed", changesAt: 0, opened: 0 } as TargetView,
+      { state, changesAt, openings } = { state: "closed", changesAt: 0, openings: 0 } as TargetView,
     ) {
       initialize();
       const durationMicros = Math.max(changesAt - store.now(), 0);
-      run(setTargetState, { target, state, durationMicros, opened, emptiesWindow: false });
+      run(setTargetState, { target, state, durationMicros, openings, emptiesWindow: false });
     },
     stopDeciding: () => setMetricsOnly(false),
     sync: (call) => store.run(syncTarget, call),

@@ -37,7 +37,7 @@ export function publishView(labels: TargetLabels, before: BreakerState, view: Ta
       causedHere: decodeIsNewPeriod(view.reply),
       ...cause,
       ...ratesOf(cause),
-      openings: view.opened,
+      openings: view.openings,
       openForMs: view.state === "open" ? toMilliseconds(view.changesAt - view.receivedAt) : 0,
       degraded: view.degraded,
     });

@@ -96,7 +96,7 @@ export class TargetBackend {
       target: keys,
       state,
       durationMicros: 0,
-      opened: 0,
+      openings: 0,
       emptiesWindow,
     };
     this.#lastSequence += 1;

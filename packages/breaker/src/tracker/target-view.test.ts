@@ -14,7 +14,7 @@ describe("decoding a reply", () => {
       period: 77,
       receivedAt: NOW,
       changesAt: NOW + 1_000_500,
-      opened: 3,
+      openings: 3,
       degraded: true,
     });
   });

@@ -21,7 +21,7 @@ export interface TargetView {
   readonly receivedAt: number;
   /** When the period changes by time alone: an open period or a ramp ends, or a place for a trial call comes free. */
   readonly changesAt: number;
-  readonly opened: number;
+  readonly openings: number;
   readonly degraded: boolean;
   /** The whole reply. */
   readonly reply: readonly number[];
@@ -37,7 +37,7 @@ export function readView(reply: readonly number[], now: number, degraded: boolea
     period: decodePeriodId(reply),
     receivedAt: now,
     changesAt: now + decodeRemainingMicros(reply),
-    opened: decodeOpenings(reply),
+    openings: decodeOpenings(reply),
     degraded,
     reply,
   };
@@ -72,7 +72,7 @@ export function toSnapshot(view: TargetView): Snapshot {
     failures,
     slowCalls,
     ...ratesOf(counts),
-    openings: view.opened,
+    openings: view.openings,
     retryAfterMs: view.state === "open" ? toMilliseconds(view.changesAt - view.receivedAt) : 0,
     degraded: view.degraded,
   };
