@@ -124,9 +124,9 @@ describe("permits of trial calls", () => {
       ...new Array(3).fill(true),
       ...new Array(7).fill(false),
     ]);
-    // Most trial calls are over soon.
+    // Most trial calls end soon.
     expect(permits[9]).toMatchObject({ state: "half-open", retryAfterMs: 1_000 });
-    // A place is free at the latest when the first lease ends, a second after trialCallTimeout.
+    // A slot becomes free at the latest when the first lease ends, a second after trialCallTimeout.
     advance(10_600);
     expect(await breaker.admit()).toMatchObject({ allowed: false, retryAfterMs: 400 });
     await permits[1]?.release();
@@ -170,17 +170,20 @@ describe("permits of trial calls", () => {
   });
 
   test.each([
-    ["slow, too", { slowCall: 9_999 }, 1],
-    ["not slow, where that takes longer", { slowCall: "10s" }, 0],
-    ["not slow, where nobody said what is", {}, 0],
-  ] as const)("a trial call that exceeds trialCallTimeout is %s", async (_, options, slow) => {
+    ["slow if it exceeds slowCall", { slowCall: 9_999 }, 1],
+    ["not slow if it does not exceed slowCall", { slowCall: "10s" }, 0],
+    ["not slow without slowCall", {}, 0],
+  ] as const)("a trial call that exceeds trialCallTimeout is %s", async (_, options, slowCalls) => {
     const { breaker } = await halfOpen({ trialCalls: 1, ...options });
     const permit = await breaker.admit();
     const heard = recordBreakerEvents();
     await vi.advanceTimersByTimeAsync(10_000);
     await permit.record("success");
     expect(heard).toMatchObject([
-      ["state", { from: "half-open", to: "open", causedHere: true, calls: 1, failures: 1, slow }],
+      [
+        "state",
+        { from: "half-open", to: "open", causedHere: true, calls: 1, failures: 1, slowCalls },
+      ],
     ]);
   });
 
@@ -216,7 +219,7 @@ describe("permits of trial calls", () => {
 
   test("the trial slot of a crashed process is free a second after trialCallTimeout", async () => {
     const { breaker, advance } = await halfOpen({ trialCalls: 1 });
-    // Nobody reports how it ended, and this process's timers stand still.
+    // The call is never reported, and the timers of this process do not run.
     await breaker.admit();
     advance(10_999.999);
     expect((await breaker.admit()).allowed).toBe(false);
