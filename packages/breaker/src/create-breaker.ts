@@ -83,7 +83,7 @@ export function createBreaker<Result = unknown, const Text extends string = stri
 }
 
 const trackersOf = shareByClient(
-  "breakerLinks/2",
+  "breakerTrackers/1",
   (_: object, name: string, store: CountingStore, settings: Settings<never>): Trackers =>
     createTrackers(name, store, settings),
 );

@@ -6,9 +6,9 @@
 /** Change this with the methods or fields of any part: copies with different symbols share nothing. */
 const STATES: unique symbol = Symbol.for("@headgate/core/2.state") as never;
 
-/** The parts of a client's state; `renewals` belongs to a store, and `breakerLinks` to a breaker's name. */
+/** The parts of a client's state; `renewals` belongs to a store, and `breakerTrackers` to a breaker's name. */
 type ClientStateName =
-  | "breakerLinks/2"
+  | "breakerTrackers/1"
   | "connecting"
   | "denials"
   | "errors"
