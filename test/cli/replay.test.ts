@@ -253,12 +253,12 @@ test("a client is its address, its IPv6 network or its host name", async () => {
   ]);
 });
 
-test("a limit of 0 denies all requests for ever", async () => {
+test("a limit of 0 denies all requests forever", async () => {
   const file = join(folder, "zero.html");
   const { code, stdout } = await start([SAMPLE, "--limits", slidingLog(0, "1m"), "--html", file]);
   expect(code).toBe(0);
   expect(stdout).toContain("115 of 115 (100%)");
-  expect(stdout).toContain("for ever");
+  expect(stdout).toContain("forever");
   expect(readFileSync(file, "utf8")).toContain("would have denied 115 of 115 clients");
 });
 
@@ -280,9 +280,9 @@ test.each([
   [[SAMPLE, "--limits", slidingLog(1, "1m").replace("}", ',"per":"tenant"}')], "per must be"],
   [
     [SAMPLE, "--limits", '{"algorithm":"concurrency","limit":1,"ttl":"1m"}'],
-    "leave concurrency out",
+    "concurrency is not supported, because a log does not record how long requests took: leave it out",
   ],
-  [[SAMPLE, "--fields", "time=ts"], "which field holds the client"],
+  [[SAMPLE, "--fields", "time=ts"], "--fields must name the field with the client"],
   [
     [
       SAMPLE,
