@@ -47,8 +47,8 @@ export interface RunOptions<Result> {
   /** Answers instead of a call that was not let through, or that failed. Its errors go to the caller. */
   readonly fallback?: ((context: FallbackContext<Result>) => Result | Promise<Result>) | undefined;
   /**
-   * Cancels the call: the promise rejects with the signal's reason, and the outcome is what `aborted` says. A signal of
-   * `AbortSignal.timeout` counts as a timeout, so as a failure.
+   * Cancels the call: the promise rejects with the signal's reason, and the option `abortOutcome` decides how the call
+   * counts. A signal of `AbortSignal.timeout` counts as a timeout, so as a failure.
    */
   readonly signal?: AbortSignal | undefined;
   /** The longest that the call may take: 1 ms to 1 day. A longer call is a failure, and rejects with `HEADGATE_BREAKER_TIMEOUT`. Default: none. */

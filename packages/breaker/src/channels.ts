@@ -33,7 +33,7 @@ export interface BreakerStateChange {
    * says so came too late, or after a later one.
    */
   readonly causedHere: boolean;
-  /** The number of calls that caused it, of the window or trial calls; `failures` and `slow` are some of them. */
+  /** The number of calls that caused it, of the window or trial calls; `failures` and `slowCalls` are some of them. */
   readonly calls: number;
   readonly failures: number;
   readonly slowCalls: number;

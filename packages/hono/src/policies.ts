@@ -48,10 +48,14 @@ export function byTier<const Per extends string = never, Tier extends string = s
 }
 
 /**
- * Takes the numbers of limits from the request. `base` sets algorithms, windows, dimensions and names; `limitsOf` returns
- * the same limits with other numbers of units, or null for a request that is not limited, or a promise of either. Counts
- * stay when the numbers change. Anything else that it returns is an error passed to the framework,
- * `HEADGATE_INVALID_LIMIT`, never an unlimited request. Throws `HEADGATE_INVALID_OPTION`.
+ * Takes limits from the request: `perRequest(gcra({ limit: 30, window: "1m" }), (c) => c.get("customer").limits)`. The function
+ * returns limits that count by dimensions of the base, null for a request that is not limited, or a promise of either. The
+ * base's limits with other numbers keep the base's counts and names. Limits of another shape (another window, another
+ * algorithm, more or fewer of them) have a counter of their own, so a client that could choose the shape could choose a fresh
+ * counter: take limits from your own data, never from the client. At most 64 shapes besides the base's are in use at a time.
+ *
+ * Any other result is an error passed to the framework, `HEADGATE_INVALID_LIMIT`, never an unlimited request. Throws
+ * `HEADGATE_INVALID_OPTION`; the base is checked when the limiter is created.
  */
 export function perRequest<const Per extends string = never>(
   base: Policy<Per>,

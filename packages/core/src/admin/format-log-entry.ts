@@ -12,7 +12,7 @@ function textOf(value: unknown): string {
   return typeof value === "string" ? value : "";
 }
 
-/** A subject by dimension as one text, the default dimension without its name; `everybody` for none. */
+/** Formats a subject by dimension as one text, the default dimension without its name; `allSubjects` if there is no subject. */
 export function formatSubject(subject: LogEntry["subject"], allSubjects: string): string {
   if (subject === undefined) return allSubjects;
   const entries = Object.entries(subject);

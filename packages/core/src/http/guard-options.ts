@@ -87,8 +87,8 @@ export interface GuardOptions<Request, Dimension extends string = string> extend
   /** The most requests and calls of `limiter.wait` that may wait at once: at least 1. Default 1,000. */
   readonly maxQueue?: number | undefined;
   /**
-   * Shadow mode: decides, counts and publishes, but denies no request. It sets neither `rateLimit` nor any header; only `of`
-   * and the channel `headgate:decision` show its decisions. Default false.
+   * Shadow mode: decides, counts and publishes, but denies no request. It sets neither `rateLimit` nor any header; only
+   * `decisionOf` and the channel `headgate:decision` show its decisions. Default false.
    */
   readonly shadow?: boolean | undefined;
 }

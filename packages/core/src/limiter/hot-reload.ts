@@ -11,7 +11,7 @@ interface Closable {
  * limiter, middleware or a breaker. If its name is taken with another policy, closes what earlier evaluations created under
  * `key`, and creates it again. With the same policy nothing is closed.
  *
- * Only with `NODE_ENV=development`. Otherwise it just calls `make`, so that using a name twice is still a
+ * Only with `NODE_ENV=development`. Otherwise it just calls `create`, so that using a name twice is still a
  * `HEADGATE_DUPLICATE_NAME`.
  */
 export function hotReload<T extends Closable>(key: string, create: () => T): T {
