@@ -14,7 +14,6 @@ import { afterEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { page, ROOT } from "../../test/docs/markdown.ts";
 import { readDeclarations } from "../../test/docs/moving/declarations.ts";
 import { load } from "../../test/docs/moving/programs.ts";
-import { redisThatIsAway } from "../../test/docs/moving/redis-away.ts";
 import {
   describeDifferences,
   describeErrors,
@@ -23,8 +22,9 @@ import {
   tablesIn,
   tablesUnder,
 } from "../../test/docs/moving/side-by-side.ts";
-import type { Asked } from "../../test/docs/moving/traffic.ts";
-import { ask, expectSameHeaders, statusesOf, times } from "../../test/docs/moving/traffic.ts";
+import type { TrafficRequest } from "../../test/docs/moving/traffic.ts";
+import { expectSameHeaders, sendAll, statusesOf, times } from "../../test/docs/moving/traffic.ts";
+import { unreachableRedis } from "../../test/docs/moving/unreachable-redis.ts";
 
 const it = page("docs/moving/from-nestjs-throttler.md");
 
@@ -89,13 +89,19 @@ async function serve(parts: Parts): Promise<string> {
   return (await app.getUrl()).replace("[::1]", "127.0.0.1");
 }
 
-async function askProgram(program: string, requests: readonly Asked[]): Promise<Response[]> {
-  const at = { home: join(ROOT, "examples/nestjs"), beside: [] };
-  return ask(await serve(await load(program, ["Application", "limits", "Pages"], at)), requests);
+async function sendToProgram(
+  program: string,
+  requests: readonly TrafficRequest[],
+): Promise<Response[]> {
+  const at = { home: join(ROOT, "examples/nestjs"), linked: [] };
+  return sendAll(
+    await serve(await load(program, ["Application", "limits", "Pages"], at)),
+    requests,
+  );
 }
 
 interface Traffic {
-  readonly requests: readonly Asked[];
+  readonly requests: readonly TrafficRequest[];
   readonly statuses: readonly number[];
 }
 
@@ -113,8 +119,8 @@ describeSetUps<Traffic>(
     },
   },
   async ({ before, after }, traffic) => {
-    const theirs = await askProgram(before, traffic.requests);
-    const here = await askProgram(after, traffic.requests);
+    const theirs = await sendToProgram(before, traffic.requests);
+    const here = await sendToProgram(after, traffic.requests);
     expect(statusesOf(theirs)).toEqual(traffic.statuses);
     expect(statusesOf(here)).toEqual(traffic.statuses);
     const allowed = (answers: readonly Response[]) => answers.filter(({ ok }) => ok);
@@ -138,7 +144,7 @@ test("options may come from a provider, as with @nestjs/throttler", async () => 
     useFactory: ({ limit }: Settings) => ({ limits: slidingLog({ limit, window: "1m" }) }),
   });
   for (const limits of [there, here]) {
-    expect(statusesOf(await ask(await serve({ limits }), times(3)))).toEqual([200, 200, 429]);
+    expect(statusesOf(await sendAll(await serve({ limits }), times(3)))).toEqual([200, 200, 429]);
   }
 });
 
@@ -146,9 +152,9 @@ const limits = fixedWindow({ limit: 1, window: "1m" });
 const onceThere = ThrottlerModule.forRoot([{ ttl: 60_000, limit: 1 }]);
 
 /** The statuses that both answer. */
-async function compare(before: Parts, after: Parts, requests: readonly Asked[]) {
-  const theirs = await ask(await serve(before), requests);
-  const here = await ask(await serve(after), requests);
+async function compare(before: Parts, after: Parts, requests: readonly TrafficRequest[]) {
+  const theirs = await sendAll(await serve(before), requests);
+  const here = await sendAll(await serve(after), requests);
   return {
     theirs: statusesOf(theirs),
     ours: statusesOf(here),
@@ -176,7 +182,7 @@ describeDifferences(it, {
     for (const at of [0, 50_000, 70_000, 111_000]) {
       vi.setSystemTime(Date.UTC(2030, 0, 1) + at);
       statuses.push(
-        statusesOf([...(await ask(before, times(1))), ...(await ask(after, times(1)))]),
+        statusesOf([...(await sendAll(before, times(1))), ...(await sendAll(after, times(1)))]),
       );
     }
     expect(statuses).toEqual([
@@ -197,8 +203,8 @@ describeDifferences(it, {
       fixedWindow({ limit: 9, window: "1m" }),
       fixedWindow({ limit: 1, window: "1h" }),
     ];
-    const theirs = await ask(before, times(3));
-    const here = await ask(await serve(ours({ limits: ofBoth })), times(3));
+    const theirs = await sendAll(before, times(3));
+    const here = await sendAll(await serve(ours({ limits: ofBoth })), times(3));
     expect(theirs.at(-1)?.headers.get("x-ratelimit-remaining-short")).toBe("6");
     expect(here.at(-1)?.headers.get("ratelimit")).toContain('"9-per-1m";r=8');
   },
@@ -214,7 +220,7 @@ describeDifferences(it, {
     const storage = { increment: () => Promise.reject(new Error("away")) };
     const throttlers = [{ ttl: 60_000, limit: 1 }];
     const before = { limits: ThrottlerModule.forRoot({ throttlers, storage }) };
-    const store = redisStore(redisThatIsAway());
+    const store = redisStore(unreachableRedis());
     const after = ours({ name: "away", limits, store });
     const { theirs, ours: here } = await compare(before, after, times(2));
     expect({ theirs, here }).toEqual({ theirs: [500, 500], here: [200, 429] });
@@ -237,7 +243,7 @@ test("slidingLog with a block as long as its window blocks as the built-in stora
     for (const at of [0, 10_000, 50_000, 50_000 + lasts - 1_000, 50_000 + lasts + 1_000]) {
       vi.setSystemTime(Date.UTC(2030, 0, 1) + at);
       statuses.push(
-        statusesOf([...(await ask(before, times(1))), ...(await ask(after, times(1)))]),
+        statusesOf([...(await sendAll(before, times(1))), ...(await sendAll(after, times(1)))]),
       );
     }
     expect(statuses).toEqual([
@@ -290,7 +296,9 @@ test("slidingLog counts as the built-in storage does", async () => {
   const statuses: number[][] = [];
   for (const at of [0, 50_000, 70_000, 80_000]) {
     vi.setSystemTime(Date.UTC(2030, 0, 1) + at);
-    statuses.push(statusesOf([...(await ask(before, times(1))), ...(await ask(after, times(1)))]));
+    statuses.push(
+      statusesOf([...(await sendAll(before, times(1))), ...(await sendAll(after, times(1)))]),
+    );
   }
   expect(statuses).toEqual([
     [200, 200],
@@ -320,7 +328,7 @@ test("SkipRateLimit lifts exactly the limits around it", async () => {
     SkipRateLimit(),
   );
   const paths = ["limited", "both", "lifted", "kept"].map((path) => ({ path: `/${path}` }));
-  const answers = await ask(
+  const answers = await sendAll(
     await serve({ ...ours({ limits: { ...limits, limit: 99, name: "application" } }), Pages }),
     paths,
   );

@@ -7,7 +7,7 @@ import { codeIn, linksOf, page, ROOT, section, tablesOf } from "./markdown.ts";
 
 const it = page("docs/how-to/adapters.md");
 
-/** The exports of the entry, types and values. */
+/** The exported types and values of the entry. */
 const exported = [
   ...readFileSync(join(ROOT, "packages/core/src/http/index.ts"), "utf8").matchAll(
     /^export (?:type )?\{([^}]+)\}/gm,
@@ -26,7 +26,7 @@ describe("migrating to an adapter", () => {
     ...tablesOf(section(page("docs/how-to/hono.md"), "Coming from hono-rate-limiter")),
   ];
   const options = tables.flatMap(({ rows }) => rows.flatMap(([names = ""]) => codeIn(names)));
-  /** What it says of a decorator, and of options that Headgate has, too. */
+  /** The rows about the decorator, and about options that Headgate has as well. */
   const isTheirs = (name: string): boolean =>
     /^\w+$/.test(name) && !["headers", "driver"].includes(name);
 
@@ -64,7 +64,7 @@ test("the page links every example of an adapter", () => {
 });
 
 test("the adapter on the page is the one of the example", () => {
-  /** The function that limits, without types and the numbers of lines. */
+  /** The function that limits, without types and line numbers. */
   const limitIn = (text: string): string[] => {
     const [, body = ""] = /async function limit\(.*\n([\s\S]*?)\n {2}\}\n/.exec(text) ?? [];
     return body.split("\n").map((line) => line.replace(/ \/\/ \d$/, ""));

@@ -10,7 +10,7 @@ const PAGE = page("docs/reference/breaker.md");
 const CHANNELS = section(PAGE, "Channels");
 const rows = tablesOf(CHANNELS)[0]?.rows ?? [];
 
-/** The fields of the messages, by the name of the channel in `BREAKER_CHANNELS`. */
+/** The fields of the messages, by the channel's name in `BREAKER_CHANNELS`. */
 const FIELDS: Readonly<Record<keyof typeof BREAKER_CHANNELS, string>> = {
   state:
     "breaker calls causedHere degraded failures from openForMs openings slowCallRate slowCalls successRate target to",
@@ -43,7 +43,7 @@ beforeAll(async () => {
   }
   now += 1_500;
   await bank.admit();
-  // Nobody listens there.
+  // Nothing listens on this address.
   const redis = new Redis("/nowhere/redis.sock");
   redis.on("error", () => {});
   const away = createBreaker({ name: "away", store: redisStore(redis) });

@@ -13,7 +13,7 @@ let server: RedisProcess;
 let admin: Redis;
 
 beforeAll(async () => {
-  // Of its own: users are the whole server's, and so is its memory.
+  // Needs its own server, because users and memory belong to the whole server.
   server = await startRedis();
   admin = new Redis(server.socket);
 });
@@ -87,14 +87,14 @@ describe("sizes", () => {
     expect(bytes / (documented(0) + documented(4))).toBeLessThan(1.1);
   });
 
-  /** Bytes for each target, with so many failures. */
+  /** Returns the bytes for each target after so many failures. */
   async function measure(
     options: Parameters<typeof createBreaker>[0],
     outcomes: number,
     targets: number,
   ): Promise<number> {
     const store = redisStore(admin);
-    // So many at once wait for each other; all are to be counted in Redis.
+    // So many concurrent calls wait for each other, and Redis must count all of them.
     const breaker = createBreaker({ name: "payments", store, storeTimeout: "1m", ...options });
     await breaker.snapshot();
     const before = await usedMemory();

@@ -10,7 +10,7 @@ function rowsOf(heading: string, at = 0): readonly (readonly string[])[] {
   return tablesOf(section(PAGE, heading))[at]?.rows ?? [];
 }
 
-/** What something says it takes, when it is given an option that it does not take. */
+/** Reads the known options from the error that an unknown option causes. */
 async function optionsOf(give: (options: object) => unknown): Promise<string[]> {
   const message = await Promise.resolve()
     .then(() => give({ noSuchOption: 1 }))
@@ -46,7 +46,7 @@ describe("the table of options", () => {
     expect(() => createBreaker({ name, store, ...others, trialCalls: 6 })).toThrow(
       "another policy",
     );
-    // It needs `slowCall`, which has no default.
+    // The option needs `slowCall`, which has no default.
     createBreaker({ name: "slow", store, slowCall: "1s" });
     expect(() =>
       createBreaker({ name: "slow", store, slowCall: "1s", slowCallRate }),
@@ -68,7 +68,7 @@ test("the table of methods lists exactly the existing methods", () => {
 });
 
 describe("the reasons that a fallback receives", () => {
-  /** Makes a call that ends badly; resolves with what the fallback was told, as the table has it. */
+  /** Makes a call that fails; resolves with the context of the fallback, in the format of the table. */
   async function documented(
     breaker: Breaker<string>,
     call: () => string | Promise<string>,
@@ -131,7 +131,7 @@ describe("the table of states", () => {
     await breaker.metricsOnly();
     await see();
     expect(rowsOf("States").map(([state = ""]) => codeIn(state)[0])).toEqual(seen);
-    // The picture leaves out those that are set by hand.
+    // The picture leaves out the states that operators set.
     const [picture] = blocksOf([PAGE], "text");
     const drawn = picture?.text.match(/[a-zA-Z-]+/g);
     expect(drawn).toEqual(expect.arrayContaining(["closed", "open", "half-open"]));

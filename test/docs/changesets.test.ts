@@ -27,7 +27,7 @@ function readNote(text: string): Note {
   };
 }
 
-/** Where `changeset version` makes the next release, away from the repository, until the test ends. */
+/** Creates a temporary copy in which `changeset version` makes the next release, until the test ends. */
 function makeRelease(): string {
   const dir = mkdtempSync(join(tmpdir(), "headgate-release-"));
   onTestFinished(() => rmSync(dir, { recursive: true }));
@@ -57,7 +57,7 @@ test("the release notes make a release with one version for all packages and eac
       expect(existsSync(file) && readFileSync(file, "utf8"), name).toContain(firstLine);
     }
   }
-  // A peer dependency among the packages would make a major version of every minor one.
+  // A peer dependency between the packages would turn every minor release into a major one.
   if (!notes.some(({ bumps }) => bumps.includes("major"))) {
     const major = (root: string): string => versionOf(root, "core").split(".")[0] as string;
     expect(major(dir)).toBe(major(ROOT));

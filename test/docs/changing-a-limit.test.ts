@@ -32,7 +32,7 @@ describe("docs/understand/guarantees.md says how long a client is denied after a
 
   test.each(waits?.rows ?? [])("%s: %s", async (what = "", atMost = "") => {
     for (const limitOf of ROWS[what] ?? []) {
-      // At the beginning of a window, from where it takes the longest.
+      // The start of a window, from which the change takes the longest.
       const store = memoryStore({ clock: () => 1_800_000_000_000 });
       const before = createLimiter({ name: "api", store, limits: limitOf(1_000) });
       expect(await before.consume("ada", { cost: 1_000 })).toMatchObject({ allowed: true });

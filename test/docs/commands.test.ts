@@ -16,52 +16,54 @@ const site = JSON.parse(readFileSync(join(ROOT, "docs/package.json"), "utf8")) a
   scripts: Record<string, string>;
 };
 
-/** Our packages, and the commands of the one that is a command. */
+/** The packages of the workspace, and the names of the command. */
 const PACKAGES = readdirSync(join(ROOT, "packages")).map((name) => `@headgate/${name}`);
 const HEADGATE = "@headgate/cli";
 const { stdout: help } = await runCli(["--help"]);
 
-/** What pnpm runs besides the scripts of package.json: programs of the workspace. */
+/** The programs of the workspace that pnpm runs in addition to the scripts of package.json. */
 const PROGRAMS = ["changeset"];
 
-/** How a reader bundles an application with the dashboard. */
+/** The command with which a reader bundles an application with the dashboard. */
 const BUNDLING: ReadonlySet<string> = new Set([
   "npx esbuild server.ts --bundle --platform=node --outfile=dist/server.cjs",
   "cp -r node_modules/@headgate/dashboard/dist/page dist/limits-page",
 ]);
 
 const commands = [
-  ...blocksOf(PAGES, "sh").flatMap(({ text, place }) =>
+  ...blocksOf(PAGES, "sh").flatMap(({ text, location }) =>
     text
       .trimEnd()
       .split("\n")
-      .map((line) => ({ line: line.replace(/\s+#.*$/, ""), place })),
+      .map((line) => ({ line: line.replace(/\s+#.*$/, ""), location })),
   ),
   ...PAGES.flatMap(({ text, path }) =>
     codeIn(text)
       .filter((code) => code.startsWith("npx "))
-      .map((line) => ({ line, place: path })),
+      .map((line) => ({ line, location: path })),
   ),
 ];
 
-test.each(commands)("$place: $line", ({ line, place }) => {
+test.each(commands)("$location: $line", ({ line, location }) => {
   const [program = "", ...rest] = line.replace(/^PORT=\d+ /, "").split(" ");
   if (program === "npx" && rest[0] === HEADGATE) {
     expect(help).toMatch(new RegExp(`^ {2}${rest[1]}\\b`, "m"));
   } else if (BUNDLING.has(line)) {
-    // test/dashboard/browser/mounts.test.ts does both.
-    expect(place).toMatch(/^docs\/how-to\/dashboard\.md:/);
+    // test/dashboard/browser/mounts.test.ts runs both.
+    expect(location).toMatch(/^docs\/how-to\/dashboard\.md:/);
   } else if (program === "npx") {
     const [, pnpm = "", script = "", , scriptOfSite = ""] = rest;
     expect(packageManager.split("+")[0]).toBe(pnpm);
     if (script === "--filter") expect(Object.keys(site.scripts)).toContain(scriptOfSite);
     else expect([...Object.keys(scripts), ...PROGRAMS]).toContain(script);
-  } else if (place.startsWith("docs/recipes/") && !["npm", "node"].includes(program)) {
-    // curl, alone or in a loop, of which the recipe's own test asks the same.
-    expect(existsSync(join(ROOT, place.replace(/^docs(.+)\.md.*$/, "test$1.test.ts")))).toBe(true);
+  } else if (location.startsWith("docs/recipes/") && !["npm", "node"].includes(program)) {
+    // The recipe's own test sends the same requests as these curl commands.
+    expect(existsSync(join(ROOT, location.replace(/^docs(.+)\.md.*$/, "test$1.test.ts")))).toBe(
+      true,
+    );
   } else if (program === "curl" || line.endsWith("node server.mjs")) {
-    // The servers that a reader writes; start.test.ts and behind-a-proxy.test.ts run them, and ask.
-    expect(place).toMatch(/^docs\/(?:start|how-to\/(?:keys|proxies)\.md)/);
+    // start.test.ts and behind-a-proxy.test.ts run these servers and send requests.
+    expect(location).toMatch(/^docs\/(?:start|how-to\/(?:keys|proxies)\.md)/);
   } else if (program === "node") {
     expect(existsSync(join(ROOT, rest[0] ?? ""))).toBe(true);
   } else if (program === "npm") {
@@ -71,7 +73,7 @@ test.each(commands)("$place: $line", ({ line, place }) => {
       expect([...Object.keys(devDependencies), ...PACKAGES]).toContain(name);
     }
   } else {
-    // docs/reference/redis.md; redis.test.ts tries its patterns.
+    // docs/reference/redis.md shows it, and redis.test.ts runs its patterns.
     expect(program).toBe("redis-cli");
   }
 });

@@ -56,7 +56,7 @@ describe("the Redis user of the page", () => {
     await server.stop();
   });
 
-  /** The parts of a report that do not differ from run to run. */
+  /** Returns the parts of a report that are the same in every run. */
   async function readableFacts(): Promise<readonly unknown[]> {
     const { statuses, worst } = await runDoctor(at, "--as", "headgate");
     const own = await runDoctor(at);
@@ -72,7 +72,7 @@ describe("the Redis user of the page", () => {
     user.disconnect();
   });
 
-  // Only a few of them, unless there is time. The permissions for a cluster need a cluster.
+  // Runs only a few of them by default. The permissions for a cluster need a cluster.
   const tried = needed.filter((permission) => !permission.startsWith("+cluster"));
   test.each(isLong ? tried : tried.slice(0, 2))("needs the permission %s", async (permission) => {
     const all = await readableFacts();

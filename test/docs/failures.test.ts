@@ -66,15 +66,15 @@ test("the table of faults names every code that is logged while a store fails", 
   );
 });
 
-/** What servers say, of those that a list of causes names. */
+/** The server replies in the list of causes. */
 function wordsIn(text: string): string[] {
   const causes = [...text.matchAll(/^- .*(?:\n {2}.*)*/gm)].map(([cause]) => cause);
   return causes.flatMap(codeIn).filter((words) => words !== "storeTimeout");
 }
 
-/** What a decision is degraded for when a server answers so. */
+/** Returns the reason why a decision is degraded when a server replies with this error. */
 async function codeOf(words: string): Promise<string | undefined> {
-  // What comes in lower case stands behind ERR.
+  // Redis sends a text in lower case after ERR.
   const message = /^[A-Z]+$/.test(words) ? `${words} in words of its own` : `ERR ${words}`;
   const refuse = async (): Promise<never> => {
     throw new Error(message);

@@ -10,7 +10,7 @@ import { blocksOf, codeIn, page, section, tablesOf } from "./markdown.ts";
 
 interface Answer {
   readonly status: string;
-  /** By their names as they are written. */
+  /** The header values, by names in their original case. */
   readonly headers: ReadonlyMap<string, string>;
   readonly body: string;
 }
@@ -25,7 +25,7 @@ app.use(
   rateLimit({
     name: "api",
     limits: gcra({ limit: 5, window: "1m" }),
-    // The pages' numbers are those of requests at one moment.
+    // The pages show numbers of requests at one moment.
     store: memoryStore({ clock: () => 1_800_000_000_000 }),
   }),
 );
@@ -47,7 +47,7 @@ app.use(
   }),
 );
 app.use("/waiting", rateLimit({ limits: gcra({ limit: 1, window: "1m" }), wait: 1 }));
-// Nobody listens there.
+// Nothing listens on this address.
 const redis = new Redis("/nowhere/redis.sock");
 redis.on("error", () => {});
 app.use(
@@ -72,15 +72,15 @@ const answers: Record<
 beforeAll(async () => {
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
-  answers.free = await ask("/free");
-  answers.first = await ask("/limited");
-  answers.draft6 = await ask("/draft-6");
-  for (let i = 0; i < 4; i += 1) await ask("/limited");
-  answers.denied = await ask("/limited");
-  answers.missing = await ask("/missing");
-  await ask("/waiting");
-  answers.waited = await ask("/waiting");
-  answers.away = await ask("/away");
+  answers.free = await send("/free");
+  answers.first = await send("/limited");
+  answers.draft6 = await send("/draft-6");
+  for (let i = 0; i < 4; i += 1) await send("/limited");
+  answers.denied = await send("/limited");
+  answers.missing = await send("/missing");
+  await send("/waiting");
+  answers.waited = await send("/waiting");
+  answers.away = await send("/away");
 });
 
 afterAll(() => {
@@ -88,7 +88,7 @@ afterAll(() => {
   server.close();
 });
 
-async function ask(path: string): Promise<Answer> {
+async function send(path: string): Promise<Answer> {
   const { port } = server.address() as AddressInfo;
   const [message] = await once(get({ host: "127.0.0.1", port, path, agent: false }), "response");
   let body = "";
@@ -100,7 +100,7 @@ async function ask(path: string): Promise<Answer> {
   return { status: `${message.statusCode} ${message.statusMessage}`, headers, body };
 }
 
-/** The headers of an answer that an answer without a limiter does not have. */
+/** Returns the headers that an answer without a limiter does not have. */
 function added({ headers }: Answer): string[] {
   return [...headers.keys()].filter((name) => !answers.free.headers.has(name));
 }

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { PAGES } from "./markdown.ts";
 
-/** How many lines a page may have that people read before they decide to read on. */
+/** The most lines of a page that people read before they decide to read on. */
 const LINES = { "README.md": 200, "packages/*/README.md": 80 };
 
 const readmes = PAGES.filter(({ path }) => path.endsWith("README.md"));

@@ -14,7 +14,7 @@ describe.each(PAGES)("$path", (it) => {
 
   test("names only existing error codes", () => {
     for (const [code] of it.text.matchAll(/HEADGATE_[A-Z_]+(?<!_)/g)) {
-      // Variables of the tests' environment.
+      // Variables that only the tests use.
       if (["HEADGATE_REDIS_SERVER", "HEADGATE_LONG"].includes(code)) continue;
       expect(Object.keys(ERROR_CODES)).toContain(code);
     }

@@ -3,15 +3,15 @@ import { dirname, join, relative } from "node:path";
 
 export const ROOT: string = join(import.meta.dirname, "../..");
 
-/** A fenced block of a page. */
+/** A fenced code block of a page. */
 export interface Block {
   readonly language: string;
   readonly text: string;
-  /** `README.md:52`, the line its text begins on. */
-  readonly place: string;
+  /** The file and the line on which its text begins, such as `README.md:52`. */
+  readonly location: string;
 }
 
-/** A table of a page: its header cells, then the cells of each row, as they are written. */
+/** A table of a page: the Markdown of its header cells, and of the cells of each row. */
 export interface Table {
   readonly head: readonly string[];
   readonly rows: readonly (readonly string[])[];
@@ -33,7 +33,7 @@ export const PAGES: readonly Page[] = [
   "docs/playground.md",
   ...["start", "how-to", "recipes", "moving", "reference", "understand"].flatMap(pagesIn),
   ...namesIn("packages").map((name) => `packages/${name}/README.md`),
-  // How it is built and measured, beside the code.
+  // Pages for contributors, in the folders of the code.
   "packages/core/src/control/CONTROL.md",
   "packages/core/src/scripts/SCRIPTS.md",
   "test/bench/FIGURES.md",
@@ -62,17 +62,17 @@ function readPage(path: string): Page {
     (match) => ({
       language: match[1] as string,
       text: match[2] as string,
-      place: `${path}:${text.slice(0, match.index).split("\n").length + 1}`,
+      location: `${path}:${text.slice(0, match.index).split("\n").length + 1}`,
     }),
   );
   return { path, text, blocks };
 }
 
-/** A block that shows a file of the repository, or one region of it: the line in front of it names `PATH` or `PATH#REGION`. */
+/** A block that shows a file of the repository, or one region of it: a comment before the block names `PATH` or `PATH#REGION`. */
 const SHOWN_FILE = /^(<!-- file: (\S+) -->\n+```.*\n)([\s\S]*?)^```$/gm;
 
-/** What a page shows of a file: all of it, or the lines between `// #region NAME` and `// #endregion`, without their indent. */
-function textOf(name: string): string {
+/** Returns a whole file, or the lines between `// #region NAME` and `// #endregion` without their indentation. */
+function readShownFile(name: string): string {
   const [path = "", region] = name.split("#");
   const text = readFileSync(join(ROOT, path), "utf8");
   if (region === undefined) return text.replaceAll(/^ *\/\/ #(?:end)?region.*\n/gm, "");
@@ -82,16 +82,16 @@ function textOf(name: string): string {
   return lines.replaceAll(new RegExp(`^${indent}`, "gm"), "");
 }
 
-/** The texts of a page that are files of the repository, or regions of them. */
+/** Returns the texts that a page includes from files of the repository. */
 export function shownFiles({ text }: Page): string[] {
   return [...text.matchAll(SHOWN_FILE)].map(([, , , shown = ""]) => shown);
 }
 
-/** A page's text with the files as they are now. */
+/** Returns a page's text with the current contents of the included files. */
 export function withFiles({ text }: Page): string {
   return text.replace(
     SHOWN_FILE,
-    (_, start: string, name: string) => `${start}${textOf(name)}\`\`\``,
+    (_, start: string, name: string) => `${start}${readShownFile(name)}\`\`\``,
   );
 }
 
@@ -101,7 +101,7 @@ export function blocksOf(pages: readonly Page[], ...languages: readonly string[]
   );
 }
 
-/** The tables of a text, in their order. */
+/** Returns the tables of a text, in order. */
 export function tablesOf(text: string): Table[] {
   return [...text.matchAll(/^(?:\|.*\|\n)+/gm)].map(([table]) => {
     const [head = [], , ...rows] = table.trimEnd().split("\n").map(cellsOf);
@@ -116,19 +116,19 @@ function cellsOf(row: string): string[] {
     .map((cell) => cell.trim());
 }
 
-/** The texts in backticks. */
+/** Returns the texts in backticks. */
 export function codeIn(text: string): string[] {
   return [...text.matchAll(/`([^`]+)`/g)].map((match) => match[1] as string);
 }
 
-/** The part of a page under a heading, up to the next heading of that level. */
+/** Returns the part of a page under a heading, up to the next heading of the same level. */
 export function section({ path, text }: Page, heading: string): string {
   const [, rest] = text.split(`\n## ${heading}\n`);
   if (rest === undefined) throw new Error(`${path} has no section "${heading}"`);
   return rest.split("\n## ")[0] as string;
 }
 
-/** The anchors that the headings of a page can be linked by, as GitHub makes them. */
+/** Returns the anchors of a page's headings, as GitHub generates them. */
 export function anchorsOf({ text }: Page): string[] {
   const prose = text.replace(/^```[\s\S]*?^```$/gm, "");
   return [...prose.matchAll(/^#+ (.+)$/gm)].map((match) =>
@@ -139,7 +139,7 @@ export function anchorsOf({ text }: Page): string[] {
   );
 }
 
-/** Where the links of a page lead: repository paths with their anchors. Links out of the repository are left out. */
+/** Returns the link targets of a page: repository paths with their anchors, without external links. */
 export function linksOf({ path, text }: Page): { target: string; anchor: string }[] {
   const prose = text.replace(/^```[\s\S]*?^```$/gm, "");
   return [...prose.matchAll(/\]\(([^)\s]+)\)/g)]

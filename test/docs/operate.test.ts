@@ -35,7 +35,7 @@ afterAll(async () => {
 });
 beforeEach(() => admin.flushall());
 
-/** Connects as the user that a line of the page makes. */
+/** Connects as the user that a line of the page creates. */
 async function connectAs(acl = ""): Promise<Redis> {
   const [command = "", ...args] = acl.split(" ");
   await admin.call(command, ...args);
@@ -54,7 +54,7 @@ function limiterOn(client: Redis): Limiter {
   return createLimiter({ ...api, store: redisStore(client), storeTimeout: "1m" });
 }
 
-/** Everything that changes something. */
+/** Runs every action that changes something. */
 const actions: Record<string, (operator: Admin) => Promise<unknown>> = {
   reset: (by) => by.reset(api, "ann"),
   block: (by) => by.block(api, "ann", "1h"),
@@ -150,7 +150,7 @@ describe("an operator", () => {
       });
       await admin.acl("DELUSER", "headgate-operator");
     }
-    // Without the last one, the log does not know who it was.
+    // Without the last permission, the log does not contain the user's name.
     const by = createAdmin(redisStore(await connectAs(operator?.replace(" +acl|whoami", ""))));
     await by.reset(api, "ann");
     expect((await by.log()).entries[0]).not.toHaveProperty("aclUser");

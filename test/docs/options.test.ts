@@ -12,7 +12,7 @@ import { codeIn, page, section, tablesOf } from "./markdown.ts";
 const OPTIONS = "docs/reference/options.md";
 const limits = gcra({ limit: 1, window: "1s" });
 
-/** The options that something takes, in its own words when it is given one that it does not take. */
+/** Reads the known options from the error that an unknown option causes. */
 async function optionsOf(make: (options: object) => unknown): Promise<string[]> {
   try {
     await make({ limits, noSuchOption: 1 });
@@ -35,13 +35,13 @@ test("each option has a section, and each section is about an option", () => {
   expect(headings.sort()).toEqual([...new Set(listed)].sort());
 });
 
-/** The options that the table under a heading lists. */
+/** Returns the options in the table under a heading. */
 function documented(path: string, heading: string, at: number): string[] {
   const table = tablesOf(section(page(path), heading))[at];
   return table?.rows.flatMap(([option = ""]) => codeIn(option)) ?? [];
 }
 
-/** The options that the table of all options says are those of `taker`. */
+/** Returns the options that the table of all options lists for `taker`. */
 function optionsIn(taker: string): string[] {
   const [table] = tablesOf(section(page(OPTIONS), "All options"));
   const rows = table?.rows.filter(([, , of = ""]) => of.split(", ").includes(taker));

@@ -23,7 +23,7 @@ const LOG = page("docs/understand/when-redis-fails.md");
 const EVENTS = page("docs/reference/events.md");
 const limits = gcra({ limit: 5, window: "1m" });
 
-/** What an outage logged: in a log, as warnings, and on the channels. */
+/** The records of an outage: log lines, warnings, and messages on the channels. */
 const log: LogLine[] = [];
 let warnings: readonly Warning[] = [];
 const published = new Map<string, object[]>();
@@ -53,11 +53,11 @@ beforeAll(async () => {
     () => limiter.close(),
   );
   await publishInUse();
-  const ask = () => Promise.all([app.inject("/"), limiter.consume("ada")]);
-  await ask();
+  const requestBoth = () => Promise.all([app.inject("/"), limiter.consume("ada")]);
+  await requestBoth();
   await server.kill();
   await waitUntil("both are logged down", 10_000, async () => {
-    await ask();
+    await requestBoth();
     return log.length > 0 && warnings.length > 0 ? true : undefined;
   });
   await server.restart();
@@ -71,7 +71,7 @@ afterAll(async () => {
   await server.stop();
 });
 
-/** One request that is on a list, one call that waits, and one place. */
+/** One request that is on a list, one call that waits, and one slot. */
 async function publishInUse(): Promise<void> {
   const listed = Fastify();
   await listed.register(headgate, { limits, allowList: () => true });
@@ -79,12 +79,12 @@ async function publishInUse(): Promise<void> {
   await listed.inject("/");
   const quick = createLimiter({ limits: gcra({ limit: 1, window: "1ms" }) });
   await Promise.all([quick.wait("ada"), quick.wait("ada")]);
-  const places = createLimiter({ limits: concurrency({ limit: 1, ttl: "1m" }) });
-  await places.release(await places.consume("ada"));
+  const slots = createLimiter({ limits: concurrency({ limit: 1, ttl: "1m" }) });
+  await slots.release(await slots.consume("ada"));
   stops.push(
     () => listed.close(),
     () => quick.close(),
-    () => places.close(),
+    () => slots.close(),
   );
 }
 
@@ -95,7 +95,7 @@ function connect(): Redis {
   return redis;
 }
 
-/** What may differ from one outage to the next. */
+/** Removes the parts of a message that differ between outages. */
 function withoutItsOwn(message: string): string {
   return message.replace(/ \(.*\)(?=; until)/, "").replace(/\d+/g, "n");
 }
@@ -126,7 +126,7 @@ test("process warnings have the documented codes and messages", () => {
   expect(warnings).toHaveLength(2);
 });
 
-// Those of a decision have a table of their own, which reference.test.ts reads.
+// The fields of a decision have their own table, which reference.test.ts reads.
 test.each(Object.values(CHANNELS).filter((name) => name !== CHANNELS.decision))(
   "the fields of messages on %s are those that the page says",
   (name) => {
@@ -137,7 +137,7 @@ test.each(Object.values(CHANNELS).filter((name) => name !== CHANNELS.decision))(
   },
 );
 
-/** The row of a section of the events that begins with this code. */
+/** Returns the row that begins with this code in a section of the page about events. */
 function rowOf(heading: string, code: string | undefined): readonly string[] {
   const rows = tablesOf(section(EVENTS, heading))[0]?.rows ?? [];
   return rows.find(([first = ""]) => codeIn(first)[0] === code) ?? [];

@@ -16,7 +16,7 @@ let server: RedisProcess;
 let admin: Redis;
 
 beforeAll(async () => {
-  // Of its own: users are the whole server's, and so is its memory.
+  // Needs its own server, because users and memory belong to the whole server.
   server = await startRedis();
   admin = new Redis(server.socket);
 });
@@ -28,7 +28,7 @@ afterAll(async () => {
 
 test("docs/reference/redis.md shows the real keys, and its patterns match them", async () => {
   const store = redisStore(admin);
-  // As its first snippet has it.
+  // The same options as in the page's first snippet.
   const limits = [gcra({ limit: 100, window: "1m" }), slidingLog({ limit: 1_000, window: "1d" })];
   const limiter = createLimiter({ name: "api", limits, store, storeTimeout: "10s" });
   await limiter.consume("203.0.113.7");
@@ -135,7 +135,7 @@ describe("sizes", () => {
     skip(!server.version.startsWith("redis 7.0"), "the page says what Redis 7.0 takes");
     await admin.flushall();
     const store = redisStore(admin);
-    // So many at once wait for each other; all are to be counted in Redis.
+    // So many concurrent calls wait for each other, and Redis must count all of them.
     const limiter = createLimiter({ name: "api", limits, store, storeTimeout: "1m" });
     await Promise.all([limiter.consume("warm"), limiter.consume("warm")]);
     await limiter.consume("warm");

@@ -4,7 +4,7 @@ import { CHANNELS, concurrency, createLimiter, gcra, readPolicy } from "@headgat
 import { describe, expect, test } from "vitest";
 import { codeIn, page, section, tablesOf } from "./markdown.ts";
 
-/** What a table lists in its first column. */
+/** Returns the names in the first column of a table. */
 function listed(path: string, heading: string, at = 0): string[] {
   const rows = tablesOf(section(page(path), heading))[at]?.rows ?? [];
   return rows.flatMap(([first = ""]) => codeIn(first));

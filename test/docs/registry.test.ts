@@ -13,7 +13,7 @@ const own = useOwnRedis();
 const REGISTRY = section(page("docs/reference/usage.md"), "The registry");
 let found: Awaited<ReturnType<typeof readRegistry>>;
 
-/** Something of everything. */
+/** Registers an entry of each kind. */
 beforeAll(async () => {
   await own.client.flushall();
   const store = redisStore(own.client);

@@ -1,23 +1,23 @@
 // @ts-check
-// Runs the scripts it is given, one after another, in one process. Prints a JSON object for each: the lines it printed
-// itself, and what it complained of.
+// Runs scripts one after another in one process. Prints a JSON object for each: the lines it printed, and its errors and
+// warnings.
 import diagnostics from "node:diagnostics_channel";
 import { syncBuiltinESMExports } from "node:module";
 import { setTimeout as after } from "node:timers/promises";
 import { pathToFileURL } from "node:url";
 import { format } from "node:util";
 
-/** @type {{ printed: string[], complaints: string[] }} */
+/** @type {{ printed: string[], problems: string[] }} */
 let outcome;
-const complain = (/** @type {unknown} */ error) => outcome.complaints.push(String(error));
+const report = (/** @type {unknown} */ error) => outcome.problems.push(String(error));
 
 console.log = (...args) => outcome.printed.push(format(...args));
-console.error = (...args) => outcome.complaints.push(format(...args));
-process.on("unhandledRejection", complain);
-process.on("uncaughtException", complain);
-process.on("warning", complain);
+console.error = (...args) => outcome.problems.push(format(...args));
+process.on("unhandledRejection", report);
+process.on("uncaughtException", report);
+process.on("warning", report);
 
-// What one snippet subscribed to would hear those that follow.
+// The subscriptions of one snippet would receive the messages of the next ones.
 const { subscribe } = diagnostics;
 /** @type {Parameters<typeof subscribe>[]} */
 let subscriptions = [];
@@ -28,13 +28,13 @@ diagnostics.subscribe = (...subscription) => {
 syncBuiltinESMExports();
 
 for (const file of process.argv.slice(2)) {
-  outcome = { printed: [], complaints: [] };
-  await import(pathToFileURL(file).href).catch(complain);
-  // What it set off shows a little later.
+  outcome = { printed: [], problems: [] };
+  await import(pathToFileURL(file).href).catch(report);
+  // Asynchronous errors and messages arrive a little later.
   await after(20);
   for (const subscription of subscriptions) diagnostics.unsubscribe(...subscription);
   subscriptions = [];
   process.stdout.write(`${JSON.stringify(outcome)}\n`);
 }
-// Servers and connections would go on.
+// Open servers and connections would keep the process alive.
 process.exit();

@@ -26,7 +26,7 @@ const own = useOwnRedis();
 const orders = { name: "orders", limits: gcra({ limit: 5, window: "1h" }) };
 const operator = () => createAdmin(redisStore(own.client));
 
-/** An instance of an application with a connection of its own, behind a proxy that it trusts. */
+/** An instance of an application with its own connection, behind a trusted proxy. */
 async function start(
   { serve }: Framework,
   options: Partial<SharedOptions> = {},
@@ -44,7 +44,7 @@ async function start(
 
 type Instance = Awaited<ReturnType<typeof start>>;
 
-/** One of each framework. */
+/** Starts one instance of each framework. */
 function startTwo(...options: [Partial<SharedOptions>?, Site["trustProxy"]?]) {
   return Promise.all([
     start(fastifyFramework, ...options),
@@ -52,7 +52,7 @@ function startTwo(...options: [Partial<SharedOptions>?, Site["trustProxy"]?]) {
   ] as const);
 }
 
-/** The status that each client gets from each instance, one after another. */
+/** Sends a request of each client to each instance, one after another, and returns the statuses. */
 async function statusesOf(instances: readonly Instance[], ...clients: readonly string[]) {
   const statuses: number[] = [];
   for (const client of clients) {
@@ -61,29 +61,29 @@ async function statusesOf(instances: readonly Instance[], ...clients: readonly s
   return statuses;
 }
 
-/** Whether all requests of these clients are served. */
+/** Whether all requests of these clients succeed. */
 async function areServed(instances: readonly Instance[], ...clients: readonly string[]) {
   return (await statusesOf(instances, ...clients)).every((status) => status === 200);
 }
 
-/** Runs the command on this Redis. */
+/** Runs the `headgate` command on this test's Redis. */
 const headgate = (...args: readonly string[]) => runCli([...args, "--redis", own.server.socket]);
 
-// biome-ignore lint/suspicious/noExplicitAny: schemas hold it elsewhere
+// biome-ignore lint/suspicious/noExplicitAny: other tests check it against the schemas
 async function headgateJson(...args: readonly string[]): Promise<any> {
   const { exitCode, stdout, stderr } = await headgate(...args, "--json");
   expect([exitCode, stderr]).toEqual([0, ""]);
   return JSON.parse(stdout);
 }
 
-/** A timer may be a millisecond early. */
-const inForce = ({ effectiveAt }: { effectiveAt: Date }) =>
+/** Waits until an action is effective, and a millisecond longer, because timers may fire that early. */
+const untilEffective = ({ effectiveAt }: { effectiveAt: Date }) =>
   delay(effectiveAt.getTime() - Date.now() + 1);
 
-/** What is asked of Prometheus: how samples are put together, by which labels, of which metric, with which labels. */
+/** A PromQL expression: the aggregation, its labels, the metric and the label matchers. */
 const EXPRESSION = /(sum|min) by \(([^)]+)\) \((?:rate\()?(headgate_\w+)(?:\{([^}]*)\})?/g;
 
-/** What the expressions of an incident give, each by its labels, of what is measured from now on until it is asked. */
+/** Observes from now on. The returned function evaluates the expressions of an incident, each as values by labels. */
 function watch(incident: string): () => Promise<Record<string, number>[]> {
   const registry = new Registry();
   const observation = observe(registry);
@@ -146,12 +146,12 @@ test("incident: one client floods, is found and is blocked everywhere", async ()
     blocked: false,
   });
 
-  await inForce(await operator().block(orders, client, "1h", { reason: "flood" }));
+  await untilEffective(await operator().block(orders, client, "1h", { reason: "flood" }));
   const blocked = watch("One client floods");
   for (const { askAs } of instances) {
     const { status, headers } = await askAs(flooder);
     expect(status).toBe(429);
-    // The limit alone would say twelve minutes.
+    // The limit alone would recover after twelve minutes.
     expect(Number(headers["retry-after"])).toBeGreaterThan(3_000);
     expect((await askAs("198.51.100.1")).status).toBe(200);
   }
@@ -169,7 +169,7 @@ test("incident: one client floods; the commands find, block and unblock it", asy
 
   const who = ["--ip", flooder, "--limiter", "orders"];
   const [blocked] = (await headgateJson("block", "1h", ...who, "--reason", "flood")).done;
-  await inForce({ effectiveAt: new Date(blocked.effectiveAt) });
+  await untilEffective({ effectiveAt: new Date(blocked.effectiveAt) });
   for (const { askAs } of instances) {
     expect(Number((await askAs(flooder)).headers["retry-after"])).toBeGreaterThan(3_000);
     expect((await askAs("198.51.100.1")).status).toBe(200);
@@ -178,7 +178,7 @@ test("incident: one client floods; the commands find, block and unblock it", asy
 
   await headgateJson("unblock", ...who);
   const [reset] = (await headgateJson("reset", ...who)).done;
-  await inForce({ effectiveAt: new Date(reset.effectiveAt) });
+  await untilEffective({ effectiveAt: new Date(reset.effectiveAt) });
   expect(await areServed(instances, flooder)).toBe(true);
   expect((await headgate("explain", ...who)).exitCode).toBe(0);
   const { entries } = await headgateJson("log");
@@ -197,7 +197,7 @@ test("incident: all clients are limited; shadow mode helps until the proxy is tr
   }
 
   const shadow = { limiter: "orders", shadow: true };
-  await inForce(await operator().setOverride(shadow, { for: "1h" }));
+  await untilEffective(await operator().setOverride(shadow, { for: "1h" }));
   const shadowed = watch("All clients are limited");
   expect(await areServed(instances, ...customers)).toBe(true);
   expect(await shadowed()).toEqual([{}, {}, { orders: 8 }]);
@@ -206,7 +206,7 @@ test("incident: all clients are limited; shadow mode helps until the proxy is tr
   const quiet = watch("All clients are limited");
   await statusesOf(mended, ...customers);
   expect(await quiet()).toEqual([{}, {}, {}]);
-  await inForce(await operator().unsetOverride({ limiter: "orders" }));
+  await untilEffective(await operator().unsetOverride({ limiter: "orders" }));
   const after = watch("All clients are limited");
   await Promise.all([1, 2, 3].map(() => statusesOf(mended, "203.0.113.7")));
   expect(await areServed(mended, ...customers)).toBe(true);
@@ -218,7 +218,7 @@ describe("incident: no client is limited", () => {
 
   test("because of a forgotten override", async () => {
     const forgotten = { limiter: "orders", shadow: true };
-    await inForce(await operator().setOverride(forgotten, { for: "forever" }));
+    await untilEffective(await operator().setOverride(forgotten, { for: "forever" }));
     const before = watch("No client is limited");
     const instances = await startTwo();
     expect(await areServed(instances, ...flooder)).toBe(true);
@@ -227,7 +227,7 @@ describe("incident: no client is limited", () => {
     expect(Object.keys(seen).every((labels) => labels.endsWith(" true"))).toBe(true);
     expect((await operator().readControl()).overrides).toMatchObject([forgotten]);
 
-    await inForce(await operator().unsetOverride({ limiter: "orders" }));
+    await untilEffective(await operator().unsetOverride({ limiter: "orders" }));
     const after = watch("No client is limited");
     expect(await statusesOf(instances, "203.0.113.7", "198.51.100.1")).toEqual([
       429, 429, 200, 200,
@@ -243,7 +243,7 @@ describe("incident: no client is limited", () => {
     expect(await areServed(instances, ...flooder)).toBe(true);
     const { limiters } = await readRegistry(own.client);
     expect(new Set(limiters.map(({ shadow }) => shadow))).toEqual(new Set([true]));
-    await inForce(await operator().setOverride({ limiter: "orders", shadow: false }));
+    await untilEffective(await operator().setOverride({ limiter: "orders", shadow: false }));
     const after = watch("No client is limited");
     expect(await statusesOf(instances, "203.0.113.7")).toEqual([429, 429]);
     expect(await after()).toEqual([{ "orders denied store false": 2 }]);
@@ -317,7 +317,7 @@ test("incident: Redis is slow; requests are served meanwhile, and Redis decides 
 
   own.server.thaw();
   await decidesAgain();
-  // What had made it slow.
+  // Removes the cause of the slowness.
   await own.client.config("SET", "slowlog-log-slower-than", "10000");
   await own.client.eval("for i = 1, 3e5 do redis.sha1hex('') end", 0);
   const { checks } = JSON.parse((await headgate("doctor", "--json")).stdout);
@@ -349,10 +349,10 @@ test("incident: a limit is wrong after a deploy; an override corrects it until t
 
   const right = { limiter: "orders", limits: { "2-per-1h": { limit: 5 } } };
   checkOverride(deployed, right);
-  await inForce(await operator().setOverride(right, { for: "12h" }));
+  await untilEffective(await operator().setOverride(right, { for: "12h" }));
   const { status, headers } = await wrong.askAs(client);
   expect([status, headers["ratelimit-policy"]]).toEqual([200, '"2-per-1h";q=5;w=3600']);
-  // Two were used before.
+  // Two units were used before.
   expect(headers["x-ratelimit-remaining"]).toBe("2");
   expect(await statusesOf([old], client)).toEqual([200]);
   expect(old.warnings).toMatchObject([{ code: "HEADGATE_OVERRIDE_IGNORED" }]);
@@ -382,7 +382,9 @@ test("incident: a customer complains; the log says why, and the block is ended",
   await operator().unblock(orders, customer);
   const more = { limiter: "orders", subject: { default: customer } };
   await operator().reset(orders, customer);
-  await inForce(await operator().setOverride({ ...more, limits: { "5-per-1h": { limit: 50 } } }));
+  await untilEffective(
+    await operator().setOverride({ ...more, limits: { "5-per-1h": { limit: 50 } } }),
+  );
   for (const [i, { askAs }] of instances.entries()) {
     expect(await askAs(address)).toMatchObject({
       status: 200,

@@ -35,7 +35,7 @@ const it = page("packages/core/src/scripts/SCRIPTS.md");
 const limit = 100;
 const window = "1m";
 
-/** The limits that the tables of the page name, on the windows of a minute that it speaks of. */
+/** The limits that the tables of the page name, with windows of a minute. */
 const LIMITS: Readonly<Record<string, Policy>> = {
   gcra: gcra({ limit, window }),
   tokenBucket: tokenBucket({ capacity: limit, refill: 10, every: window }),
@@ -73,7 +73,7 @@ function luaUnder(heading: string): string[] {
   return [...blocks].map((match) => match[1] as string);
 }
 
-/** The files of the parts, without their comments, by the folder of each. */
+/** The Lua files without comments, by folder. */
 function partsIn(folder: string, files = /\.lua$/): string[] {
   const dir = join(ROOT, "packages/core/src", folder);
   return readdirSync(dir)
@@ -205,7 +205,7 @@ describe("on a server", () => {
     const routes = Array.from({ length: 300 }, (_, i) => limiterOf(`GET /${i}`, i + 1));
     await Promise.all(routes.map((route) => route.consume("ada")));
     for (const route of routes) await route.consume("grace");
-    // And the one that reads the control record.
+    // Adds the script that reads the control record.
     expect(await numberIn("memory", "number_of_cached_scripts")).toBe(2 + 1);
     expect(section(it, "What a server keeps")).toMatch(/leave\s+two\s+scripts\s+in\s+the\s+server/);
   });
@@ -244,7 +244,7 @@ function hex(bytes: Uint8Array): string {
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join(" ");
 }
 
-/** The last of the bytes of a row. */
+/** Returns the last byte of a row. */
 function lastOf(bytes = ""): number {
   return Number(bytes.split(" to ")[1]);
 }

@@ -8,10 +8,10 @@ import { FIXTURES } from "./sessions/fixtures.ts";
 import { comparable, normalise, shownOnPage } from "./sessions/normalise.ts";
 import { play, readSession } from "./sessions/play.ts";
 
-/** A session of a page, and the fixture that it names. Those of a page with the same fixture go on where the one before ended. */
+/** A session of a page and its fixture. Sessions of a page with the same fixture continue where the previous one ended. */
 const SESSION = /^<!-- session: (\w+) -->\n+```console\n([\s\S]*?)^```$/gm;
 
-/** `WRITE_SESSIONS=1` writes what is printed into the pages. */
+/** `WRITE_SESSIONS=1` writes the output into the pages. */
 const isWriting = process.env["WRITE_SESSIONS"] === "1";
 if (isWriting) process.env["TZ"] = "UTC";
 
@@ -23,7 +23,7 @@ beforeAll(async () => {
 });
 afterAll(() => server.stop());
 
-/** Fills the server anew. */
+/** Empties the server and fills it with a fixture. */
 async function fill(fixture: string): Promise<() => Promise<void>> {
   await server.restart();
   const make = FIXTURES[fixture];

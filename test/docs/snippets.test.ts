@@ -3,19 +3,19 @@ import type { Block } from "./markdown.ts";
 import { blocksOf, PAGES, shownFiles } from "./markdown.ts";
 import { compileSnippets } from "./snippets.ts";
 
-// Files that a page shows are compiled and tested where they are.
+// Files that a page includes are compiled and tested in their own folders.
 const shown = new Set(PAGES.flatMap(shownFiles));
 const blocks = blocksOf(PAGES, "ts", "js").filter(({ text }) => !shown.has(text));
 
-/** Snippets that are wrong, in types and when they run: they are found among the others. */
+/** Snippets with a type error and a runtime error, which the suite must find among the others. */
 const wrong: readonly Block[] = [
   {
-    place: "nowhere:1",
+    location: "nowhere:1",
     language: "ts",
     text: 'import { gcra } from "@headgate/core";\ngcra({ limit: 1, windw: 1 });\n',
   },
   {
-    place: "nowhere:9",
+    location: "nowhere:9",
     language: "ts",
     text: 'import "@headgate/core";\nvoid Promise.reject(new Error("late"));\n',
   },
@@ -31,13 +31,13 @@ test("every snippet compiles against the sources, and wrong ones do not", () => 
 
 test("every snippet runs on the built packages and prints the documented output", () => {
   const [, late, ...outcomes] = snippets.run(inject("redisSocket"));
-  expect(late?.complaints).toEqual(["Error: late"]);
-  expect(outcomes.filter(({ complaints }) => complaints.length > 0)).toEqual([]);
-  outcomes.forEach(({ place, printed }, i) => {
-    // What a comment behind console.log promises, up to a colon.
+  expect(late?.problems).toEqual(["Error: late"]);
+  expect(outcomes.filter(({ problems }) => problems.length > 0)).toEqual([]);
+  outcomes.forEach(({ location, printed }, i) => {
+    // A comment after console.log promises the output, up to a colon.
     const promises = blocks[i]?.text.matchAll(/console\.log\(.*\);? \/\/ ([^:\n]+)/g) ?? [];
     const promised = [...promises].map((match) => match[1]);
-    if (promised.length > 0) expect([place, ...printed]).toEqual([place, ...promised]);
+    if (promised.length > 0) expect([location, ...printed]).toEqual([location, ...promised]);
   });
   expect(outcomes).toHaveLength(blocks.length);
 });

@@ -7,20 +7,20 @@ import { ROOT } from "./markdown.ts";
 
 /** Snippets as programs. */
 export interface Snippets {
-  /** What the compiler says, by the snippets' places. */
+  /** The compiler's errors, with the locations of the snippets. */
   readonly typeErrors: readonly string[];
-  /** Runs each as users would: on the packages as they are built, on any free port, on the tests' Redis. */
+  /** Runs each snippet on the built packages, on a free port, and on the tests' Redis. */
   run(redisSocket: string): Outcome[];
   remove(): void;
 }
 
-/** What a snippet did when it ran. */
+/** The result of running a snippet. */
 export interface Outcome {
-  readonly place: string;
-  /** Its lines on the console. */
+  readonly location: string;
+  /** The lines that it printed with `console.log`. */
   readonly printed: readonly string[];
-  /** Whatever it threw, rejected with, or warned of. */
-  readonly complaints: readonly string[];
+  /** Its errors, rejections and warnings. */
+  readonly problems: readonly string[];
 }
 
 const COMPILER_OPTIONS = {
@@ -42,10 +42,10 @@ const COMPILER_OPTIONS = {
   skipLibCheck: true,
 };
 
-/** Its types and those of @headgate/fastify give the same properties of Fastify other types, so no program may have both. */
+/** This package and @headgate/fastify declare the same properties of Fastify with different types, so no program may have both. */
 const CLASHING = '"@fastify/rate-limit"';
 
-/** Compiles snippets, nearly all in one program, in a place of their own that sees what the repository has installed. */
+/** Compiles snippets, nearly all in one program, in a temporary folder that links the repository's node_modules. */
 export function compileSnippets(blocks: readonly Block[]): Snippets {
   const dir = mkdtempSync(join(tmpdir(), "headgate-docs-"));
   symlinkSync(join(ROOT, "node_modules"), join(dir, "node_modules"));
@@ -66,14 +66,14 @@ export function compileSnippets(blocks: readonly Block[]): Snippets {
       .map((line) =>
         line.replace(
           /^snippet-(\d+)\.mts\((\d+),\d+\)/,
-          (_, i, at) => `${blocks[Number(i)]?.place}, line ${at}`,
+          (_, i, at) => `${blocks[Number(i)]?.location}, line ${at}`,
         ),
       ),
     run(redisSocket) {
       const scripts = blocks.map((_, i) => join(dir, `snippet-${i}.mjs`));
       scripts.forEach((script, i) => {
         const emitted = readFileSync(join(dir, "out", dir, `snippet-${i}.mjs`), "utf8");
-        writeFileSync(script, atHome(emitted, redisSocket));
+        writeFileSync(script, withTestServers(emitted, redisSocket));
       });
       const harness = join(ROOT, "test/docs/run-snippets.mjs");
       const child = spawnSync(process.execPath, [harness, ...scripts], {
@@ -82,13 +82,13 @@ export function compileSnippets(blocks: readonly Block[]): Snippets {
       });
       const outcomes = child.stdout.trimEnd().split("\n");
       if (child.status !== 0) throw new Error(`${outcomes.at(-1)}\n${child.stderr}`);
-      return outcomes.map((line, i) => ({ place: blocks[i]?.place, ...JSON.parse(line) }));
+      return outcomes.map((line, i) => ({ location: blocks[i]?.location, ...JSON.parse(line) }));
     },
     remove: () => rmSync(dir, { recursive: true }),
   };
 }
 
-/** What the compiler says of files that are one program. */
+/** Returns the compiler's output for files that form one program. */
 function compile(dir: string, files: readonly string[]): string {
   if (files.length === 0) return "";
   writeFileSync(
@@ -103,14 +103,14 @@ function compile(dir: string, files: readonly string[]): string {
   return stdout;
 }
 
-/** A snippet's script, with the tests' server and free ports in place of those it names. */
-export function atHome(script: string, redisSocket: string): string {
+/** Returns a script with the tests' Redis and free ports in place of its own. */
+export function withTestServers(script: string, redisSocket: string): string {
   const path = JSON.stringify(redisSocket);
   return (
     script
       .replaceAll("new Redis()", `new Redis(${path})`)
       .replaceAll("new Redis({", `new Redis({ path: ${path},`)
-      // A snippet's own settings of its socket stay.
+      // The snippet's other socket options stay.
       .replaceAll("createClient({ socket: {", `createClient({ socket: { path: ${path},`)
       .replaceAll(/createClient\(\{(?! socket:)/g, `createClient({ socket: { path: ${path} },`)
       .replaceAll("createClient()", `createClient({ socket: { path: ${path} } })`)

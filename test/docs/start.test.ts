@@ -8,9 +8,9 @@ import { afterAll, afterEach, expect, test } from "vitest";
 import { ENDS_WITH_PARENT } from "../support/ends-with-parent.ts";
 import { useOwnRedis } from "../support/own-redis.ts";
 import { blocksOf, page, ROOT } from "./markdown.ts";
-import { atHome } from "./snippets.ts";
+import { withTestServers } from "./snippets.ts";
 
-/** Has a server report the port that it was given. */
+/** A module that makes a server report its port. */
 const REPORT = `import { Server } from "node:net";
 const { listen } = Server.prototype;
 Server.prototype.listen = function (...args) {
@@ -18,15 +18,15 @@ Server.prototype.listen = function (...args) {
   return listen.apply(this, args);
 };`;
 
-/** What a page has its reader ask, and the answers that it shows. */
-const ASKED = /^```sh\n(curl [\s\S]*?)\n```\n\n```(text|http)\n([\s\S]*?)^```/gm;
+/** A curl command of a page and the answer that the page shows. */
+const CURL_SESSION = /^```sh\n(curl [\s\S]*?)\n```\n\n```(text|http)\n([\s\S]*?)^```/gm;
 
 const folder = mkdtempSync(join(tmpdir(), "headgate-start-"));
 symlinkSync(join(ROOT, "node_modules"), join(folder, "node_modules"));
 const file = join(folder, "server.mjs");
 const redis = useOwnRedis();
 
-/** The servers that a reader has started, by the ports that the page gives them. */
+/** The servers that a reader has started, by the ports on the page. */
 const servers = new Map<number, { readonly child: ChildProcess; readonly port: number }>();
 
 afterEach(() => {
@@ -55,7 +55,7 @@ async function serverOn(shown: number): Promise<number> {
   return port;
 }
 
-/** What curl prints for a line of a page. */
+/** Returns curl's output for a line of a page. */
 async function curl(line: string): Promise<string> {
   const [, shown = "", query = ""] = /http:\/\/localhost:(\d+)\/([^"\s]*)/.exec(line) ?? [];
   const headers = [...line.matchAll(/-H "([^:]+): ([^"]+)"/g)].map(
@@ -72,7 +72,7 @@ async function curl(line: string): Promise<string> {
   return printed;
 }
 
-/** What a page shows of an answer: all of a text, and the status and the body of one with headers. */
+/** Returns the comparable part of a shown answer: the whole text, or the status and the body of an answer with headers. */
 function shownOf(language: string, text: string): string {
   if (language === "text") return text.trimEnd();
   const [head = "", body = ""] = text.split("\n\n");
@@ -86,12 +86,12 @@ test.each(
   ]),
 )("docs/$name shows what $framework answers", async ({ name, at }) => {
   const it = page(`docs/${name}`);
-  const server = atHome(blocksOf([it], "js")[at]?.text ?? "", redis.server.socket);
-  // On a busy machine the first answer of Redis may take longer than the default, and the process would decide.
+  const server = withTestServers(blocksOf([it], "js")[at]?.text ?? "", redis.server.socket);
+  // On a busy machine Redis's first reply may take longer than the default, and the process would decide locally.
   writeFileSync(file, server.replace("limits:", 'storeTimeout: "10s", limits:'));
-  const asked = [...it.text.matchAll(ASKED)];
-  expect(asked.length).toBeGreaterThan(0);
-  for (const [, lines = "", language = "", shown = ""] of asked) {
+  const sessions = [...it.text.matchAll(CURL_SESSION)];
+  expect(sessions.length).toBeGreaterThan(0);
+  for (const [, lines = "", language = "", shown = ""] of sessions) {
     const printed: string[] = [];
     for (const line of lines.split("\n")) printed.push(await curl(line));
     expect(printed.join("\n")).toBe(shownOf(language, shown));

@@ -13,7 +13,7 @@ import { blocksOf, page, section } from "./markdown.ts";
 const own = useOwnRedis();
 const PAGE = page("docs/reference/usage.md");
 
-/** Decides and sends, on a client of some user. */
+/** Makes a decision and sends usage on a client of a Redis user. */
 async function use(client: Redis): Promise<void> {
   const store = redisStore(client, { usage: true, registry: false });
   const limits = gcra({ limit: 1, window: "1h" });
@@ -22,7 +22,7 @@ async function use(client: Redis): Promise<void> {
   await limiter.close();
 }
 
-/** Connects as the user of a line that makes one. */
+/** Connects as the user that a line creates. */
 async function connectAs(acl = ""): Promise<Redis> {
   const [command = "", ...args] = acl.split(" ");
   await own.client.call(command, ...args);

@@ -9,12 +9,12 @@ import { tablesIn } from "./side-by-side.ts";
 
 const it = page("docs/moving/from-bottleneck.md");
 
-/** Runs a job on one side. */
+/** Runs a job with one of the two limiters. */
 type Schedule = <Result>(job: () => Promise<Result>) => Promise<Result>;
 
 type Limits = Parameters<typeof createLimiter>[0];
 
-/** One limiter of each side. */
+/** The two limiters that a test compares. */
 function schedulers(there: Bottleneck.ConstructorOptions, here: Limits): readonly Schedule[] {
   const before = new Bottleneck(there);
   const after = createLimiter(here);
@@ -22,7 +22,7 @@ function schedulers(there: Bottleneck.ConstructorOptions, here: Limits): readonl
   return [(job) => before.schedule(job), (job) => after.run("partner", job)];
 }
 
-/** When each of several jobs began, in milliseconds after they were handed over, and the most that ran at once. */
+/** The start of each job in milliseconds after its submission, and the highest number of jobs that ran at once. */
 async function pace(schedule: Schedule, count: number, lasts = 0) {
   const start = performance.now();
   const begins: number[] = [];
@@ -39,7 +39,7 @@ async function pace(schedule: Schedule, count: number, lasts = 0) {
   return { begins: begins.map((at) => at - start), most };
 }
 
-/** Begins a job on each side. Resolves once all have begun, with a function that lets them end. */
+/** Starts a job on each side. Resolves when all have started, with a function that ends them. */
 async function begin(
   sides: readonly Schedule[],
 ): Promise<{ readonly finish: () => Promise<void> }> {
@@ -66,7 +66,7 @@ async function begin(
   };
 }
 
-/** A timer of Node's may be a millisecond early. */
+/** Node's timers may fire a millisecond early. */
 const EARLY = 2;
 
 async function runsJobs(): Promise<void> {
@@ -127,7 +127,7 @@ describeRows(
       for (const [there, here] of each) {
         for (const schedule of schedulers(there, here)) {
           const { begins } = await pace(schedule, 3);
-          // Theirs is refilled by a timer that began when the limiter was made, and looks every 250 ms.
+          // Bottleneck refills with a timer that starts with the limiter and fires every 250 ms.
           expect(begins[2]).toBeGreaterThanOrEqual(200);
         }
       }
@@ -197,7 +197,7 @@ describeRows(
         const next = schedule(async () => order.push("next"));
         await expect(failing).rejects.toThrow("failed");
         await next;
-        // Retries keep the slot, so the next job comes after them.
+        // Retries keep the slot, so the next job starts after them.
         expect(order).toEqual(["fails", "fails", "fails", "next"]);
       }
     },
@@ -244,7 +244,7 @@ describeRows(
       const waiting = sides.map((schedule) => schedule(async () => "never"));
       const rejected = waiting.map((call) => expect(call).rejects.toThrow(/stopped|closed/));
       const stopped = before.stop();
-      // Theirs waits for the job that runs, ours does not.
+      // Bottleneck waits for the running job, and Headgate does not.
       await after.close();
       await Promise.all(rejected);
       await finish();
@@ -278,7 +278,7 @@ describeRows(
         finish();
         expect(await waiting[0]).toBe(1);
       }
-      // A call that is not admitted yet counts here, even if it will be at once.
+      // A call counts here until it is admitted, even if that happens at once.
       for (const [i, schedule] of schedulers(
         { maxConcurrent: 1, highWater: 2, strategy },
         { limits: slots(1), maxQueue: 2 },

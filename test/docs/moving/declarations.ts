@@ -3,19 +3,19 @@ import { join } from "node:path";
 import ts from "typescript5";
 import { ROOT } from "../markdown.ts";
 
-/** What the `.d.ts` files of a package say. */
+/** The declarations in the `.d.ts` files of a package. */
 export interface Declarations {
-  /** The names that its entry exports, types among them. */
+  /** The names that its entry exports, including types. */
   readonly exported: readonly string[];
-  /** Those of them that are classes. */
+  /** The exported names that are classes. */
   readonly classes: readonly string[];
-  /** The names of the properties of a type, a class, or a union's objects that are no arrays; those that are private are left out. */
+  /** The names of the public properties of a type, a class, or the object members of a union. */
   propertiesOf(type: string): string[];
 }
 
 /**
- * Reads the `.d.ts` files of one directory, and nothing that they import from elsewhere. `entry` and the directory are paths of
- * the repository. Throws for a type that the entry does not export.
+ * Reads the `.d.ts` files of one directory without resolving their imports. `dir` is a path of the repository, and `entry` a file
+ * in it. Throws for a type that the entry does not export.
  */
 export function readDeclarations(dir: string, entry: string): Declarations {
   const names = readdirSync(join(ROOT, dir)).filter((name) => name.endsWith(".d.ts"));
@@ -23,7 +23,7 @@ export function readDeclarations(dir: string, entry: string): Declarations {
   const program = ts.createProgram(files, {
     module: ts.ModuleKind.Preserve,
     moduleResolution: ts.ModuleResolutionKind.Bundler,
-    // For `Array`.
+    // Declares `Array`.
     lib: ["lib.es5.d.ts"],
     noResolve: true,
     types: [],

@@ -15,18 +15,18 @@ import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { serve } from "../../support/serve.ts";
 import { page } from "../markdown.ts";
 import { load } from "./programs.ts";
-import { redisThatIsAway } from "./redis-away.ts";
 import { describeRows } from "./rows.ts";
 import { setUpsOf, tablesIn } from "./side-by-side.ts";
-import type { Asked } from "./traffic.ts";
-import { ask, expectSameHeaders, from, statusesOf, times } from "./traffic.ts";
+import type { TrafficRequest } from "./traffic.ts";
+import { expectSameHeaders, from, sendAll, statusesOf, times } from "./traffic.ts";
+import { unreachableRedis } from "./unreachable-redis.ts";
 
 const it = page("docs/moving/from-express-rate-limit.md");
 
 const windowMs = 60_000;
 const perMinute = (limit: number) => fixedWindow({ limit, window: "1m" });
 
-/** An application of one middleware that answers what `X-Answer` says, with what `read` finds in the request. */
+/** An application of one middleware. It answers with the status in `X-Answer`, and with the result of `read` for the request. */
 async function serveWith(middleware: RequestHandler, read?: (req: express.Request) => unknown) {
   const app = express().set("trust proxy", "loopback").set("env", "test");
   app.use(middleware, (req, res) => {
@@ -38,14 +38,14 @@ async function serveWith(middleware: RequestHandler, read?: (req: express.Reques
 interface Sides {
   readonly there: RateLimitRequestHandler;
   readonly here: ReturnType<typeof headgate>;
-  readonly requests: readonly Asked[];
+  readonly requests: readonly TrafficRequest[];
   readonly statuses: readonly number[];
 }
 
-/** Expects both to answer the same, and resolves with their answers. */
+/** Expects the same answers from both, and resolves with them. */
 async function expectSame({ there, here, requests, statuses }: Sides) {
-  const theirs = await ask(await serveWith(there), requests);
-  const ours = await ask(await serveWith(here as RequestHandler), requests);
+  const theirs = await sendAll(await serveWith(there), requests);
+  const ours = await sendAll(await serveWith(here as RequestHandler), requests);
   expect({ theirs: statusesOf(theirs), ours: statusesOf(ours) }).toEqual({
     theirs: statuses,
     ours: statuses,
@@ -69,7 +69,7 @@ const limit = () =>
     statuses: [200, 429, 200, 200, 429],
   });
 
-/** A store of theirs whose database does not answer. */
+/** A store of express-rate-limit whose database does not answer. */
 function storeThatIsAway(): Store {
   const fail = () => Promise.reject(new Error("away"));
   return { increment: fail, decrement: fail, resetKey: fail };
@@ -77,7 +77,7 @@ function storeThatIsAway(): Store {
 
 type Case = readonly [there: Partial<Options>, here: HeadersOption, value: unknown];
 
-/** Expects both to send a header with a value, or not to send it, on the second request of a limit of one. */
+/** Expects both to send a header with a value, or not to send it, for the second request under a limit of one. */
 async function expectHeaders(name: string, cases: readonly Case[]): Promise<void> {
   for (const [there, here, value] of cases) {
     const { theirs, ours } = await expectSame({
@@ -94,7 +94,7 @@ async function expectHeaders(name: string, cases: readonly Case[]): Promise<void
 const bodiesOf = (answers: readonly Response[]) =>
   Promise.all(answers.map((answer) => answer.text()));
 
-// They log what a store of theirs fails with.
+// express-rate-limit logs the errors of its stores.
 beforeEach(() => {
   vi.spyOn(console, "error").mockImplementation(() => {});
 });
@@ -115,7 +115,7 @@ describeRows(tablesIn(it, "Every option"), {
     const statuses: number[][] = [];
     for (const at of [0, 1_000, 2_000, 59_000, 61_000, 119_000, 120_000]) {
       vi.setSystemTime(Date.UTC(2030, 0, 1) + at);
-      const answers = [...(await ask(there, times(1))), ...(await ask(here, times(1)))];
+      const answers = [...(await sendAll(there, times(1))), ...(await sendAll(here, times(1)))];
       statuses.push(statusesOf(answers));
     }
     expect(statuses).toEqual([
@@ -243,7 +243,7 @@ describeRows(tablesIn(it, "Every option"), {
       requests: [...guesses, ...answered(404, 4)],
       statuses: [...Array(50).fill(401), 404, 404, 404, 429],
     });
-    // By itself it does nothing.
+    // The option alone has no effect.
     await expectSame({
       there: rateLimit({ windowMs, limit: 3, requestWasSuccessful: wasSuccessful }),
       here: headgate({ limits: perMinute(3) }),
@@ -332,12 +332,12 @@ describeRows(tablesIn(it, "Every option"), {
       const { limit = 0, remaining = 0 } = here.decisionOf(req)?.decision ?? {};
       return { limit, remaining, used: limit - remaining };
     };
-    // Another limiter, of which less is left, and whose decision is `req.rateLimit`.
+    // Another limiter with fewer remaining units, whose decision is `req.rateLimit`.
     const stricter = headgate({ limits: perMinute(2) }) as RequestHandler;
     const behind = (limiter: RequestHandler) =>
       express.Router().use(stricter, limiter) as RequestHandler;
-    const before = await ask(await serveWith(behind(there), theirs), times(2));
-    const after = await ask(
+    const before = await sendAll(await serveWith(behind(there), theirs), times(2));
+    const after = await sendAll(
       await serveWith(behind(here as RequestHandler), ours),
       times(2).map((one) => ({ ...one, ...from("203.0.113.1") })),
     );
@@ -349,7 +349,7 @@ describeRows(tablesIn(it, "Every option"), {
       here: headgate({
         name: "store",
         limits: perMinute(1),
-        store: redisStore(redisThatIsAway()),
+        store: redisStore(unreachableRedis()),
         onUnavailable: "allow",
       }),
       requests: times(2),
@@ -362,7 +362,7 @@ describeRows(tablesIn(it, "Every option"), {
       here: headgate({
         name: "pass",
         limits: perMinute(1),
-        store: redisStore(redisThatIsAway()),
+        store: redisStore(unreachableRedis()),
         onUnavailable: "allow",
       }),
       requests: times(3),
@@ -372,14 +372,14 @@ describeRows(tablesIn(it, "Every option"), {
 });
 
 interface SlowedDown {
-  /** How long each request was delayed, as its handler was told, in milliseconds. */
+  /** The delay of each request in milliseconds, as its handler received it. */
   readonly delays: readonly number[];
   readonly statuses: readonly number[];
-  /** Whether no request took less. */
+  /** Whether every request took at least that long. */
   readonly hasWaited: boolean;
 }
 
-/** Sends five requests to a program of the page that slows down. */
+/** Sends five requests to a program of the page that delays requests. */
 async function slowDown(program: string): Promise<SlowedDown> {
   const { limit, delayOf } = await load(program, ["limit", "delayOf"]);
   const told = (req: express.Request) =>
@@ -393,7 +393,7 @@ async function slowDown(program: string): Promise<SlowedDown> {
     const start = performance.now();
     const answer = await fetch(url);
     const delay = Number(await answer.text());
-    // A timer of Node's may be a millisecond early.
+    // Node's timers may fire a millisecond early.
     hasWaited &&= performance.now() - start >= delay - 1;
     delays.push(delay);
     statuses.push(answer.status);
@@ -415,7 +415,7 @@ test("unlike express-rate-limit, a denial without other headers still has Retry-
 test("a status that onDenied sets without sending a response is dropped", async () => {
   const onDenied = (_: express.Request, res: express.Response) => res.status(420);
   const here = headgate({ limits: perMinute(1), onDenied }) as RequestHandler;
-  expect(statusesOf(await ask(await serveWith(here), times(2)))).toEqual([200, 429]);
+  expect(statusesOf(await sendAll(await serveWith(here), times(2)))).toEqual([200, 429]);
 });
 
 test("requests are slowed down as by express-slow-down", async () => {

@@ -22,13 +22,13 @@ import {
   namesIn,
   tablesIn,
 } from "./side-by-side.ts";
-import type { Asked, Traffic } from "./traffic.ts";
-import { ask, compareAnswers, from, isAnswered, statusesOf, times } from "./traffic.ts";
-import { admittedAtAnEdge, stopTheClock } from "./window-edge.ts";
+import type { Traffic, TrafficRequest } from "./traffic.ts";
+import { compareAnswers, from, isOk, sendAll, statusesOf, times } from "./traffic.ts";
+import { admittedAtWindowEdge, freezeClock } from "./window-edge.ts";
 
 const it = page("docs/moving/from-express-rate-limit.md");
 
-/** An application for clients that say their address. */
+/** An application whose clients send their address in a header. */
 function limited(middleware: unknown): Express {
   const app = express().set("trust proxy", "loopback").set("env", "test");
   app.use(middleware as RequestHandler);
@@ -38,12 +38,15 @@ function limited(middleware: unknown): Express {
   return app;
 }
 
-async function askProgram(program: string, requests: readonly Asked[]): Promise<Response[]> {
+async function sendToProgram(
+  program: string,
+  requests: readonly TrafficRequest[],
+): Promise<Response[]> {
   const { app, limit } = await load(program, ["app", "limit"]);
-  return ask(await serve((app as Express) ?? limited(limit)), requests);
+  return sendAll(await serve((app as Express) ?? limited(limit)), requests);
 }
 
-const as = (header: string, value: string): Asked => ({ headers: { [header]: value } });
+const as = (header: string, value: string): TrafficRequest => ({ headers: { [header]: value } });
 
 describeSetUps<Traffic>(
   it,
@@ -60,16 +63,16 @@ describeSetUps<Traffic>(
     },
     "From express-slow-down": { requests: times(4), statuses: [200, 200, 200, 200] },
   },
-  compareAnswers(askProgram),
+  compareAnswers(sendToProgram),
 );
 
 const minute = 60_000;
 const onceAMinute = fixedWindow({ limit: 1, window: "1m" });
 
-/** The statuses that each of them answers. */
-async function compare(theirs: unknown, ours: unknown, requests: readonly Asked[]) {
-  const before = await ask(await serve(limited(theirs)), requests);
-  const after = await ask(await serve(limited(ours)), requests);
+/** Returns the statuses of both applications. */
+async function compare(theirs: unknown, ours: unknown, requests: readonly TrafficRequest[]) {
+  const before = await sendAll(await serve(limited(theirs)), requests);
+  const after = await sendAll(await serve(limited(ours)), requests);
   return { before: statusesOf(before), after: statusesOf(after), denied: after.at(-1) };
 }
 
@@ -80,14 +83,14 @@ afterEach(() => {
 
 describeDifferences(it, {
   async "The window can slide."() {
-    stopTheClock();
+    freezeClock();
     const store = memoryStore({ clock: () => Date.now() });
     const limits = slidingLog({ limit: 3, window: "1m" });
     const before = await serve(limited(rateLimit({ windowMs: minute, limit: 3 })));
     const after = await serve(limited(headgate({ name: "slides", limits, store })));
-    const admitted = await admittedAtAnEdge({
-      before: () => isAnswered(before),
-      after: () => isAnswered(after),
+    const admitted = await admittedAtWindowEdge({
+      before: () => isOk(before),
+      after: () => isOk(after),
     });
     expect(admitted).toEqual({ before: 5, after: 3 });
   },
@@ -97,7 +100,7 @@ describeDifferences(it, {
       limits: [fixedWindow({ limit: 5, window: "1h", per: "ip" }), accounts],
       key: { account: () => "ada" },
     });
-    await ask(await serve(limited(limit)), times(4));
+    await sendAll(await serve(limited(limit)), times(4));
     const subjects = { ip: "127.0.0.1", account: "ada" };
     const { limits } = await limit.limiter.peek(subjects, { cost: 0 });
     expect(limits).toMatchObject([{ remaining: 4 }, { remaining: 0 }]);
@@ -116,7 +119,7 @@ describeDifferences(it, {
     const reject = await serve(
       limited(headgate({ limits: onceAMinute, key, missingKey: "reject" })),
     );
-    expect(statusesOf(await ask(reject, requests))).toEqual([400, 400]);
+    expect(statusesOf(await sendAll(reject, requests))).toEqual([400, 400]);
   },
   async "An IPv6 client is its /64."() {
     const requests = [from("2001:db8:0:1::1"), from("2001:db8:0:2::1"), from("2001:db8:0:2::2")];
@@ -126,7 +129,7 @@ describeDifferences(it, {
     const as56 = await serve(
       limited(headgate({ limits: onceAMinute, key: byIp({ ipv6Prefix: 56 }) })),
     );
-    expect(statusesOf(await ask(as56, requests))).toEqual(before);
+    expect(statusesOf(await sendAll(as56, requests))).toEqual(before);
   },
   async "A wrong option is an error."() {
     vi.spyOn(console, "error").mockImplementation(() => {});
@@ -155,7 +158,8 @@ test("resetKey corresponds to reset, and getKey to peek", async () => {
   const theirs = rateLimit({ windowMs: minute, limit: 1 });
   const ours = headgate({ limits: onceAMinute });
   const urls = [await serve(limited(theirs)), await serve(limited(ours))];
-  const statuses = () => Promise.all(urls.map((url) => ask(url, [from(address)]).then(statusesOf)));
+  const statuses = () =>
+    Promise.all(urls.map((url) => sendAll(url, [from(address)]).then(statusesOf)));
   expect(await statuses()).toEqual([[200], [200]]);
   const subject = subjectOfAddress(address);
   expect((await theirs.getKey(address))?.totalHits).toBe(1);

@@ -8,13 +8,13 @@ import Fastify from "fastify";
 import { Redis } from "ioredis";
 import { afterEach, expect, inject, onTestFinished, test, vi } from "vitest";
 import { page } from "../markdown.ts";
-import { redisThatIsAway } from "./redis-away.ts";
 import { describeRows } from "./rows.ts";
 import { tablesIn } from "./side-by-side.ts";
-import type { Asked } from "./traffic.ts";
-import { ask, from, statusesOf, times } from "./traffic.ts";
+import type { TrafficRequest } from "./traffic.ts";
+import { from, sendAll, statusesOf, times } from "./traffic.ts";
+import { unreachableRedis } from "./unreachable-redis.ts";
 
-/** Not imported: its types and ours give the same properties of Fastify other types. */
+/** Loaded without types: its types and Headgate's declare the same properties of Fastify differently. */
 const peer: unknown = createRequire(import.meta.url)("@fastify/rate-limit");
 
 const it = page("docs/moving/from-fastify-rate-limit.md");
@@ -39,18 +39,18 @@ async function serve(plugin: unknown, options: object, routes: Routes = home): P
 interface Sides {
   readonly there: object;
   readonly here: object;
-  readonly requests: readonly Asked[];
+  readonly requests: readonly TrafficRequest[];
   readonly statuses: readonly number[];
-  /** The routes of both, where they are not one at `/`. */
+  /** The routes of both; by default one at `/`. */
   readonly routesThere?: Routes;
   readonly routesHere?: Routes;
 }
 
-/** Expects both to answer the same, and resolves with their answers. */
+/** Expects the same answers from both, and resolves with them. */
 async function expectSame(sides: Sides) {
   const { there, here, requests, statuses, routesThere, routesHere = routesThere } = sides;
-  const theirs = await ask(await serve(peer, { timeWindow, ...there }, routesThere), requests);
-  const ours = await ask(await serve(headgate, here, routesHere), requests);
+  const theirs = await sendAll(await serve(peer, { timeWindow, ...there }, routesThere), requests);
+  const ours = await sendAll(await serve(headgate, here, routesHere), requests);
   expect({ theirs: statusesOf(theirs), ours: statusesOf(ours) }).toEqual({
     theirs: statuses,
     ours: statuses,
@@ -58,19 +58,19 @@ async function expectSame(sides: Sides) {
   return { theirs, ours };
 }
 
-/** A client of the tests' Redis, until the test ends. */
+/** Connects to the tests' Redis until the test ends. */
 function redis(): Redis {
   const client = new Redis(inject("redisSocket"));
   onTestFinished(() => client.disconnect());
   return client;
 }
 
-/** The headers of a name that both have sent with their last answers. */
+/** Returns the values of a header in the last answers of both. */
 function lastHeaders(sides: Awaited<ReturnType<typeof expectSame>>, name: string) {
   return [sides.theirs, sides.ours].map((answers) => answers.at(-1)?.headers.get(name));
 }
 
-/** The decisions that limiters of a name publish until the test ends. */
+/** Collects the decisions that limiters of a name publish until the test ends. */
 function decisionsOf(name: string): Decision[] {
   const decisions: Decision[] = [];
   const note = (message: unknown) => {
@@ -89,7 +89,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-/** The statuses of both sides at times after they were made, in milliseconds. */
+/** Returns the statuses of both sides at times in milliseconds after their construction. */
 async function statusesAt(there: object, here: object, times: readonly number[]) {
   vi.useFakeTimers({ toFake: ["Date"], now: Date.UTC(2030, 0, 1) });
   const store = memoryStore({ clock: () => Date.now() });
@@ -174,7 +174,7 @@ describeRows(
       const routes = (rateLimit: object) => (app: FastifyInstance) => {
         app.get("/csv", { config: { rateLimit } as never }, async () => "csv");
       };
-      // Of one route: there each route keeps a counter of its own, as the page says.
+      // One route only, because the other limiter keeps a counter for each route, as the page says.
       await expectSame({
         there: { global: false },
         here: {},
@@ -268,7 +268,7 @@ describeRows(
       });
     },
     async nameSpace() {
-      // Two applications on one Redis, which do not count each other's requests.
+      // Two applications on one Redis must not count each other's requests.
       for (const nameSpace of ["rows-cart", "rows-search"]) {
         await expectSame({
           there: { max: 1, redis: redis(), nameSpace: `${nameSpace}-` },
@@ -296,11 +296,11 @@ describeRows(
     },
     async skipOnError() {
       await expectSame({
-        there: { max: 1, redis: redisThatIsAway(), skipOnError: true },
+        there: { max: 1, redis: unreachableRedis(), skipOnError: true },
         here: {
           name: "skip",
           limits: perMinute(1),
-          store: redisStore(redisThatIsAway()),
+          store: redisStore(unreachableRedis()),
           onUnavailable: "allow",
         },
         requests: times(3),
@@ -351,11 +351,11 @@ describeRows(
       let theirs = 0;
       const decisions = decisionsOf("ban");
       const limits = fixedWindow({ limit: 1, window: "1m", block: "1h" });
-      await ask(
+      await sendAll(
         await serve(peer, { max: 1, ban: 0, onBanReach: () => void theirs++, timeWindow }),
         times(3),
       );
-      await ask(await serve(headgate, { name: "ban", limits, store: memoryStore() }), times(3));
+      await sendAll(await serve(headgate, { name: "ban", limits, store: memoryStore() }), times(3));
       expect(theirs).toBe(2);
       expect(decisions.filter(({ blocked }) => blocked)).toHaveLength(2);
     },
@@ -397,7 +397,7 @@ describeRows(
 );
 
 test("a peek decides as createRateLimit with { increment: false }, and counts nothing", async () => {
-  const asked: boolean[][] = [];
+  const answers: boolean[][] = [];
   type Check = (
     request: FastifyRequest,
     options?: object,
@@ -408,19 +408,19 @@ test("a peek decides as createRateLimit with { increment: false }, and counts no
     app.get("/", async (request) => {
       const peeked = await check(request, { increment: false });
       const { isExceeded } = await check(request);
-      asked.push([peeked.remaining > 0, !isExceeded]);
+      answers.push([peeked.remaining > 0, !isExceeded]);
     });
   };
   const here = (app: FastifyInstance) => {
     app.get("/", async ({ ip }) => {
       const peeked = await app.headgate.limiter.peek(ip);
       const { allowed } = await app.headgate.limiter.consume(ip);
-      asked.push([peeked.allowed, allowed]);
+      answers.push([peeked.allowed, allowed]);
     });
   };
-  await ask(await serve(peer, { global: false }, there), times(2));
-  await ask(await serve(headgate, { limits: perMinute(1), skip: () => true }, here), times(2));
-  expect(asked).toEqual([
+  await sendAll(await serve(peer, { global: false }, there), times(2));
+  await sendAll(await serve(headgate, { limits: perMinute(1), skip: () => true }, here), times(2));
+  expect(answers).toEqual([
     [true, true],
     [false, false],
     [true, true],

@@ -8,7 +8,6 @@ import { afterEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { page } from "../markdown.ts";
 import { readDeclarations } from "./declarations.ts";
 import { load } from "./programs.ts";
-import { redisThatIsAway } from "./redis-away.ts";
 import {
   describeDifferences,
   describeErrors,
@@ -16,24 +15,28 @@ import {
   namesIn,
   tablesIn,
 } from "./side-by-side.ts";
-import type { Asked, Traffic } from "./traffic.ts";
-import { ask, compareAnswers, from, isAnswered, statusesOf, times } from "./traffic.ts";
-import { admittedAtAnEdge, stopTheClock } from "./window-edge.ts";
+import type { Traffic, TrafficRequest } from "./traffic.ts";
+import { compareAnswers, from, isOk, sendAll, statusesOf, times } from "./traffic.ts";
+import { unreachableRedis } from "./unreachable-redis.ts";
+import { admittedAtWindowEdge, freezeClock } from "./window-edge.ts";
 
-/** Not imported: its types and ours give the same properties of Fastify other types. */
+/** Loaded without types: its types and Headgate's declare the same properties of Fastify differently. */
 const peer: unknown = createRequire(import.meta.url)("@fastify/rate-limit");
 
 const it = page("docs/moving/from-fastify-rate-limit.md");
 
-/** Listens until the test ends. Resolves with the URL. */
+/** Starts a server until the test ends. Resolves with its URL. */
 async function serve(app: FastifyInstance): Promise<string> {
   onTestFinished(() => app.close());
   return app.listen({ port: 0, host: "127.0.0.1" });
 }
 
-async function askProgram(program: string, requests: readonly Asked[]): Promise<Response[]> {
+async function sendToProgram(
+  program: string,
+  requests: readonly TrafficRequest[],
+): Promise<Response[]> {
   const { app } = await load(program, ["app"]);
-  return ask(await serve(app as FastifyInstance), requests);
+  return sendAll(await serve(app as FastifyInstance), requests);
 }
 
 describeSetUps<Traffic>(
@@ -46,7 +49,7 @@ describeSetUps<Traffic>(
       statuses: [200, 200, 429, 200, 200, 200, 200, 429, 200, 200, 200, 200, 200],
     },
   },
-  compareAnswers(askProgram),
+  compareAnswers(sendToProgram),
 );
 
 type Plugin = FastifyPluginAsync<never> | FastifyPluginCallback<never>;
@@ -67,30 +70,30 @@ const onceAMinute = fixedWindow({ limit: 1, window: "1m" });
 
 describeDifferences(it, {
   async "The window can slide."() {
-    stopTheClock();
+    freezeClock();
     const store = memoryStore({ clock: () => Date.now() });
     const limits = slidingLog({ limit: 3, window: "1m" });
     const before = await serveWith(peer, { max: 3, timeWindow: 60_000 });
     const after = await serveWith(headgate, { name: "slides", limits, store });
-    const admitted = await admittedAtAnEdge({
-      before: () => isAnswered(before),
-      after: () => isAnswered(after),
+    const admitted = await admittedAtWindowEdge({
+      before: () => isOk(before),
+      after: () => isOk(after),
     });
     expect(admitted).toEqual({ before: 5, after: 3 });
   },
   async "A wrong option is an error."() {
-    const [answer] = await ask(await serveWith(peer, { max: -1 }), times(1));
+    const [answer] = await sendAll(await serveWith(peer, { max: -1 }), times(1));
     expect(answer?.headers.get("x-ratelimit-limit")).toBe("1000");
     const limits = { ...onceAMinute, limit: -1 };
     await expect(serveWith(headgate, { limits })).rejects.toThrow("limit must be");
   },
   async "Redis may fail."() {
-    const redis = redisThatIsAway();
+    const redis = unreachableRedis();
     const before = await serveWith(peer, { max: 2, redis });
     const limits = fixedWindow({ limit: 2, window: "1m" });
     const after = await serveWith(headgate, { name: "away", limits, store: redisStore(redis) });
-    expect(statusesOf(await ask(before, times(3)))).toEqual([500, 500, 500]);
-    expect(statusesOf(await ask(after, times(3)))).toEqual([200, 200, 429]);
+    expect(statusesOf(await sendAll(before, times(3)))).toEqual([500, 500, 500]);
+    expect(statusesOf(await sendAll(after, times(3)))).toEqual([200, 200, 429]);
   },
   async "A denial is not an exception."() {
     const arrange = (app: FastifyInstance) =>
@@ -103,7 +106,7 @@ describeDifferences(it, {
       [headgate, { limits: onceAMinute }],
       [headgate, { limits: onceAMinute, onDenied: "error" }],
     ] as const) {
-      const [, denied] = await ask(await serveWith(plugin, options, arrange), times(2));
+      const [, denied] = await sendAll(await serveWith(plugin, options, arrange), times(2));
       expect(denied?.status).toBe(429);
       answers.push((await denied?.text()) ?? "");
     }
@@ -114,8 +117,8 @@ describeDifferences(it, {
     const requests = [from("203.0.113.1"), from("203.0.113.2")];
     const before = await serveWith(peer, { max: 1, keyGenerator: key });
     const after = await serveWith(headgate, { limits: onceAMinute, key });
-    expect(statusesOf(await ask(before, requests))).toEqual([200, 429]);
-    expect(statusesOf(await ask(after, requests))).toEqual([200, 200]);
+    expect(statusesOf(await sendAll(before, requests))).toEqual([200, 429]);
+    expect(statusesOf(await sendAll(after, requests))).toEqual([200, 200]);
   },
 });
 
@@ -124,9 +127,9 @@ afterEach(() => {
 });
 
 test("a ban of the plugin is a 403, and a block of Headgate a 429, from the same request on", async () => {
-  const before = await ask(await serveWith(peer, { max: 2, ban: 2 }), times(7));
+  const before = await sendAll(await serveWith(peer, { max: 2, ban: 2 }), times(7));
   const limits = fixedWindow({ limit: 2, window: "1m", block: { after: 3, for: "1h" } });
-  const after = await ask(await serveWith(headgate, { limits }), times(7));
+  const after = await sendAll(await serveWith(headgate, { limits }), times(7));
   expect(statusesOf(before)).toEqual([200, 200, 429, 429, 403, 403, 403]);
   expect(statusesOf(after)).toEqual([200, 200, 429, 429, 429, 429, 429]);
   const isBlocked = after.map(({ headers }) => Number(headers.get("retry-after")) > 3_500);
@@ -134,12 +137,12 @@ test("a ban of the plugin is a 403, and a block of Headgate a 429, from the same
 });
 
 test("a client that continues is locked out by both, and by Headgate for longer each time", async () => {
-  stopTheClock();
+  freezeClock();
   let requests = 0;
   const everySecond = async (app: string): Promise<number> => {
     requests += 1;
     vi.setSystemTime(Date.now() + 1_000);
-    return statusesOf(await ask(app, times(1)))[0] as number;
+    return statusesOf(await sendAll(app, times(1)))[0] as number;
   };
   const before = await serveWith(peer, { max: 2, timeWindow: 60_000, continueExceeding: true });
   const limits = fixedWindow({
@@ -160,8 +163,8 @@ test("a client that continues is locked out by both, and by Headgate for longer 
 
 test("unknown routes are limited without a hook", async () => {
   const requests = [{ path: "/x" }, { path: "/y" }];
-  const before = await ask(await serveWith(peer, { max: 1 }), requests);
-  const after = await ask(await serveWith(headgate, { limits: onceAMinute }), requests);
+  const before = await sendAll(await serveWith(peer, { max: 1 }), requests);
+  const after = await sendAll(await serveWith(headgate, { limits: onceAMinute }), requests);
   expect(statusesOf(before)).toEqual([404, 404]);
   expect(statusesOf(after)).toEqual([404, 429]);
 });

@@ -5,27 +5,27 @@ import { pathToFileURL } from "node:url";
 import ts from "typescript5";
 import { inject, onTestFinished } from "vitest";
 import { ROOT } from "../markdown.ts";
-import { atHome } from "../snippets.ts";
+import { withTestServers } from "../snippets.ts";
 
-/** Where a limiter of ours is given a store. On a busy machine Redis may take longer than a limiter waits by itself. */
+/** The `store` option of a Headgate limiter. A longer `storeTimeout` is inserted there, because a busy machine may exceed the default. */
 const STORE = /(?<=[{,]\s*)(?=store(?:,|: redisStore\())/g;
 
-/** What begins to listen is left to the test. */
+/** The call that listens is removed: the test listens itself. */
 const LISTEN = /^(?:await )?app\.listen\(.*\);$/m;
 
 /**
- * Runs a program of a page on the packages as they are built, with what `home` has installed, and its files `beside` the program,
- * until the test ends. Resolves with its variables of these names; one that it does not have is undefined.
+ * Runs a program of a page until the test ends, on the built packages and the modules installed in `home`. The files `linked` are
+ * links to files of `home`. Resolves with the variables of these names; a variable that does not exist is undefined.
  */
 export async function load(
   program: string,
   names: readonly string[],
-  { home = ROOT, beside = [] }: { home?: string; beside?: readonly string[] } = {},
+  { home = ROOT, linked = [] }: { home?: string; linked?: readonly string[] } = {},
 ): Promise<Readonly<Record<string, unknown>>> {
   const dir = mkdtempSync(join(tmpdir(), "headgate-moving-"));
   onTestFinished(() => rmSync(dir, { recursive: true }));
   symlinkSync(join(home, "node_modules"), join(dir, "node_modules"));
-  for (const name of beside) symlinkSync(join(home, name), join(dir, name));
+  for (const name of linked) symlinkSync(join(home, name), join(dir, name));
   const source = program
     .replace(LISTEN, "")
     .replaceAll(STORE, 'storeTimeout: "10s", ')
@@ -37,10 +37,10 @@ export async function load(
       experimentalDecorators: true,
     },
   });
-  const isThere = (name: string) =>
+  const isDeclared = (name: string) =>
     new RegExp(`^(?:const|let|class|async function|function) ${name}\\b`, "m").test(outputText);
   const file = join(dir, "program.mjs");
-  const script = atHome(outputText, inject("redisSocket"));
-  writeFileSync(file, `${script}\nexport { ${names.filter(isThere).join(", ")} };\n`);
+  const script = withTestServers(outputText, inject("redisSocket"));
+  writeFileSync(file, `${script}\nexport { ${names.filter(isDeclared).join(", ")} };\n`);
   return import(pathToFileURL(file).href);
 }

@@ -15,10 +15,10 @@ import {
 import { afterEach, expect, inject, onTestFinished, vi } from "vitest";
 import { serve } from "../../support/serve.ts";
 import { page } from "../markdown.ts";
-import { redisThatIsAway } from "./redis-away.ts";
 import { describeRows } from "./rows.ts";
 import { tablesUnder } from "./side-by-side.ts";
-import { ask, from, statusesOf } from "./traffic.ts";
+import { from, sendAll, statusesOf } from "./traffic.ts";
+import { unreachableRedis } from "./unreachable-redis.ts";
 
 const it = page("docs/moving/from-rate-limiter-flexible.md");
 const under = (heading: string) => tablesUnder(it, heading);
@@ -26,7 +26,7 @@ const under = (heading: string) => tablesUnder(it, heading);
 const start = Date.UTC(2030, 0, 1);
 const minute = (limit: number) => fixedWindow({ limit, window: "60s" });
 
-/** What both take in common. */
+/** The options that both have. */
 interface Side {
   consume(key: string, cost?: number): Promise<boolean>;
 }
@@ -50,7 +50,7 @@ function sides(there: Peer, here: Ours): readonly Side[] {
   ];
 }
 
-/** Expects both to admit the same calls: each of a second since the start, and a cost. */
+/** Expects both to admit the same calls; each call has a time in seconds since the start, and a cost. */
 async function expectSame(
   [there, here]: readonly [Peer, Ours],
   calls: readonly (readonly [second: number, cost: number])[],
@@ -67,13 +67,13 @@ async function expectSame(
   }
 }
 
-/** Stops the clock that both read. */
+/** Freezes the clock that both read. */
 function stoppedClock() {
   vi.useFakeTimers({ toFake: ["Date"], now: start });
   return memoryStore({ clock: () => Date.now() });
 }
 
-/** A client of the tests' Redis, until the test ends. */
+/** Connects to the tests' Redis until the test ends. */
 function redis(): Redis {
   const client = new Redis(inject("redisSocket"));
   onTestFinished(() => client.disconnect());
@@ -90,7 +90,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-/** A limiter of two a minute on each side. */
+/** Creates a limiter of two a minute on each side. */
 const twice = () => ({
   before: new RateLimiterMemory({ points: 2, duration: 60 }),
   after: createLimiter({ limits: minute(2) }),
@@ -108,7 +108,7 @@ async function counts(): Promise<void> {
   );
 }
 
-/** Both count on one Redis. */
+/** Creates both limiters on one Redis. */
 async function countsOnRedis(): Promise<void> {
   const storeClient = redis();
   const name = `rows-${randomUUID()}`;
@@ -118,20 +118,20 @@ async function countsOnRedis(): Promise<void> {
   await expectSame([before, after], three, [true, true, false]);
 }
 
-/** Both keep the calls within a second apart: theirs by at least what is left of the window for each, ours by a third. */
+/** Both space out the calls of a second: the other limiter by at least the rest of the window per call, Headgate by a third. */
 async function waitsEvenly(): Promise<void> {
   const before = new RateLimiterMemory({ points: 3, duration: 1, execEvenly: true });
   const after = createLimiter({ limits: gcra({ limit: 3, window: "1s", burst: 1 }) });
   for (const call of [() => before.consume("ada"), () => after.wait("ada")]) {
     const begin = performance.now();
     for (let i = 0; i < 3; i += 1) await call();
-    // Theirs wait 333 and 333 ms as well; a timer of Node's may be a millisecond early.
+    // The other limiter's calls also wait 333 and 333 ms; Node's timers may fire a millisecond early.
     expect(performance.now() - begin).toBeGreaterThanOrEqual(500);
   }
 }
 
 async function answersAway(): Promise<void> {
-  const storeClient = redisThatIsAway();
+  const storeClient = unreachableRedis();
   const insuranceLimiter = new RateLimiterMemory({ points: 2, duration: 60 });
   await expectSame(
     [
@@ -205,7 +205,7 @@ describeRows(
   ["blockOnConsumed", "execEvenlyMinDelayMs", "inMemoryBlockOnConsumed", "inMemoryBlockDuration"],
 );
 
-/** The statuses of both, of which theirs is called with the address. */
+/** Returns the statuses of both; the other limiter receives the address. */
 async function listed(there: object, here: object, addresses: readonly string[]) {
   const limiter = new RLWrapperBlackAndWhite({
     limiter: new RateLimiterMemory({ points: 1, duration: 60 }),
@@ -222,7 +222,7 @@ async function listed(there: object, here: object, addresses: readonly string[])
   for (const middleware of [theirs, ours]) {
     const app = express().set("trust proxy", "loopback").use(middleware);
     app.use((_, res) => void res.sendStatus(200));
-    statuses.push(statusesOf(await ask(await serve(app), addresses.map(from))));
+    statuses.push(statusesOf(await sendAll(await serve(app), addresses.map(from))));
   }
   return statuses;
 }
@@ -281,7 +281,7 @@ describeRows(under("Lists"), {
   },
 });
 
-/** A call of theirs, whether it admits or denies. */
+/** Calls the other limiter, and returns its result for admitted and denied calls alike. */
 const result = (call: Promise<RateLimiterRes>) => call.catch((denial: RateLimiterRes) => denial);
 
 async function charges(): Promise<void> {
@@ -339,7 +339,7 @@ describeRows(under("Methods and properties"), {
     await before.delete("ada");
     await after.reset("ada");
     await expectSame([before, after], three, [true, true, false]);
-    // A block as well: there, one call ends both.
+    // The reset ends a block as well: in the other limiter, one call ends both.
     await before.block("ada", 3_600);
     await after.block("ada", "1h");
     await before.delete("ada");

@@ -12,7 +12,6 @@ import { useOwnDatabase } from "../../support/own-database.ts";
 import { page } from "../markdown.ts";
 import { readDeclarations } from "./declarations.ts";
 import { load } from "./programs.ts";
-import { redisThatIsAway } from "./redis-away.ts";
 import {
   describeDifferences,
   describeErrors,
@@ -21,11 +20,12 @@ import {
   tablesIn,
   tablesUnder,
 } from "./side-by-side.ts";
-import { admittedAtAnEdge, stopTheClock } from "./window-edge.ts";
+import { unreachableRedis } from "./unreachable-redis.ts";
+import { admittedAtWindowEdge, freezeClock } from "./window-edge.ts";
 
 const it = page("docs/moving/from-rate-limiter-flexible.md");
 
-/** What a set-up's function is asked, one call after another, and what it answers on both sides. */
+/** The calls of a set-up's function, in order, and their results on both sides. */
 interface Traffic {
   readonly call: string;
   readonly of: readonly string[];
@@ -33,9 +33,9 @@ interface Traffic {
 }
 
 async function answersOf(program: string, { call, of }: Traffic): Promise<unknown[]> {
-  const { [call]: asked } = await load(program, [call]);
+  const { [call]: consume } = await load(program, [call]);
   const answers: unknown[] = [];
-  for (const one of of) answers.push(await (asked as (one: string) => Promise<unknown>)(one));
+  for (const one of of) answers.push(await (consume as (one: string) => Promise<unknown>)(one));
   return answers;
 }
 
@@ -58,7 +58,7 @@ describeSetUps<Traffic>(
   },
 );
 
-/** Whether a call of theirs is admitted. */
+/** Whether the other limiter admits a call. */
 async function isAdmitted(call: Promise<unknown>): Promise<boolean> {
   return call.then(
     () => true,
@@ -109,14 +109,14 @@ describeDifferences(it, {
     expect((await hour.get("ada"))?.remainingPoints).toBe(2);
     const { limits } = await after.peek("ada", { cost: 0 });
     expect(limits).toMatchObject([{ remaining: 0 }, { remaining: 4 }]);
-    // Which of them denied: there, the keys of the rejection.
+    // The limiters that denied: the other limiter names them in the keys of the rejection.
     const rejection = await before.consume("ada").catch((denials: object) => denials);
     expect(Object.keys(rejection)).toEqual(["minute"]);
     const denial = await after.consume("ada");
     expect(denial.limits.map(({ retryAfterMs }) => retryAfterMs > 0)).toEqual([true, false]);
   },
   async "Redis may fail."() {
-    const storeClient = redisThatIsAway();
+    const storeClient = unreachableRedis();
     const before = new RateLimiterRedis({ storeClient, points: 1, duration: 60 });
     const limits = fixedWindow({ limit: 1, window: "1m" });
     const after = createLimiter({ name: "away", limits, store: redisStore(storeClient) });
@@ -125,12 +125,12 @@ describeDifferences(it, {
     expect(await after.consume("ada")).toMatchObject({ allowed: false, degraded: true });
   },
   async "The window can slide."() {
-    stopTheClock();
+    freezeClock();
     const store = memoryStore({ clock: () => Date.now() });
     const before = new RateLimiterMemory({ points: 3, duration: 60 });
     const limits = slidingLog({ limit: 3, window: "1m" });
     const after = createLimiter({ name: "slides", limits, store });
-    const admitted = await admittedAtAnEdge({
+    const admitted = await admittedAtWindowEdge({
       before: () => isAdmitted(before.consume("ada")),
       after: async () => (await after.consume("ada")).allowed,
     });
@@ -227,7 +227,7 @@ describe("its types", () => {
     const options = namesIn(tablesIn(it, "Every option"));
     const typed = types.classes
       .flatMap(types.propertiesOf)
-      // What errors have, what options are called again, and what both close.
+      // The fields of errors, the new names of options, and the method that closes both.
       .filter((name) => !["name", "message", "stack", "extra", "close", ...options].includes(name));
     const named = namesIn(under("Methods and properties")).map((name) => name.split("(")[0] ?? "");
     expect(typed.filter((name) => !named.includes(name))).toEqual([]);

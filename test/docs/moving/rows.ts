@@ -2,12 +2,11 @@ import { describe, expect, test } from "vitest";
 import type { Table } from "../markdown.ts";
 import { codeIn } from "../markdown.ts";
 
-/** Shows that what a row of a table advises does what the peer's option does. */
+/** Shows that the option in a row of a table does the same as the other limiter's option. */
 type Show = () => Promise<void>;
 
 /**
- * Tests each row of tables that names a counterpart, by both sides on the same traffic. `elsewhere` are options that other tests
- * show.
+ * Tests each row that names a Headgate counterpart, with the same traffic on both sides. Other tests show the options `elsewhere`.
  */
 export function describeRows(
   tables: readonly Table[],

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import type { Page, Table } from "../markdown.ts";
 import { codeIn, section, tablesOf } from "../markdown.ts";
 
-/** One set-up of a page, as it is with the other limiter and with Headgate. */
+/** One set-up of a page, with the other limiter and with Headgate. */
 export interface SetUp {
   readonly heading: string;
   readonly before: string;
@@ -12,7 +12,7 @@ export interface SetUp {
 const SETUP =
   /^::: code-group\n\n```\w+ \[.+\]\n([\s\S]*?)^```\n\n```\w+ \[Headgate\]\n([\s\S]*?)^```\n\n:::$/m;
 
-/** The sections of a page that have a group of two snippets. */
+/** Returns the sections of a page that have a code group of two snippets. */
 export function setUpsOf({ text }: Page): SetUp[] {
   return text.split(/^##+ /m).flatMap((part) => {
     const [, before, after] = SETUP.exec(part) ?? [];
@@ -21,7 +21,7 @@ export function setUpsOf({ text }: Page): SetUp[] {
   });
 }
 
-/** Tests every set-up of a page by what `traffic` has under its heading. */
+/** Tests every set-up of a page with the traffic that has its heading as key. */
 export function describeSetUps<Traffic>(
   it: Page,
   traffic: Readonly<Record<string, Traffic>>,
@@ -38,7 +38,7 @@ export function describeSetUps<Traffic>(
   });
 }
 
-/** Tests what a page says differs on purpose, by how its line begins. */
+/** Tests the intended differences on a page. The keys are the bold texts at the start of their lines. */
 export function describeDifferences(
   it: Page,
   differences: Readonly<Record<string, () => Promise<void> | void>>,
@@ -55,23 +55,23 @@ export function describeDifferences(
   });
 }
 
-/** The tables of a section of a page. */
+/** Returns the tables of a section of a page. */
 export function tablesIn(it: Page, heading: string): Table[] {
   return tablesOf(section(it, heading));
 }
 
-/** The tables under one of the lower headings of a page. */
+/** Returns the tables under a heading of the third level. */
 export function tablesUnder({ text }: Page, heading: string): Table[] {
   const [, rest = ""] = text.split(`\n### ${heading}\n`);
   return tablesOf(rest.split(/^##+ /m)[0] as string);
 }
 
-/** The names in the first cells of tables. */
+/** Returns the names in the first cells of tables. */
 export function namesIn(tables: readonly Table[]): string[] {
   return tables.flatMap(({ rows }) => rows.flatMap(([there = ""]) => codeIn(there)));
 }
 
-/** Tests that what a function of ours says to each option of theirs is what the page says. `ours` are options that we have, too. */
+/** Tests Headgate's error for each option of the other limiter against the page. Headgate has the options `ours` as well. */
 export function describeErrors(
   tables: readonly Table[],
   make: (options: object) => unknown,

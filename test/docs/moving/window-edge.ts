@@ -3,15 +3,15 @@ import { vi } from "vitest";
 const START = Date.UTC(2030, 0, 1);
 
 /** Whether a request or a call is admitted. */
-type Ask = () => Promise<boolean>;
+type IsAdmitted = () => Promise<boolean>;
 
 /**
- * Asks two limiters of three a minute around the edge of a fixed window: once at its begin, twice at its end, and three times right
- * after it. Resolves with how many of the last five each has admitted. Both have to read `Date`, which is restored by the caller.
+ * Sends requests to two limiters of three a minute around the edge of a fixed window: one at its start, two at its end, and three
+ * right after it. Resolves with the number of the last five that each admitted. Both must read `Date`, which the caller restores.
  */
-export async function admittedAtAnEdge(sides: {
-  readonly before: Ask;
-  readonly after: Ask;
+export async function admittedAtWindowEdge(sides: {
+  readonly before: IsAdmitted;
+  readonly after: IsAdmitted;
 }): Promise<{ before: number; after: number }> {
   const admitted = { before: 0, after: 0 };
   for (const [at, count] of [
@@ -29,7 +29,7 @@ export async function admittedAtAnEdge(sides: {
   return admitted;
 }
 
-/** Stops `Date` where `admittedAtAnEdge` begins: for limiters that read it when they are made. */
-export function stopTheClock(): void {
+/** Stops `Date` at the start of `admittedAtWindowEdge`, for limiters that read it at construction. */
+export function freezeClock(): void {
   vi.useFakeTimers({ toFake: ["Date"], now: START });
 }

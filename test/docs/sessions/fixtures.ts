@@ -8,29 +8,29 @@ import { Redis } from "ioredis";
 import { sendUsage } from "../../support/send-usage.ts";
 import { writeRegistry } from "../../support/write-registry.ts";
 
-/** Fills an empty Redis, on a path, with what a session finds there. Resolves with what ends it. */
+/** Fills the empty Redis at a path with the data of a session. Resolves with a function that closes the fixture. */
 export type Fixture = (path: string) => Promise<() => Promise<void>>;
 
-/** What ends with a process. */
-type Made = readonly { close(): Promise<void> }[];
+/** The limiters and breakers of a process. */
+type Closables = readonly { close(): Promise<void> }[];
 
-/** By the name that a page gives in front of a session. */
+/** The fixtures by name; a page names one in a comment before each session. */
 export const FIXTURES: Readonly<Record<string, Fixture>> = {
-  ...{ ailing, asked, complaint, deploy, empty, fleet, flood, shadowed, shop },
+  ...{ misconfigured, limiters, complaint, deploy, empty, fleet, flood, shadowed, shop },
 };
 
-/** Nothing. */
+/** Leaves Redis empty. */
 async function empty(): Promise<() => Promise<void>> {
   return async () => {};
 }
 
-/** A shop: two limiters and a breaker in a process, of which another one has an older policy; calls by the breaker, a sale, and a client that was blocked. */
+/** A fleet of two processes: one has two limiters and a breaker with calls, the other an older policy; with an override and a block. */
 async function fleet(path: string): Promise<() => Promise<void>> {
   const orders = { name: "orders", limits: gcra({ limit: 100, window: "1m" }) };
-  const endOld = await list(path, (store) => [
+  const endOld = await register(path, (store) => [
     createLimiter({ ...orders, limits: gcra({ limit: 80, window: "1m" }), store }),
   ]);
-  const endNew = await list(path, async (store) => {
+  const endNew = await register(path, async (store) => {
     const payments = createBreaker({ name: "payments", store, flushInterval: 0 });
     const calls = { "bank-eu": [8, 0], "bank-us": [9, 3] } as const;
     for (const [target, [successes, failures]] of Object.entries(calls)) {
@@ -61,36 +61,36 @@ async function fleet(path: string): Promise<() => Promise<void>> {
   };
 }
 
-/** A shop on a server that gives up whatever it likes when memory is full. */
-async function ailing(path: string): Promise<() => Promise<void>> {
+/** A server that evicts any key when its memory is full. */
+async function misconfigured(path: string): Promise<() => Promise<void>> {
   const end = await shop(path);
   const client = new Redis(path);
   await client.config("SET", "maxmemory", "100mb", "maxmemory-policy", "allkeys-lru");
-  // A busy machine has slow commands of its own.
+  // A busy machine would add slow commands of its own.
   await client.config("SET", "slowlog-log-slower-than", "10000000");
   await client.slowlog("RESET");
   client.disconnect();
   return end;
 }
 
-/** What was used of a fixed window stays the same within it, however slow a run is. */
+/** A fixed window keeps its used units until it ends, so the output does not depend on the speed of a run. */
 const ORDERS = { name: "orders", limits: fixedWindow({ limit: 100, window: "1m" }) };
 
-/** A limiter that nobody has asked. */
+/** A limiter without calls. */
 function shop(path: string): Promise<() => Promise<void>> {
-  return list(path, (store) => [createLimiter({ ...ORDERS, store })]);
+  return register(path, (store) => [createLimiter({ ...ORDERS, store })]);
 }
 
-/** One client asks more than all others. */
+/** One client sends more requests than all others. */
 async function flood(path: string): Promise<() => Promise<void>> {
   const counts = { "203.0.113.7": 130, "198.51.100.4": 12, "198.51.100.9": 5 };
-  return ask(path, ORDERS, counts);
+  return consumeAll(path, ORDERS, counts);
 }
 
-/** The limiter is in shadow, because somebody forgot it. */
+/** A limiter that was left in shadow mode. */
 async function shadowed(path: string): Promise<() => Promise<void>> {
   const end = await shop(path);
-  await operateOn(path, (admin) =>
+  await runAdmin(path, (admin) =>
     admin.setOverride(
       { limiter: "orders", shadow: true },
       { for: "forever", by: "bob", reason: "a try" },
@@ -99,71 +99,71 @@ async function shadowed(path: string): Promise<() => Promise<void>> {
   return end;
 }
 
-/** One process has what was deployed with a zero too few, and one the policy of before. */
+/** One process has a new policy whose limit lacks a zero, and the other still the old policy. */
 async function deploy(path: string): Promise<() => Promise<void>> {
   const endOld = await shop(path);
   const limits = fixedWindow({ limit: 10, window: "1m" });
-  const endNew = await list(path, (store) => [createLimiter({ ...ORDERS, limits, store })]);
+  const endNew = await register(path, (store) => [createLimiter({ ...ORDERS, limits, store })]);
   return async () => {
     await endOld();
     await endNew();
   };
 }
 
-/** A customer who was taken for another. */
+/** A customer who was blocked by mistake. */
 async function complaint(path: string): Promise<() => Promise<void>> {
   const customer = "198.51.100.4";
-  const end = await ask(path, ORDERS, { [customer]: 12 });
+  const end = await consumeAll(path, ORDERS, { [customer]: 12 });
   const why = { by: "bob", reason: "taken for another" };
-  await operateOn(path, (admin) => admin.block(ORDERS, customer, "1d", why));
+  await runAdmin(path, (admin) => admin.block(ORDERS, customer, "1d", why));
   return end;
 }
 
-/** Two limiters that somebody has asked. */
-async function asked(path: string): Promise<() => Promise<void>> {
+/** Two limiters with calls of one subject. */
+async function limiters(path: string): Promise<() => Promise<void>> {
   const limits = fixedWindow({ limit: 3, window: "1h" });
   const ends = [
-    await ask(path, { name: "api", limits }, { eve: 2 }),
-    await ask(path, { name: "search", limits }, { eve: 1 }),
+    await consumeAll(path, { name: "api", limits }, { eve: 2 }),
+    await consumeAll(path, { name: "search", limits }, { eve: 1 }),
   ];
   return async () => {
     for (const end of ends) await end();
   };
 }
 
-/** A limiter in a process that subjects have asked so often, and that keeps usage. */
-function ask(
+/** Registers a limiter, makes as many calls of each subject as `counts` says, and sends their usage. */
+function consumeAll(
   path: string,
   limiter: Pick<LimiterOptions, "name" | "limits">,
   counts: Readonly<Record<string, number>>,
 ): Promise<() => Promise<void>> {
-  return list(path, async (store) => {
-    const made = createLimiter({ ...limiter, store, storeTimeout: "10s" });
+  return register(path, async (store) => {
+    const created = createLimiter({ ...limiter, store, storeTimeout: "10s" });
     for (const [subject, times] of Object.entries(counts)) {
-      for (let i = 0; i < times; i += 1) await made.consume(subject);
+      for (let i = 0; i < times; i += 1) await created.consume(subject);
     }
     await sendUsage(store);
-    return [made];
+    return [created];
   });
 }
 
-async function operateOn(path: string, act: (admin: Admin) => Promise<unknown>) {
+async function runAdmin(path: string, action: (admin: Admin) => Promise<unknown>) {
   const client = new Redis(path);
-  await act(createAdmin(redisStore(client)));
+  await action(createAdmin(redisStore(client)));
   client.disconnect();
 }
 
-/** Lists what one client of a process has in the registry. */
-async function list(
+/** Creates limiters and breakers on a client of their own, and writes them to the registry. */
+async function register(
   path: string,
-  make: (store: Store) => Made | Promise<Made>,
+  make: (store: Store) => Closables | Promise<Closables>,
 ): Promise<() => Promise<void>> {
   const client = new Redis(path);
   const store = redisStore(client, { usage: { subjects: "plain" } });
-  const made = await make(store);
+  const closables = await make(store);
   await writeRegistry(store);
   return async () => {
-    for (const one of made) await one.close();
+    for (const one of closables) await one.close();
     client.disconnect();
   };
 }

@@ -2,13 +2,13 @@ import { hostname, userInfo } from "node:os";
 
 type Rule = readonly [found: RegExp, shown: string | ((found: string) => string)];
 
-/** The moment at which every session on a page begins. */
+/** The time at which every session on a page begins. */
 const BEGINS = Date.UTC(2026, 10, 22, 14, 5, 10);
 
 const MOMENT = /\d{4}-\d\d-\d\d \d\d:\d\d:\d\d [A-Z][\w+:-]*/g;
 const MILLISECONDS = /\b1\d{12}\b/g;
 
-/** Moments and spans of time, the same whenever a session is played. */
+/** Replaces times and durations, so that they do not depend on when a session is played. */
 const TIMES: readonly Rule[] = [
   [MOMENT, "2026-11-22 14:05:10 UTC"],
   [/\(in [^)]+\)/g, (found) => `(in ${about(found)})`],
@@ -17,13 +17,13 @@ const TIMES: readonly Rule[] = [
   [MILLISECONDS, "1795356310000"],
 ];
 
-/** Everything else that differs between two runs, and what a page shows instead. */
+/** Replaces everything else that differs between two runs with the text that a page shows. */
 const OTHERS: readonly Rule[] = [
-  // Who and where.
+  // Users and addresses.
   [/\/\S*\/headgate-redis-\w+\/redis\.sock/g, "/run/redis.sock"],
   [/\b127\.0\.0\.1:\d+/g, "127.0.0.1:6379"],
   [/(?<=")[\w-]{16}(?=")/g, "f3Zr0cJ1q8LxTn2d"],
-  // What is measured, and of what.
+  // Versions and measurements.
   [/\b(?:redis|valkey) \d+\.\d+\.\d+/g, "redis 7.0.15"],
   [/-p \d{4,5}\b/g, "-p 6379"],
   [/\b\d+ calls, p50 [\d.]+ ms, p99 [\d.]+ ms/g, "200 calls, p50 0.08 ms, p99 0.42 ms"],
@@ -41,7 +41,7 @@ const OTHERS: readonly Rule[] = [
   [literally(userInfo().username), "ann"],
 ];
 
-/** A time like the one that was found: it lies within the window, or the block, of which it is what is left. */
+/** Returns a fixed time of the same magnitude, which is still within the window or the block of the fixture. */
 function about(found: string): string {
   if (/\b(?:\d+ m?s|1 min)\b/.test(found) && !/\d (?:min|h) \d/.test(found)) return "48 s";
   return /\b(?:\d+ min|1 h)\b/.test(found) && !/\d h \d/.test(found) ? "50 min" : "2 h";
@@ -51,9 +51,9 @@ function literally(text: string): RegExp {
   return new RegExp(`(?<![\\w.-])${text.replace(/\W/g, "\\$&")}(?![\\w.-])`, "g");
 }
 
-/** A session as a page shows it: it was played from `began` on, and begins at the same moment on every page. Needs `TZ=UTC`. */
+/** Returns a session as a page shows it: shifted from `began` to the same start on every page. Needs `TZ=UTC`. */
 export function shownOnPage(printed: string, began: number): string {
-  // Whole seconds, so that the spans that were printed still fit.
+  // Shifts by whole seconds, so that the printed durations stay correct.
   const later = Math.ceil((BEGINS - began) / 1_000) * 1_000;
   const shift: readonly Rule[] = [
     [MOMENT, (found) => formatMoment(Date.parse(`${found.slice(0, 19)}Z`) + later)],
@@ -66,7 +66,7 @@ function formatMoment(moment: number): string {
   return `${new Date(moment).toISOString().slice(0, 19).replace("T", " ")} UTC`;
 }
 
-/** What was printed, whenever and wherever it was: columns stay in line. */
+/** Returns the output without anything that depends on the time or the machine, with its columns aligned. */
 export function normalise(printed: string): string {
   return apply([...TIMES, ...OTHERS], printed);
 }
@@ -83,7 +83,7 @@ function apply(rules: readonly Rule[], printed: string): string {
   );
 }
 
-/** The same whatever the widths of columns: for comparing two texts. */
+/** Returns the normalised output without the widths of columns, to compare two texts. */
 export function comparable(text: string): string {
   return normalise(text).replace(/ {3,}/g, "   ");
 }

@@ -2,14 +2,14 @@ import { PassThrough } from "node:stream";
 import { text } from "node:stream/consumers";
 import { run } from "../../../packages/cli/src/run.ts";
 
-/** One command, and what it prints on both its streams. */
+/** One command and its output on both streams. */
 export interface Exchange {
-  /** As it is typed, behind `$ `. */
+  /** The command line without the prompt `$ `. */
   readonly typed: string;
   readonly printed: string;
 }
 
-/** Reads a session: lines that begin with `$ `, each with what it prints. */
+/** Reads a session: lines that begin with `$ `, each with its output. */
 export function readSession(session: string): readonly Exchange[] {
   const [before, ...rest] = session.split(/^\$ /m);
   if (before !== "") throw new Error(`a session begins with "$ ", not with ${before}`);
@@ -19,7 +19,7 @@ export function readSession(session: string): readonly Exchange[] {
   });
 }
 
-/** Plays a line on a Redis: `headgate ...`, and `; echo $?` behind it for its exit code. */
+/** Runs a line on a Redis: `headgate ...`, and `; echo $?` after it for the exit code. */
 export async function play(typed: string, redis: string): Promise<string> {
   const [command = "", ...more] = typed.split("; ");
   const [program, ...args] = splitWords(command);
@@ -38,7 +38,7 @@ export async function play(typed: string, redis: string): Promise<string> {
   return printed;
 }
 
-/** The words of a line as a shell makes them: apart, but where they are quoted. */
+/** Splits a line into words as a shell does, with quotes. */
 function splitWords(line: string): readonly string[] {
   const words = [...line.matchAll(/(?:[^\s'"]|'[^']*'|"[^"]*")+/g)].map(([word]) => word);
   return words.map((word) => word.replace(/'([^']*)'|"([^"]*)"/g, "$1$2"));
