@@ -36,8 +36,8 @@ async function callUntil(child, state) {
 
 console.log("The upstream fails.");
 for (const [i, child] of fleet.entries()) {
-  const { made, failures, calls, here } = await callUntil(child, "open");
-  const whose = here ? "its own among them" : "none of them its own";
+  const { made, failures, calls, causedHere } = await callUntil(child, "open");
+  const whose = causedHere ? "its own among them" : "none of them its own";
   console.log(
     `process ${i + 1} made ${made} calls, then it was open: ${failures} of ${calls} calls had failed, ${whose}`,
   );
