@@ -35,7 +35,7 @@ async function start(): Promise<void> {
   await createAdmin(store).block({ name: "other", limits: LIMITS }, "bob", "1d", by);
 }
 
-test("lists blocks with the time left, and who set them", async () => {
+test("headgate blocks lists blocks with the time left and the operator or limit that set them", async () => {
   expect(await blocks()).toEqual({ exitCode: 0, stdout: "No blocks are in force.\n", stderr: "" });
   await start();
   const { exitCode, stdout, stderr } = await blocks();
@@ -56,7 +56,7 @@ test("lists blocks with the time left, and who set them", async () => {
   expect(stderr).toContain("Each #... is the hash of a subject");
 });
 
-test("prints one document, also of one limiter", async () => {
+test("headgate blocks --json prints one document, also for one limiter", async () => {
   await start();
   const { stdout } = await blocks("--json", "--limiter", "other");
   expectDocument("blocks", stdout);

@@ -47,7 +47,7 @@ async function rewrite(change: (record: Record<string, unknown>) => unknown): Pr
   }
 }
 
-test("targets of all processes are shown without being named", async () => {
+test("headgate breakers shows the targets of all processes without --target", async () => {
   await call({ "bank-us": 1, "bank-eu": 4 });
   await call({ "bank-us": 0, "bank-asia": 0 });
   const { exitCode, stdout, stderr } = await headgate("breakers");
@@ -69,7 +69,7 @@ test("targets of all processes are shown without being named", async () => {
   expect((named as { states: unknown[] }).states).toHaveLength(1);
 });
 
-test("a target is shown once, where processes have several versions of Headgate", async () => {
+test("headgate breakers shows a target once if processes have several versions of Headgate", async () => {
   await call({ bank: 0 });
   const [key = ""] = await own.client.keys("hg:{registry}:record/*");
   const record = (await own.client.get(key)) ?? "";
@@ -86,7 +86,7 @@ test("a target is shown once, where processes have several versions of Headgate"
   expect([breakers, states]).toMatchObject([{ length: 2 }, { length: 1 }]);
 });
 
-test("a breaker says where its targets are unknown, or more than are listed", async () => {
+test("headgate breakers says whether targets of a breaker are unknown, or missing from the list", async () => {
   await call({ bank: 0 });
   await rewrite((process) => {
     const [targets] = process["targets"] as object[];
@@ -99,7 +99,7 @@ test("a breaker says where its targets are unknown, or more than are listed", as
   expect(stdout).not.toContain("bank");
 });
 
-test("who may read only the directory sees the breakers, and is told that states are missing", async () => {
+test("headgate breakers warns a user who may read only the registry that states are missing", async () => {
   await call({ bank: 0, shop: 0 });
   const permissions = ["~hg:{registry}*", "-@all", "+evalsha", "+eval", "+get", "+strlen", "+info"];
   await own.client.call("ACL", "SETUSER", "reader", "reset", "on", "nopass", ...permissions);

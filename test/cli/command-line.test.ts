@@ -6,31 +6,31 @@ const commands = [...(help.split("Commands:\n")[1] ?? "").matchAll(/^ {2}([a-z]+
   ([, name]) => name as string,
 );
 
-test("alone it says how to use it, which was not asked for", async () => {
+test("headgate without a command prints its help on stderr, and exits with 2", async () => {
   const alone = await runCli([]);
   expect([alone.exitCode, alone.stdout]).toEqual([2, ""]);
   expect(help.startsWith(alone.stderr)).toBe(true);
   expect(await runCli(["--"])).toEqual(alone);
 });
 
-test("its help lists the commands and the exit codes", () => {
+test("headgate --help lists the commands and the exit codes", () => {
   expect(commands).toEqual(expect.arrayContaining(["limiters", "breakers", "log"]));
   expect(help).toMatch(/Exit codes:\n {2}0 +done\n {2}1 .*\n {2}2 .*\n {2}3 .*/);
 });
 
-test.each(commands)("%s has help with examples of it", async (name) => {
+test.each(commands)("headgate %s --help has examples of the command", async (name) => {
   const { exitCode, stdout, stderr } = await runCli([name, "--help"]);
   expect([exitCode, stderr]).toEqual([0, ""]);
   const [, examples = ""] = stdout.split("\nExamples:\n");
   expect(examples).toContain(`headgate ${name}`);
 });
 
-test("its help shows commands as they are typed, and no default where there is none", async () => {
+test("headgate --help shows commands as they are typed, and no default for an option without one", async () => {
   expect(help).toMatch(/^ {2}block \[options\] \[subject\] <duration> /m);
   expect((await runCli(["inspect", "--help"])).stdout).not.toContain("default: []");
 });
 
-test("it says its version", async () => {
+test("headgate --version prints the version", async () => {
   const { VERSION } = await import("../../packages/core/src/version.generated.ts");
   const said = { exitCode: 0, stdout: `${VERSION}\n`, stderr: "" };
   expect(await runCli(["--version"])).toEqual(said);
@@ -44,7 +44,7 @@ test.each([
   ["limiters", "--password-stdi=hunter2"],
   ["redis://ann:hunter2@10.0.0.7:6379"],
   ["block", "ann", "1h", "--redis=redis://host", "--tokn=hunter2", "--limiter=api"],
-])("%s %s: an error repeats no value that may be a secret", async (...args) => {
+])("the error of headgate %s %s does not repeat a value that may be a secret", async (...args) => {
   const { exitCode, stdout, stderr } = await runCli(args);
   expect([exitCode, stdout]).toEqual([2, ""]);
   expect(stderr).toMatch(/^headgate: unknown (option|command)/);
@@ -65,10 +65,13 @@ test.each([
     ["inspect", "ann", "bob"],
     "too many arguments for 'inspect'. Expected 1 argument but got 2; see headgate inspect --help",
   ],
-])("%j is one line, with what it may have been meant to be", async (args, said) => {
-  expect(await runCli(args)).toEqual({
-    exitCode: 2,
-    stdout: "",
-    stderr: `headgate: ${said}\n`,
-  });
-});
+])(
+  "the error of headgate %j is one line with the likely correction or the right help",
+  async (args, said) => {
+    expect(await runCli(args)).toEqual({
+      exitCode: 2,
+      stdout: "",
+      stderr: `headgate: ${said}\n`,
+    });
+  },
+);

@@ -38,7 +38,7 @@ afterAll(async () => {
 const urlOf = (...ports: readonly number[]) =>
   `redis://${ports.map((port) => `127.0.0.1:${port}`).join(",")}`;
 
-test("any node leads to the whole cluster, with --cluster or without", async () => {
+test("the command connects to the whole cluster through any node, with or without --cluster", async () => {
   for (const { port } of cluster.nodes) {
     for (const more of [[], ["--cluster"]]) {
       const { exitCode, stdout, stderr } = await runCli([
@@ -53,7 +53,7 @@ test("any node leads to the whole cluster, with --cluster or without", async () 
   }
 });
 
-test("of several hosts the first that answers is enough", async () => {
+test("the command connects to the first of several hosts that answers", async () => {
   const [first] = cluster.nodes;
   const url = urlOf(1, 2, 3, first?.port ?? 0);
   const all = await Promise.all(
@@ -65,7 +65,7 @@ test("of several hosts the first that answers is enough", async () => {
   }
 });
 
-test("hosts behind the first that answers are not asked", async () => {
+test("the command does not connect to the hosts after the first that answers", async () => {
   const [first] = cluster.nodes;
   let connections = 0;
   const silent = createServer(() => {
@@ -81,7 +81,7 @@ test("hosts behind the first that answers are not asked", async () => {
   silent.close();
 });
 
-test("a server that is not a cluster is named, and so is a database that a cluster does not have", async () => {
+test("the command rejects --cluster or several hosts for a single server, and a database other than 0 for a cluster", async () => {
   const [first] = cluster.nodes;
   const database = await runCli(["log", "--cluster", "--redis", `${urlOf(first?.port ?? 0)}/1`]);
   expect([database.exitCode, database.stderr]).toEqual([2, expect.stringContaining("database 0")]);
@@ -96,7 +96,7 @@ test("a server that is not a cluster is named, and so is a database that a clust
   await alone.stop();
 });
 
-test("a user who may not ask for its nodes is told which command that takes", async () => {
+test("the error for a user who may not list the cluster's nodes names the missing command", async () => {
   const acl = [
     "SETUSER",
     "reader",

@@ -27,7 +27,7 @@ beforeAll(async () => {
 
 afterAll(() => sentinel.stop());
 
-test("Sentinels lead to the primary that has a name, and so does one of several that answers", async () => {
+test("the command connects to a primary by its name, even if only some of the given Sentinels answer", async () => {
   const { name } = sentinel;
   for (const at of [url, url.replace("redis://", "redis://127.0.0.1:1,")]) {
     const { exitCode, stdout, stderr } = await runCli([
@@ -42,7 +42,7 @@ test("Sentinels lead to the primary that has a name, and so does one of several 
   }
 });
 
-test("a wrong name, a server in place of a Sentinel, and a Sentinel in place of a server, are told apart", async () => {
+test("a wrong primary name, a server instead of a Sentinel, and a Sentinel instead of a server have different errors", async () => {
   const failure = async (...args: readonly string[]) => {
     const { exitCode, stderr } = await runCli(["limiters", ...args]);
     expect([exitCode, stderr]).toEqual([3, expect.stringMatching(/^headgate: .+\n$/)]);
@@ -59,7 +59,7 @@ test("a wrong name, a server in place of a Sentinel, and a Sentinel in place of 
   expect(none).toContain("nothing listens there");
 });
 
-test("passwords: of the Sentinels in the URL, of the server beside it; one alone is for both", async () => {
+test("the URL has the password of the Sentinels, and standard input that of the server; a single password is used for both", async () => {
   const args = ["limiters", "--redis", url, "--sentinel", sentinel.name];
   for (const { admin } of sentinel.nodes) {
     await admin.command("CONFIG", "SET", "requirepass", PASSWORDS.requirepass);

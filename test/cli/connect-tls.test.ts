@@ -99,7 +99,7 @@ const started = hasOpenssl ? await startTls("server") : undefined;
 afterAll(() => rmSync(dir, { recursive: true }));
 
 describe.skipIf(started === undefined)(
-  "over TLS (skipped without openssl, and where the server is built without TLS)",
+  "the command over TLS (skipped without openssl, and where the server is built without TLS)",
   () => {
     const { server, url } = started as NonNullable<typeof started>;
     afterAll(() => server.stop());
@@ -114,20 +114,20 @@ describe.skipIf(started === undefined)(
       expect(exitCode).toBe(code);
     }
 
-    test("it is known by who signed its certificate", async () => {
+    test("verifies the server's certificate with --cacert", async () => {
       const { exitCode } = await limiters("--redis", url, "--cacert", path("ca.crt"));
       expect(exitCode).toBe(0);
       await expectFailure(["--redis", url], "give the CA certificate with --cacert FILE");
     });
 
-    test("files are checked before anything is sent", async () => {
+    test("checks the certificate files before it connects", async () => {
       const missing = ["--redis", url, "--cacert", path("none")];
       await expectFailure(missing, "cannot read --cacert", 2);
       await expectFailure(["--redis", url, "--cacert", path("server.ext")], "is not a PEM file", 2);
       await expectFailure(["--redis", url, "--cert", path("server.crt")], "give both", 2);
     });
 
-    test("the other port is told apart, both ways", async () => {
+    test("explains a TLS connection to a port without TLS, and the reverse", async () => {
       const plain = `rediss://127.0.0.1:${server.port}`;
       await expectFailure(
         ["--redis", plain, "--timeout", "300ms"],
@@ -137,7 +137,7 @@ describe.skipIf(started === undefined)(
       await expectFailure(["--redis", bare], "if it requires TLS, use rediss://");
     });
 
-    test("a certificate of another host, or of another time, is refused", async () => {
+    test("rejects a certificate that is for another host or has expired", async () => {
       certify("elsewhere", "DNS:redis.example", "-days", "2");
       certify("old", "IP:127.0.0.1", "-days", "-1");
       const elsewhere = await startTls("elsewhere");
@@ -149,7 +149,7 @@ describe.skipIf(started === undefined)(
       await old?.server.stop();
     });
 
-    test("a client shows its own certificate where the server wants one", async () => {
+    test("sends the certificate of --cert if the server requires one", async () => {
       certify("client", "DNS:client.example", "-days", "2");
       const strict = await startTls("server", "yes");
       const args = ["--redis", strict?.url ?? "", "--cacert", path("ca.crt")];

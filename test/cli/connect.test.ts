@@ -60,18 +60,18 @@ function expectFailure({ exitCode, stdout, stderr }: Ended, code: number, words:
   for (const secret of [SECRET, ESCAPED, "headgate-reader"]) expect(stderr).not.toContain(secret);
 }
 
-describe("the password", () => {
-  test("is the first line of standard input", async () => {
+describe("the password of a connection", () => {
+  test("is read from the first line of standard input with --password-stdin", async () => {
     const input = `${SECRET}\nwhat comes after\n`;
     expectConnected(await runCli(["limiters", "--redis", at, "--password-stdin"], { input }));
   });
 
-  test("is in the environment, for redis-cli and for this", async () => {
+  test("is read from REDISCLI_AUTH, as redis-cli does", async () => {
     const environment = { REDIS_URL: at, REDISCLI_AUTH: SECRET };
     expectConnected(await runCli(["limiters"], { environment }));
   });
 
-  test("is in the URL of the environment, of a file, or, with a warning, of an argument", async () => {
+  test("is read from the URL in the environment, in a file or, with a warning, in an argument", async () => {
     const url = at.replace("://", `://:${ESCAPED}@`);
     expectConnected(await runCli(["limiters"], { environment: { REDIS_URL: url } }));
     const path = file("url", `${url}\n`, 0o600);
@@ -81,12 +81,12 @@ describe("the password", () => {
     expect(warned.stderr).toMatch(/^headgate: warning: the password in --redis .*--redis-file/);
   });
 
-  test("goes together with a user, who needs no more than to look", async () => {
+  test("may belong to a user who may only read", async () => {
     const args = ["limiters", "--redis", at, "--user", "headgate-reader", "--password-stdin"];
     expectConnected(await runCli(args, { input: SECRET }));
   });
 
-  test("is missing, or wrong", async () => {
+  test("is an error that says what to do if it is missing or wrong", async () => {
     expectFailure(
       await runCli(["limiters", "--redis", at]),
       3,
@@ -99,7 +99,7 @@ describe("the password", () => {
     expectFailure(empty, 2, "standard input has no password in its first line");
   });
 
-  test("of a user who may not do it is no use: the command that is missing is named", async () => {
+  test("does not help a user without permission: the error names the missing command or prefix", async () => {
     const args = ["log", "--redis", at, "--user", "headgate-reader"];
     await admin.call("ACL", "SETUSER", "headgate-reader", "-lrange");
     const environment = { REDISCLI_AUTH: SECRET };
@@ -112,15 +112,15 @@ describe("the password", () => {
   });
 });
 
-describe("the URL", () => {
-  test("is the path of a socket", async () => {
+describe("the URL of a connection", () => {
+  test("may be the path of a socket", async () => {
     const environment = { REDISCLI_AUTH: SECRET };
     for (const url of [server.socket, `unix://${server.socket}?db=1`]) {
       expectConnected(await runCli(["limiters", "--redis", url], { environment }));
     }
   });
 
-  test("names a database, or one that there is not", async () => {
+  test("may contain a database number, and a number that does not exist is an error", async () => {
     const environment = { REDISCLI_AUTH: SECRET };
     expectConnected(await runCli(["limiters", "--redis", `${at}/15`], { environment }));
     const missing = await runCli(["limiters", "--redis", `${at}/16`], { environment });
@@ -128,7 +128,7 @@ describe("the URL", () => {
   });
 
   test.each(["http://x", "redis:/x", "redis://h:99999", "redis://h/x", "redis://%zz@h", "x"])(
-    "%s makes no sense, and is not repeated",
+    "is rejected without repeating it: %s",
     async (url) => {
       const failed = await runCli(["limiters", "--redis", url.replace("//", "//:s3cret@")]);
       expectFailure(failed, 2, "--redis is not a Redis URL: give redis://HOST:PORT/DATABASE");
@@ -136,7 +136,7 @@ describe("the URL", () => {
     },
   );
 
-  test("is in a file that only its owner can read", async () => {
+  test("may be in a file that only its owner can read", async () => {
     const open = file("open", at, 0o640);
     const args = (path: string) => ["limiters", "--redis-file", path];
     expectFailure(await runCli(args(open)), 2, `run chmod 600 ${open}`);
@@ -150,7 +150,7 @@ describe("the URL", () => {
   });
 });
 
-test("options that exclude each other are said so", async () => {
+test("options that exclude each other, or have a wrong value, are an error", async () => {
   const both = ["limiters", "--redis", at];
   const words: readonly (readonly [readonly string[], string])[] = [
     [["--redis-file", "x"], "--redis"],
@@ -165,20 +165,20 @@ test("options that exclude each other are said so", async () => {
   expectFailure(socket, 2, "a unix socket connects to one server only");
 });
 
-describe("a server that cannot be reached", () => {
-  test("does not listen", async () => {
+describe("the error for a server that cannot be reached", () => {
+  test("says that nothing listens on the port or socket", async () => {
     const url = `redis://127.0.0.1:${await freePort()}`;
     expectFailure(await runCli(["limiters", "--redis", url]), 3, "nothing listens there");
     const socket = await runCli(["limiters", "--redis", join(dir, "none.sock")]);
     expectFailure(socket, 3, "there is no such socket");
   });
 
-  test("has a name that nobody has", async () => {
+  test("says that the host does not exist", async () => {
     const failed = await runCli(["limiters", "--redis", "redis://none.invalid"]);
     expectFailure(failed, 3, "there is no such host");
   });
 
-  test("does not answer in time", async () => {
+  test("says that the server does not answer in time", async () => {
     const frozen = await startRedis({ port: true });
     frozen.freeze();
     const url = `redis://127.0.0.1:${frozen.port}`;
@@ -200,7 +200,7 @@ describe("a server that cannot be reached", () => {
       "protected mode refuses other machines",
     ],
     ["quotes a user", "-ERR User s3cret-user of client\r\n", "this user of client"],
-  ])("%s", async (_, answer, words) => {
+  ])("says what to do if the server %s", async (_, answer, words) => {
     const other = createServer((socket) => {
       socket.on("error", () => {});
       socket.once("data", () => socket.end(answer));
@@ -218,7 +218,7 @@ describe("a server that cannot be reached", () => {
     .find((one) => one?.internal === false && one.family === "IPv4")?.address;
 
   test.skipIf(outside === undefined)(
-    "refuses other machines in its protected mode (skipped if this machine has only a loopback address)",
+    "says that the server's protected mode refuses other machines (skipped if this machine has only a loopback address)",
     async () => {
       const args = ["--bind", "*", "--protected-mode", "yes"];
       const guarded = await startRedis({ port: true, args });
@@ -229,7 +229,7 @@ describe("a server that cannot be reached", () => {
   );
 });
 
-test("an interruption ends it while it waits, with nothing left open", async () => {
+test("an interruption ends the wait for a server, and closes the connection", async () => {
   const silent = createServer(() => {}).listen(0, "127.0.0.1");
   await once(silent, "listening");
   const { port } = silent.address() as { port: number };

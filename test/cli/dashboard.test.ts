@@ -74,7 +74,7 @@ function statusFor(page: URL, host: string, cookie: string): Promise<number | un
   });
 }
 
-test("its link lets one browser in, once", async () => {
+test("the link of headgate dashboard signs one browser in, once", async () => {
   const { link } = await start("--by", "ann");
   const { cookie, page } = await signIn(link);
   expect((await ask(page, "api/session")).status).toBe(403);
@@ -86,7 +86,7 @@ test("its link lets one browser in, once", async () => {
   expect((await ask(link, "/sign-in?token=")).status).toBe(403);
 });
 
-test("it shows the limiters that are there", async () => {
+test("headgate dashboard finds a subject in the limiters of the registry", async () => {
   const store = redisStore(redis.client);
   const limiter = createLimiter({ name: "api", limits: gcra({ limit: 1, window: "1h" }), store });
   await limiter.consume("user-1");
@@ -100,14 +100,14 @@ test("it shows the limiters that are there", async () => {
   await limiter.close();
 });
 
-test("with --read-only nothing can be done", async () => {
+test("headgate dashboard --read-only permits no action", async () => {
   const { link } = await start("--read-only");
   const { cookie, page } = await signIn(link);
   const session = await ask(page, "api/session", { cookie });
   expect(await session.json()).toMatchObject({ by: null, actions: [] });
 });
 
-test("a name that was pointed at this machine is not its own", async () => {
+test("headgate dashboard responds 421 to a foreign host name that resolves to this machine", async () => {
   const { link } = await start();
   const { cookie, page } = await signIn(link);
   expect(await statusFor(page, "evil.example", cookie)).toBe(421);
@@ -115,7 +115,7 @@ test("a name that was pointed at this machine is not its own", async () => {
   expect(await statusFor(page, `localhost:${link.port}`, cookie)).toBe(200);
 });
 
-test("each has a path of its own, which no other server of this host can know", async () => {
+test("each headgate dashboard has a random path, which other servers of this host cannot know", async () => {
   const [one, other] = [await signIn((await start()).link), await signIn((await start()).link)];
   expect(one.page.pathname).not.toBe(other.page.pathname);
   const { cookie, page } = one;
@@ -125,7 +125,7 @@ test("each has a path of its own, which no other server of this host can know", 
 });
 
 test.each(["//", "///", "//[/", "http://", "http://[", "/%", "*"])(
-  "the request target %s ends nothing",
+  "headgate dashboard keeps running after a request for the target %s",
   async (target) => {
     const { link } = await start();
     const status = await new Promise((resolve, reject) => {
@@ -142,7 +142,7 @@ test.each(["//", "///", "//[/", "http://", "http://[", "/%", "*"])(
 );
 
 test.skipIf(process.platform !== "linux")(
-  "the link reaches the browser in a file of this user, not as an argument (the opener is that of Linux)",
+  "headgate dashboard passes the link to the browser in a file of this user, not in an argument (the opener is that of Linux)",
   async () => {
     const folder = await mkdtemp(join(tmpdir(), "opener-"));
     const opened = join(folder, "opened");
@@ -163,13 +163,13 @@ test.skipIf(process.platform !== "linux")(
   },
 );
 
-test("Ctrl-C ends it", async () => {
+test("Ctrl-C ends headgate dashboard", async () => {
   const { link, end } = await start();
   expect(await end()).toBe(0);
   await expect(fetch(link)).rejects.toThrow();
 });
 
-test("a port that is taken, or none, is said", async () => {
+test("headgate dashboard reports a port that is in use or invalid", async () => {
   const taken = createServer();
   await new Promise<void>((resolve) => taken.listen(0, "127.0.0.1", resolve));
   const { port } = taken.address() as AddressInfo;

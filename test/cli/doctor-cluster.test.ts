@@ -32,7 +32,7 @@ async function decide(client: Redis | Cluster): Promise<number> {
   return decisions.filter(({ source }) => source === "store").length;
 }
 
-test("a healthy cluster has no issues, and each server is checked", async () => {
+test("headgate doctor checks each server of a cluster, and finds no issues in a healthy one", async () => {
   const healthy = await runDoctor(at, "--cluster");
   expect(issuesOf(healthy)).toEqual([]);
   expect(healthy.exitCode).toBe(0);
@@ -42,7 +42,7 @@ test("a healthy cluster has no issues, and each server is checked", async () => 
   );
 });
 
-test("redirected calls of a single-server client are a warning", async () => {
+test("headgate doctor warns about redirected calls of a client for a single server", async () => {
   expect(await decide(new Redis(port))).toBeLessThan(200);
   const sent = await runDoctor(at, "--cluster");
   expect(sent.worst("cluster")).toMatchObject({
@@ -57,7 +57,7 @@ test("redirected calls of a single-server client are a warning", async () => {
   expect(issuesOf(await runDoctor(at, "--cluster"))).toEqual([]);
 });
 
-test("the printed command assigns hash slots without a server", async () => {
+test("headgate doctor prints the command that assigns hash slots without a server", async () => {
   for (const { admin } of cluster.nodes) await admin.command("CLUSTER", "DELSLOTSRANGE", 0, 4);
   const uncovered = await runDoctor(at, "--cluster");
   expect(uncovered.worst("cluster")).toMatchObject({
@@ -74,7 +74,7 @@ test("the printed command assigns hash slots without a server", async () => {
   );
 });
 
-test("a server that is down is a problem", async () => {
+test("headgate doctor reports a cluster's server that is down as a problem", async () => {
   const last = cluster.nodes[2];
   await last?.process.kill();
   await waitUntil("the others noticed", 10_000, async () => {

@@ -34,8 +34,8 @@ function stepsOf({ stdout }: Ended): readonly string[] {
     .split("\n");
 }
 
-describe("the steps of connecting, if Redis cannot be reached", () => {
-  test("a closed port fails at the connection", async () => {
+describe("headgate doctor without a connection to Redis", () => {
+  test("shows a closed port as a failed connection step", async () => {
     const port = await freePort();
     const ended = await runCli(["doctor", "--redis", `redis://127.0.0.1:${port}`]);
     expect(stepsOf(ended)).toEqual([
@@ -46,13 +46,13 @@ describe("the steps of connecting, if Redis cannot be reached", () => {
     expect(ended.stderr).toMatch(/^headgate: cannot .*\n$/);
   });
 
-  test("an unknown host fails at the name", async () => {
+  test("shows an unknown host as a failed name step", async () => {
     const ended = await runCli(["doctor", "--redis", "redis://no-such-host.invalid:6379"]);
     expect(stepsOf(ended)).toEqual([expect.stringMatching(/^✗ failed {2}name {8}getaddrinfo E/)]);
     expect(ended.exitCode).toBe(3);
   });
 
-  test("a port without TLS fails at TLS", async () => {
+  test("shows a port without TLS as a failed TLS step", async () => {
     const url = `rediss://127.0.0.1:${server.port}`;
     // Other files of this process may warn of other things meanwhile.
     const warnings: string[] = [];
@@ -71,7 +71,7 @@ describe("the steps of connecting, if Redis cannot be reached", () => {
     expect(ended.exitCode).toBe(3);
   });
 
-  test("a wrong password fails at Redis, and is not printed", async () => {
+  test("shows a wrong password as a failed Redis step, without the password", async () => {
     const environment = { REDIS_URL: at.replace("//", "//app:s3cret@") };
     const ended = await runCli(["doctor"], { environment });
     expect(stepsOf(ended).slice(0, 2)).toEqual([
@@ -83,7 +83,7 @@ describe("the steps of connecting, if Redis cannot be reached", () => {
     expect(ended.stdout + ended.stderr).not.toMatch(/s3cret|app/);
   });
 
-  test("a frozen server fails at Redis", async () => {
+  test("shows a frozen server as a failed Redis step", async () => {
     server.freeze();
     const ended = await runCli(["doctor", "--redis", at, "--timeout", "200ms"]);
     server.thaw();
@@ -94,7 +94,7 @@ describe("the steps of connecting, if Redis cannot be reached", () => {
     expect(ended.exitCode).toBe(3);
   });
 
-  test("the steps are printed as JSON", async () => {
+  test("prints the steps as JSON", async () => {
     const port = await freePort();
     const { stdout } = await runCli(["doctor", "--json", "--redis", `redis://127.0.0.1:${port}`]);
     expect(expectDocument("doctor", stdout)).toMatchObject({
@@ -106,7 +106,7 @@ describe("the steps of connecting, if Redis cannot be reached", () => {
   });
 });
 
-test("the printed command kills a script that does not end", async () => {
+test("headgate doctor prints the command that kills a script that does not end", async () => {
   const running = new Redis(server.socket);
   const ended = running.eval("while true do end", 0).catch((error: Error) => error.message);
   await waitUntil("the server is busy", 5_000, async () =>

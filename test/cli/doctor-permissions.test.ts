@@ -47,8 +47,8 @@ function grants(role: Role): readonly string[] {
   return ["~hg:*", ...ROLES[role].map((command) => `+${command}`)];
 }
 
-describe("a role has the permissions of docs/how-to/operate.md", () => {
-  test.each(["application", "reader", "operator"] as const)("%s", (role) => {
+describe("headgate doctor checks the permissions that docs/how-to/operate.md grants", () => {
+  test.each(["application", "reader", "operator"] as const)("to the role %s", (role) => {
     const line = lines[["application", "reader", "operator"].indexOf(role)] ?? "";
     const [, , , ...rules] = line.split(" ");
     expect(rules.slice(0, 4)).toEqual(["on", ">secret", "~hg:*", "-@all"]);
@@ -57,13 +57,16 @@ describe("a role has the permissions of docs/how-to/operate.md", () => {
   });
 });
 
-describe("the permissions of another user, by a dry run", () => {
-  test.each(["application", "reader", "operator"] as const)("%s", async (role) => {
-    await setUser(...grants(role));
-    const all = await runDoctor(at, "--as", "app", "--role", role);
-    expect(all.statuses["permissions"]).toBe("ok");
-    expect(all.worst("permissions").message).toContain(`user app has all ${ROLES[role].length}`);
-  });
+describe("headgate doctor checks the permissions of another user by a dry run", () => {
+  test.each(["application", "reader", "operator"] as const)(
+    "and finds all of the role %s",
+    async (role) => {
+      await setUser(...grants(role));
+      const all = await runDoctor(at, "--as", "app", "--role", role);
+      expect(all.statuses["permissions"]).toBe("ok");
+      expect(all.worst("permissions").message).toContain(`user app has all ${ROLES[role].length}`);
+    },
+  );
 
   test("each missing command is named, and the printed command grants it", async () => {
     await setUser("~hg:*");
@@ -109,7 +112,7 @@ describe("the permissions of another user, by a dry run", () => {
   });
 });
 
-describe("the permissions of the connected user, by trying commands", () => {
+describe("headgate doctor checks the permissions of the connected user by trying commands", () => {
   test("an application has its permissions, and other facts are unknown", async () => {
     await setUser(...grants("application"));
     const alone = await runDoctor(asUser());
@@ -159,7 +162,7 @@ describe("the permissions of the connected user, by trying commands", () => {
   });
 });
 
-test("a renamed command is a problem", async () => {
+test("headgate doctor reports a renamed command as a problem", async () => {
   const renamed = await startRedis({ port: true, args: ["--rename-command", "EVALSHA", ""] });
   try {
     const found = await runDoctor(`redis://127.0.0.1:${renamed.port}`);

@@ -18,7 +18,7 @@ function ask(): Promise<DoctorRun> {
 
 const placesOf = (nodes: readonly SentinelNode[]) => nodes.map(({ port }) => `127.0.0.1:${port}`);
 
-test("the primary, its replicas and each Sentinel are checked", async () => {
+test("headgate doctor checks the primary, its replicas and each Sentinel", async () => {
   const healthy = await ask();
   expect(issuesOf(healthy)).toEqual([]);
   expect(healthy.exitCode).toBe(0);
@@ -30,7 +30,7 @@ test("the primary, its replicas and each Sentinel are checked", async () => {
   expect(healthy.worst("replicas").message).toMatch(/^(2 replicas, at most|connected with)/);
 });
 
-test("a stopped Sentinel and a frozen replica are warnings", async () => {
+test("headgate doctor warns about a stopped Sentinel and a frozen replica", async () => {
   const sentinel = set.sentinels[2] as SentinelNode;
   const primary = await set.primary();
   const replica = set.nodes.find((node) => node !== primary) as SentinelNode;

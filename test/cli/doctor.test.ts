@@ -53,7 +53,7 @@ async function withConfig(
   }
 }
 
-test("a healthy server has no issues, and is not changed", async () => {
+test("headgate doctor finds no issues in a healthy server, and changes nothing", async () => {
   const before = await admin.config("GET", "*");
   const healthy = await runDoctor(at);
   expect(issuesOf(healthy)).toEqual([]);
@@ -62,7 +62,7 @@ test("a healthy server has no issues, and is not changed", async () => {
   expect(await admin.dbsize()).toBe(0);
 });
 
-test("an interruption ends the command without a report", async () => {
+test("an interruption ends headgate doctor without a report", async () => {
   const monitor = await admin.monitor();
   const interruption = new AbortController();
   monitor.on("monitor", (_time: string, [command]: string[]) => {
@@ -73,7 +73,7 @@ test("an interruption ends the command without a report", async () => {
   monitor.disconnect();
 });
 
-describe("the printed command fixes", () => {
+describe("the commands that headgate doctor prints fix", () => {
   const broken = {
     "maxmemory-policy": "allkeys-lru",
     appendonly: "yes",
@@ -116,7 +116,7 @@ describe("the printed command fixes", () => {
     ["connections", "warning", "of 24 connections open"],
     ["idle-connections", "note", "timeout 30, tcp-keepalive 0"],
     ["keys", "warning", "1 of 1 inspected keys never expire: hg:{ann}:api:default:PBBk8jmq"],
-  ])("the check %s, whose status was %s", (name, status, words) => {
+  ])("the finding of the check %s, whose status was %s", (name, status, words) => {
     expect(first.statuses[name]).toBe(status);
     expect(first.worst(name).message).toContain(words);
     expect(first.worst(name).impact).toBeDefined();
@@ -124,17 +124,17 @@ describe("the printed command fixes", () => {
     if (name !== "idle-connections") expect(second.statuses[name]).toBe("ok");
   });
 
-  test("a slow command is a warning that no command fixes", () => {
+  test("all but a slow command, which is a warning that no command fixes", () => {
     expect(first.statuses["slow-commands"]).toBe("warning");
     expect(first.worst("slow-commands").message).toMatch(/the slowest DEBUG, 1\d\d ms, \d+ s ago/);
   });
 
-  test("the exit code is 1 before, and 0 afterwards", () => {
+  test("the exit code: it is 1 before, and 0 afterwards", () => {
     expect([first.exitCode, second.exitCode]).toEqual([1, 0]);
   });
 });
 
-test("full memory is a problem", async () => {
+test("headgate doctor reports full memory as a problem", async () => {
   await withConfig({ maxmemory: "1mb", "maxmemory-policy": "noeviction" }, async () => {
     await expect(admin.set("more", "")).rejects.toThrow("OOM");
     const full = await runDoctor(at);
@@ -145,7 +145,7 @@ test("full memory is a problem", async () => {
   });
 });
 
-test("a failed snapshot is a problem if writes are refused", async () => {
+test("headgate doctor reports a failed snapshot as a problem if writes are refused", async () => {
   const dir = mkdtempSync(join(tmpdir(), "headgate-doctor-"));
   await withConfig({ dir, save: "3600 1", "stop-writes-on-bgsave-error": "yes" }, async () => {
     rmSync(dir, { recursive: true });
@@ -161,7 +161,7 @@ test("a failed snapshot is a problem if writes are refused", async () => {
   });
 });
 
-test("missing replicas are a problem if writes need them", async () => {
+test("headgate doctor reports missing replicas as a problem if writes need them", async () => {
   await withConfig({ "min-replicas-to-write": "1" }, async () => {
     await expect(admin.set("some", "")).rejects.toThrow("NOREPLICAS");
     const without = await runDoctor(at);
@@ -172,7 +172,7 @@ test("missing replicas are a problem if writes need them", async () => {
   });
 });
 
-test("frequent flushes of the script cache are a warning", async () => {
+test("headgate doctor warns about frequent flushes of the script cache", async () => {
   const flushing = setInterval(() => void admin.script("FLUSH"), 50);
   const flushed = await runDoctor(at).finally(() => clearInterval(flushing));
   expect(flushed.statuses["script-cache"]).toBe("warning");
@@ -186,7 +186,7 @@ test("frequent flushes of the script cache are a warning", async () => {
   expect((await runDoctor(at)).statuses["script-cache"]).toBe("ok");
 });
 
-test("replies later than the store timeout are a problem", async () => {
+test("headgate doctor reports replies later than the store timeout as a problem", async () => {
   const proxy = await startTcpProxy({ port: server.port });
   proxy.delayReplies(25);
   const slow = await runDoctor(`redis://127.0.0.1:${proxy.port}`, "--store-timeout", "20ms");
@@ -197,7 +197,7 @@ test("replies later than the store timeout are a problem", async () => {
   );
 });
 
-test("a difference between the clocks is a warning", async () => {
+test("headgate doctor warns about a difference between the clocks", async () => {
   // Whichever of the two is wrong: they are 90 seconds apart.
   vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + 90_000 });
   const apart = await runDoctor(at).finally(() => vi.useRealTimers());
@@ -206,7 +206,7 @@ test("a difference between the clocks is a warning", async () => {
   expect((await runDoctor(at)).statuses["clock"]).toBe("ok");
 });
 
-test("a replica used as a primary is a problem", async () => {
+test("headgate doctor reports a replica used as a primary as a problem", async () => {
   const args = ["--replicaof", "127.0.0.1", String(server.port)];
   const replica = await startRedis({ port: true, args });
   try {
@@ -230,7 +230,7 @@ test("a replica used as a primary is a problem", async () => {
   }
 });
 
-describe("the records of limiters", () => {
+describe("headgate doctor checks the records of limiters", () => {
   test("two policies under one name are a warning", async () => {
     const clients = [new Redis(server.socket), new Redis(server.socket)];
     const stores = clients.map((client) => redisStore(client));
@@ -288,7 +288,7 @@ describe("the records of limiters", () => {
   });
 });
 
-test("the report has a line for each check, the findings with the worst first, and counts", async () => {
+test("the report of headgate doctor has a line for each check, the findings with the worst first, and counts", async () => {
   // A busy machine has slow commands of its own.
   const config = { "maxmemory-policy": "allkeys-lru", "slowlog-log-slower-than": "10000000" };
   await withConfig(config, async () => {
@@ -317,7 +317,7 @@ test.each([
     ["--store-timeout", "soon"],
     'headgate: --store-timeout must be a time from 1ms to 1m, such as 250ms, 10s, 1m, 1h or 7d, got "soon"\n',
   ],
-])("the options %j are rejected", async (args, message) => {
+])("headgate doctor rejects the options %j", async (args, message) => {
   const { exitCode, stdout, stderr } = await runCli(["doctor", "--redis", at, ...args]);
   expect([exitCode, stdout, stderr]).toEqual([2, "", message]);
 });

@@ -44,8 +44,8 @@ function limiter(name: string, limits: Parameters<typeof createLimiter>[0]["limi
   ];
 }
 
-describe("limiters", () => {
-  test("are listed with their limits, those that differ marked", async () => {
+describe("headgate limiters", () => {
+  test("lists limiters with their limits, and marks policies that differ between processes", async () => {
     await list(limiter("api", api));
     await list(limiter("api", gcra({ limit: 200, window: 60_000, burst: 20 })));
     await list(
@@ -79,7 +79,7 @@ describe("limiters", () => {
     ]);
   });
 
-  test("come with the overrides that are in force, and when they end", async () => {
+  test("lists the overrides that are in force, and when they end", async () => {
     await list(limiter("api", api));
     const admin = createAdmin(redisStore(own.client));
     await admin.setOverride(
@@ -110,7 +110,7 @@ describe("limiters", () => {
     expect(sale?.[3]).toMatch(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d \S+ \(in 2 h\)$|\(in 2 h 1 min\)$/);
   });
 
-  test("come with overrides that processes ignore, some or all, and why", async () => {
+  test("lists overrides that some or all processes ignore, with the reason, and so do inspect and doctor", async () => {
     await list(limiter("api", gcra({ limit: 200, window: "1m" })));
     await list(limiter("api", gcra({ limit: 200, window: "1m", per: "user" })));
     const admin = createAdmin(redisStore(own.client));
@@ -172,13 +172,13 @@ describe("limiters", () => {
     ]);
   });
 
-  test("say that it is not known who applies an override where no process is listed", async () => {
+  test("says that it is unknown which processes apply an override if no process is listed", async () => {
     const admin = createAdmin(redisStore(own.client));
     await admin.setOverride({ limiter: "api", shadow: true });
     expect((await headgate("limiters")).stdout).toContain("unknown: no process is listed");
   });
 
-  test("come without overrides that have ended, by the server's clock", async () => {
+  test("omits overrides that have ended by the server's clock", async () => {
     let now = 1_800_000_000_000;
     const admin = createAdmin(redisStore(own.client, { clock: () => now }));
     const from = now + 2_000;
@@ -194,7 +194,7 @@ describe("limiters", () => {
     expect(await readOverrides(admin)).toEqual([forever]);
   });
 
-  test("are a document", async () => {
+  test("prints one JSON document with --json", async () => {
     await list(limiter("api", [api, gcra({ limit: 9, window: "1s", per: "user" })]));
     await createAdmin(redisStore(own.client)).setOverride({ limiter: "api", shadow: true });
     const { stdout } = await headgate("limiters --json");
@@ -210,7 +210,7 @@ describe("limiters", () => {
     expect(Math.abs((overrides[0]?.from ?? 0) - Date.now())).toBeLessThan(60_000);
   });
 
-  test("bring their processes where they are asked for", async () => {
+  test("lists the processes with --processes", async () => {
     await list(limiter("api", api));
     const { stdout } = await headgate("limiters --processes");
     const [, processes = ""] = stdout.split("\n\n");
@@ -218,14 +218,14 @@ describe("limiters", () => {
     expect(processes.split("\n")[1]).toContain(` ${process.pid} `);
   });
 
-  test("are not listed under another prefix", async () => {
+  test("lists no limiters of another prefix", async () => {
     await list(limiter("api", api));
     const { exitCode, stdout, stderr } = await headgate("limiters --prefix shop");
     expect([exitCode, stdout]).toEqual([0, ""]);
     expect(stderr).toMatch(/^headgate: no limiter is listed with the prefix shop: .+\n$/);
   });
 
-  test("say which records cannot be read, and why overrides cannot", async () => {
+  test("says which records and overrides cannot be read, with the reason", async () => {
     await list(limiter("api", api));
     const records = (await own.scan()).map(String).filter((key) => key.includes("record/"));
     await own.client.set(records[0] as string, '{"format":9}');
@@ -243,7 +243,7 @@ describe("limiters", () => {
     });
   });
 
-  test("fit the terminal by wrapping limits, and are coloured on one", async () => {
+  test("wraps limits to the width of the terminal, and uses colours there", async () => {
     await list(
       limiter("a-limiter-with-quite-a-long-name", [api, fixedWindow({ limit: 5, window: "1h" })]),
     );
@@ -260,8 +260,8 @@ describe("limiters", () => {
   });
 });
 
-describe("breakers", () => {
-  test("are listed with their policies", async () => {
+describe("headgate breakers", () => {
+  test("lists breakers with their policies", async () => {
     await list((store) => [
       createBreaker({ name: "payments", store }),
       createBreaker({
@@ -288,7 +288,7 @@ interface Log {
   readonly entries: readonly { readonly at: number; readonly before?: { readonly from: number } }[];
 }
 
-describe("the targets of breakers that are named", () => {
+describe("headgate breakers --target", () => {
   const openFor = (opened: number): Duration => (opened > 1 ? "1h" : "30m");
 
   /** A breaker of somebody's, whose target "bank" is open. */
@@ -317,7 +317,7 @@ describe("the targets of breakers that are named", () => {
     await breaker.close();
   }
 
-  test("are shown with their states, and nothing was changed by it", async () => {
+  test("shows the states of the targets, and changes nothing", async () => {
     await openBank();
     const keys = (await own.scan()).map(String).filter((key) => key.includes("breaker/"));
     const dump = () => Promise.all(keys.map((key) => own.client.dumpBuffer(key)));
@@ -340,7 +340,7 @@ describe("the targets of breakers that are named", () => {
     expect((await own.scan()).filter((key) => key.includes("breaker/"))).toHaveLength(keys.length);
   });
 
-  test("are in the document", async () => {
+  test("adds the states of the targets to the JSON document", async () => {
     await openBank();
     const { stdout } = await headgate("breakers --json --target bank by-hand");
     expect(expectDocument("breakers", stdout)).toMatchObject({
@@ -351,7 +351,7 @@ describe("the targets of breakers that are named", () => {
     });
   });
 
-  test("are said not to be read where somebody else's value is in their place", async () => {
+  test("fails if the key of a target has a value that is not Headgate's", async () => {
     await openBank();
     await own.client.del("hg:{bank}:breaker/payments");
     await own.client.lpush("hg:{bank}:breaker/payments", "x");
@@ -360,8 +360,8 @@ describe("the targets of breakers that are named", () => {
   });
 });
 
-describe("the log", () => {
-  test("says who did what, when and why, the last action first", async () => {
+describe("headgate log", () => {
+  test("lists the actions of operators with their reasons, the latest first", async () => {
     const admin = createAdmin(redisStore(own.client));
     const orders = { name: "orders", limits: api };
     await admin.block(orders, "203.0.113.7", "1h", { by: "ann", reason: "flood" });
@@ -396,7 +396,7 @@ describe("the log", () => {
     });
   });
 
-  test("says which state a breaker was put into, and nothing of what was forgotten since", async () => {
+  test("shows the state that a breaker was set to, and no subject that was forgotten since", async () => {
     const admin = createAdmin(redisStore(own.client));
     const [before, after] = [{ state: "closed" }, { state: "forced-open" }];
     await admin.logBreakerAction({ breaker: "payments", target: "bank", before, after });
@@ -408,7 +408,7 @@ describe("the log", () => {
     expect(stdout).toMatch(/ block +orders +~forgotten~\S+\n/);
   });
 
-  test("escapes what a terminal would obey, whoever wrote it, and counts what cannot be read", async () => {
+  test("escapes control characters in every entry, and counts the entries that cannot be read", async () => {
     const admin = createAdmin(redisStore(own.client));
     const subject = "\u001b[2J\u009bK\u202egpj.exe\n7";
     await admin.reset({ name: "orders", limits: api }, subject, { by: "a\tb" });
@@ -448,7 +448,7 @@ describe("the log", () => {
       "an end of a network that is no time",
       { kind: "addToDenyList", network: "192.0.2.0/24", after: { until: 1e300 } },
     ],
-  ])("with an entry of %s shows the others, too", async (_, odd) => {
+  ])("shows all entries even if one has %s", async (_, odd) => {
     const line = JSON.stringify({ kind: "setOverride", limiter: "odd", ...odd });
     await createAdmin(redisStore(own.client)).setOverride({ limiter: "orders", shadow: true });
     await own.client.lpush("hg:{control}:actions", `${Date.now()}000${line}`);
@@ -457,7 +457,7 @@ describe("the log", () => {
     expect(stdout).toMatch(/ odd .*\n.* orders .*in shadow mode/);
   });
 
-  test("is empty, or asked for with an invalid number", async () => {
+  test("says that the log is empty, and rejects an invalid --limit", async () => {
     expect(await headgate("log")).toEqual({
       exitCode: 0,
       stdout: "",

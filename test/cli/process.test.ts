@@ -45,7 +45,7 @@ async function endOf(child: ChildProcessWithoutNullStreams) {
 }
 
 test.each(["SIGINT", "SIGTERM", "SIGHUP"] as const)(
-  "%s ends it with 130, and closes its connection",
+  "%s ends the command with exit code 130, and closes its connection",
   async (signal) => {
     const child = start("limiters", "--redis", `redis://${at}`, "--timeout", "1m");
     const ending = endOf(child);
@@ -74,7 +74,7 @@ beforeAll(() => {
 test.each([
   ["headgate", [HEADGATE, "replay", "-", "--redis"]],
   ["start", [START, "--log", "-", "--redis"]],
-])("%s: a hangup leaves no key in Redis", async (_, args) => {
+])("a hangup of a replay by %s leaves no key in Redis", async (_, args) => {
   await own.client.flushall();
   const child = spawn(process.execPath, [...args, own.server.socket]);
   const ending = endOf(child);
@@ -93,7 +93,7 @@ test.each([
   expect(await own.client.keys("*")).toEqual([]);
 });
 
-test("clients that do not fit into the memory start as new ones, which is said, and the process lives on", async () => {
+test("a replay with more clients than fit into memory evicts some, reports that, and goes on", async () => {
   const child = spawn(process.execPath, ["--max-old-space-size=64", HEADGATE, "replay", "-"]);
   const ending = endOf(child);
   child.stdin.end(logOf(40_000));
@@ -105,7 +105,7 @@ test("clients that do not fit into the memory start as new ones, which is said, 
   expect(stdout).toContain("40,000 requests of 40,000 clients");
 });
 
-test("whoever sets DEBUG sees no password in what the client sends", async () => {
+test("the command prints no password if DEBUG is set", async () => {
   const env = { ...process.env, DEBUG: "*", REDISCLI_AUTH: "hush-hush" };
   const args = ["limiters", "--redis", `redis://${at}`, "--timeout", "500ms"];
   const { exitCode, stderr } = await endOf(spawn(process.execPath, [HEADGATE, ...args], { env }));
@@ -114,14 +114,14 @@ test("whoever sets DEBUG sees no password in what the client sends", async () =>
   expect(stderr).not.toContain("hush-hush");
 });
 
-test("nothing keeps the process when it is done, though nobody has closed its standard input", async () => {
+test("the process ends after its work even if its standard input is still open", async () => {
   const child = start("limiters", "--redis", own.server.socket, "--password-stdin");
   const ending = endOf(child);
   child.stdin.write("s3cret\n");
   expect((await ending).exitCode).toBe(0);
 });
 
-test("a reader that has read enough ends it quietly", async () => {
+test("the command ends without an error if the reader of its output closes the pipe", async () => {
   const lines = Array.from({ length: 999 }, (_, i) => {
     const entry = { kind: "reset", limiter: `limiter-${i}`, reason: "r".repeat(900) };
     return `${String(1.7e15 + i)}${JSON.stringify(entry)}`;
@@ -149,7 +149,7 @@ test.skipIf(process.platform !== "linux")(
   },
 );
 
-test("an internal error is one line without a stack, and has its own exit code", async () => {
+test("an internal error is one line without a stack, with an exit code of its own", async () => {
   const script = `
     const { stringify } = JSON;
     JSON.stringify = (value, ...how) => {
@@ -166,7 +166,7 @@ test("an internal error is one line without a stack, and has its own exit code",
 
 const tmux = onPath("tmux");
 
-describe.skipIf(tmux === undefined)("on a terminal (skipped without tmux)", () => {
+describe.skipIf(tmux === undefined)("the command on a terminal (skipped without tmux)", () => {
   let terminals = 0;
   const run = (...args: readonly string[]): string => {
     const socket = `headgate-${process.pid}-${terminals}`;
@@ -196,7 +196,7 @@ describe.skipIf(tmux === undefined)("on a terminal (skipped without tmux)", () =
       throw new Error(shown);
     });
 
-  test("a password is asked for, and not shown", async () => {
+  test("asks for a password, and does not show it", async () => {
     const locked = await startRedis();
     const admin = new Redis(locked.socket);
     await admin.config("SET", "requirepass", "s3cret");
@@ -212,7 +212,7 @@ describe.skipIf(tmux === undefined)("on a terminal (skipped without tmux)", () =
     await locked.stop();
   });
 
-  test("Ctrl-C ends the question, and the wait for an answer", async () => {
+  test("ends with Ctrl-C at the password prompt, and while it waits for Redis", async () => {
     open("limiters", "--redis", `redis://${at}`, "--password-stdin");
     await shows("Password");
     run("send-keys", "C-c");
@@ -223,7 +223,7 @@ describe.skipIf(tmux === undefined)("on a terminal (skipped without tmux)", () =
     expect(await shows("ended 130")).toContain("headgate: interrupted");
   });
 
-  test("what needs attention is coloured, in the width of the terminal", async () => {
+  test("colours what needs attention, and fits the width of the terminal", async () => {
     await createAdmin(redisStore(own.client)).setOverride({ limiter: "api", shadow: true });
     open("limiters", "--redis", own.server.socket);
     const shown = await shows("ended 0", "-e");

@@ -41,9 +41,9 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(dir, { recursive: true }));
 
-describe("the sample log", () => {
+describe("headgate recommend on the sample log", () => {
   test.each(["clients", "requests"] as const)(
-    "gets a limit that meets the target of %s, and one unit tighter misses it",
+    "proposes a limit that meets the target of %s, while one unit fewer misses it",
     async (of) => {
       const { target, proposal, log } = await recommendation([
         SAMPLE,
@@ -61,7 +61,7 @@ describe("the sample log", () => {
     },
   );
 
-  test("the later half is scored under what the earlier one alone gives, also where it misses", async () => {
+  test("scores the later half under the limit found on the earlier half alone, even if it misses the target", async () => {
     const lines = readFileSync(SAMPLE, "utf8");
     const whole = await recommendation(["-", "--window", "10m"], lines);
     const { from } = whole.proposal.holdout ?? { from: 0 };
@@ -77,7 +77,7 @@ describe("the sample log", () => {
     expect(whole.proposal.holdout?.proposal).toMatchObject({ meetsTarget: true, clientsDenied: 0 });
   });
 
-  test("is said as JSON of this shape", async () => {
+  test("prints JSON of a fixed shape", async () => {
     const number = expect.any(Number);
     const score = { requests: number, denied: number, clients: number, clientsDenied: number };
     const replayed = { units: number, ...score, meetsTarget: expect.any(Boolean) };
@@ -138,7 +138,7 @@ describe("the sample log", () => {
     });
   });
 
-  test("is said in words, ready to paste", async () => {
+  test("prints the limit as code and as a replay command, ready to paste", async () => {
     const { exitCode, stdout } = await recommend([SAMPLE, "--window", "10m"]);
     expect(exitCode).toBe(0);
     const { proposal, log } = await recommendation([SAMPLE, "--window", "10m"]);
@@ -160,7 +160,7 @@ describe("the sample log", () => {
     expect(stdout).toContain("A log shows the past");
   });
 
-  test("says for which windows it is too short, and proposes none of them", async () => {
+  test("names the windows that the log is too short for, and proposes none of them", async () => {
     const { windows, proposal, caveats } = await recommendation([SAMPLE]);
     expect(windows.map(({ window }) => window)).toEqual(["1s", "10s", "1m", "10m", "1h", "1d"]);
     expect(
@@ -175,7 +175,7 @@ describe("the sample log", () => {
     );
   });
 
-  test("gets its report: the limit in words, its target, its reason, the unseen half and alternatives", async () => {
+  test("writes a report with the limit in words, the target, the reason, the later half and alternatives", async () => {
     const file = join(dir, "report.html");
     const { exitCode } = await recommend([SAMPLE, "--html", file]);
     expect(exitCode).toBe(0);
@@ -204,7 +204,7 @@ describe("the sample log", () => {
   });
 });
 
-describe("a made-up log", () => {
+describe("headgate recommend on a generated log", () => {
   // 99 clients make 5 requests a minute, one makes 50.
   const log = [
     ...Array.from({ length: 99 }, (_, i) => linesOf(`192.0.2.${i}`, 5, 12)),
@@ -215,13 +215,13 @@ describe("a made-up log", () => {
     ["--deny-at-most 1% --of clients", 5],
     ["--deny-at-most 0.99% --of clients", 50],
     ["--deny-at-most 0% --of requests", 50],
-  ])("under %s needs %d a minute", async (options, units) => {
+  ])("proposes, under %s, %d requests a minute", async (options, units) => {
     const args = ["-", ...options.split(" "), "--window", "1m", "--algorithm", "slidingLog"];
     const { proposal } = await recommendation(args, log.join(""));
     expect(proposal.limit).toEqual({ algorithm: "slidingLog", limit: units, window: "1m" });
   });
 
-  test("is proposed what the algorithm takes", async () => {
+  test("proposes the options of the given algorithm", async () => {
     const limitOf = async (algorithm: string) =>
       (await recommendation(["-", "--window", "1m", "--algorithm", algorithm], log.join("")))
         .proposal.limit;
@@ -234,7 +234,7 @@ describe("a made-up log", () => {
     expect(await limitOf("fixedWindow")).toMatchObject({ algorithm: "fixedWindow", limit: 50 });
   });
 
-  test("may be JSON lines, and come in several files", async () => {
+  test("reads JSON lines from several files", async () => {
     const files = ["one", "other"].map((name, i) => {
       const file = join(dir, `${name}.jsonl`);
       const lines = Array.from({ length: 8 }, (_, second) =>
@@ -249,7 +249,7 @@ describe("a made-up log", () => {
     expect(proposal.units).toBe(10);
   });
 
-  test("of one client is for that one client", async () => {
+  test("finds a limit that allows the only client of a log", async () => {
     const { proposal, caveats } = await recommendation(
       ["-", "--window", "10s"],
       linesOf("192.0.2.1", 30, 1).join(""),
@@ -259,7 +259,7 @@ describe("a made-up log", () => {
     expect(caveats.join()).toContain("0.1% of so few clients is less than one");
   });
 
-  test("of one request can be halved by nobody, and needs no more than one unit", async () => {
+  test("proposes one unit for a log of one request, and scores no later half", async () => {
     const { exitCode, stdout } = await recommend(["-"], linesOf("192.0.2.1", 1, 1).join(""));
     expect(exitCode).toBe(0);
     expect(stdout).toContain("There is no lower limit than one unit.");
@@ -267,7 +267,7 @@ describe("a made-up log", () => {
   });
 });
 
-describe("what is wrong is said in one line", () => {
+describe("headgate recommend reports an error in one line", () => {
   test.each([
     [[SAMPLE, "--deny-at-most", "0.1"], "--deny-at-most must be a share from 0% to 100%"],
     [[SAMPLE, "--of", "users"], '--of must be clients or requests, got "users"'],
@@ -280,7 +280,7 @@ describe("what is wrong is said in one line", () => {
     [["-"], "no requests in standard input: it is empty"],
     [[SAMPLE, "--html", "/nowhere/report.html"], "cannot write the report /nowhere/report.html"],
     [[], "missing required argument 'logs'"],
-  ])("%j", async (args, message) => {
+  ])("for the arguments %j", async (args, message) => {
     const { exitCode, stdout, stderr } = await recommend(args);
     expect(exitCode).toBe(2);
     expect(stdout).toBe("");
@@ -288,7 +288,7 @@ describe("what is wrong is said in one line", () => {
     expect(stderr).toContain(message);
   });
 
-  test("a file without a request", async () => {
+  test("for a file without a request", async () => {
     const file = join(dir, "noise.log");
     writeFileSync(file, "noise\nmore noise\n");
     const { stderr } = await recommend([file]);

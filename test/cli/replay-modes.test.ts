@@ -50,7 +50,7 @@ async function replay(...args: readonly string[]) {
   return JSON.parse(stdout);
 }
 
-describe("what is decided", () => {
+describe("a replay decides the same as in the library", () => {
   let expected: Awaited<ReturnType<typeof replay>>;
   beforeAll(async () => {
     expected = await replay(SAMPLE, ...POLICIES);
@@ -73,7 +73,7 @@ describe("what is decided", () => {
   });
 });
 
-test("a client is the same behind a server: its address, its IPv6 network or its host name", async () => {
+test("a replay behind a server has the same clients: address, IPv6 network or host name", async () => {
   const clients =
     "192.0.2.1 ::ffff:192.0.2.1 192.0.2.1:5060 2001:db8:0:1::a 2001:DB8:0:1:ffff::b 127.0.0.1 ::1 a,192.0.2.9 192.0.2.9 gateway.example ~a/b";
   const path = join(folder, "clients.log");
@@ -90,11 +90,11 @@ test("a client is the same behind a server: its address, its IPv6 network or its
   }
 });
 
-describe.each([[[]], [["--http", "fastify"]]])("in Redis %j", (http) => {
+describe.each([[[]], [["--http", "fastify"]]])("headgate replay in Redis %j", (http) => {
   const log = writeLog("long.log", 30_000, 1_000);
   const args = ["replay", log, ...http, "--redis"];
 
-  test("an interrupted replay leaves nothing behind", async () => {
+  test("leaves no keys behind if it is interrupted", async () => {
     await own.client.set("hg-replay-of-another", "1");
     const interruption = new AbortController();
     const ended = runCli([...args, own.server.socket], { signal: interruption.signal });
@@ -104,7 +104,7 @@ describe.each([[[]], [["--http", "fastify"]]])("in Redis %j", (http) => {
     expect(await own.client.keys("*")).toEqual(["hg-replay-of-another"]);
   });
 
-  test("a connection that is lost ends the replay, and what stays is said", async () => {
+  test("ends if the connection is lost, and names the keys that it leaves behind", async () => {
     const ended = runCli([...args, own.server.socket]);
     await expect.poll(() => own.client.dbsize(), { interval: 1 }).toBeGreaterThan(0);
     await own.client.call("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes");
@@ -121,14 +121,14 @@ test.each([
   [["--cluster"], "with --redis or --redis-file"],
   [["--redis", "localhost:6379"], "--redis is not a Redis URL"],
   [["--redis", "/run/r", "--prefix", "a".repeat(17)], "--prefix of at most 16 characters"],
-])("%j is one line that says what to do", async (args, words) => {
+])("headgate replay %j is an error of one line that says what to do", async (args, words) => {
   const { exitCode, stdout, stderr } = await runCli(["replay", SAMPLE, ...args]);
   expect([exitCode, stdout]).toEqual([2, ""]);
   expect(stderr).toMatch(/^headgate: [^\n]+\n$/);
   expect(stderr).toContain(words);
 });
 
-test("$REDIS_URL alone has nothing counted there", async () => {
+test("headgate replay does not use Redis if only $REDIS_URL is set", async () => {
   const environment = { REDIS_URL: "redis://127.0.0.1:1" };
   const { exitCode } = await runCli(["replay", SAMPLE], { environment });
   expect(exitCode).toBe(0);
@@ -144,7 +144,7 @@ const WITHOUT_FASTIFY = `data:text/javascript,${encodeURIComponent(`
     }\`));
 `)}`;
 
-test("a framework that is not installed is said, with what installs it", async () => {
+test("headgate replay --http prints the command that installs a missing framework", async () => {
   const headgate = join(ROOT, "packages/cli/dist/esm/headgate.js");
   const args = ["--import", WITHOUT_FASTIFY, headgate, "replay", SAMPLE, "--http", "fastify"];
   const stderr = await new Promise((resolve) => {

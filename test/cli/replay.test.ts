@@ -103,12 +103,12 @@ function peaksIn(requests: readonly Asked[], window: number): { peak: number; cl
 const slidingLog = (limit: number, window: string) =>
   JSON.stringify({ algorithm: "slidingLog", limit, window });
 
-describe("a generated log, out of order", () => {
+describe("headgate replay of a generated log, out of order", () => {
   const requests = makeRequests(140_000);
   const lines = requests.map(line);
   const log = write("log", lines.join("\n"));
 
-  test("counts, clients, timelines and peaks are those of plain arithmetic", async () => {
+  test("has the counts, clients, timelines and peaks of plain arithmetic", async () => {
     const limits = ["--limits", slidingLog(40, "1h"), "--limits", `small=${slidingLog(5, "1m")}`];
     const result = await replay([log, ...limits]);
     expect(result.log).toMatchObject({ requests: 140_000, malformed: 0, late: 0 });
@@ -138,7 +138,7 @@ describe("a generated log, out of order", () => {
     ]);
   });
 
-  test("in parts, packed and from standard input, it is the same log", async () => {
+  test("has the same result if the log comes in parts, compressed or from standard input", async () => {
     const parts = [0, 1, 2].map((n) => lines.filter((_, i) => i % 3 === n).join("\n"));
     const files = [write("packed", gzipSync(parts[0] ?? "")), write("plain", parts[1] ?? ""), "-"];
     const limits = ["--limits", slidingLog(40, "1h")];
@@ -149,7 +149,7 @@ describe("a generated log, out of order", () => {
   });
 });
 
-test("the sample's denials, and its malformed lines", async () => {
+test("headgate replay prints the denials and the malformed lines of the sample log", async () => {
   const { code, stdout, stderr } = await start([SAMPLE]);
   expect(code).toBe(0);
   expect(stdout).toContain("   3 of 115 (2.6%)   123 of 2,026 (6.1%)   ");
@@ -163,7 +163,7 @@ test.each([
   ["an empty file", "", /: it is empty$/],
   ["blank lines", "\r\n \n", /: it is empty$/],
   ["an empty gzip file", gzipSync(""), /: it is empty$/],
-])("%s is an error: a replay of nothing says nothing", async (_, content, words) => {
+])("headgate replay and recommend reject a log without requests: %s", async (_, content, words) => {
   const log = write("nothing.log", content);
   const file = join(folder, "nothing.html");
   for (const command of ["replay", "recommend"]) {
@@ -179,7 +179,7 @@ test.each([
   }
 });
 
-test("lines end in CRLF or LF, and time may go backwards", async () => {
+test("headgate replay reads lines that end in CRLF or LF, and times that go backwards", async () => {
   const times = [0, 60, 30, 400, 1].map((second) => START + second * 1_000);
   const lines = times.map((time) => line({ client: "192.0.2.1", time }));
   const { log } = await replay([write("mixed.log", `${lines.join("\r\n")}\n\0\n`)]);
@@ -187,7 +187,7 @@ test("lines end in CRLF or LF, and time may go backwards", async () => {
   expect(log.to).toBe(START + 400_000);
 });
 
-test("what a log or a path holds cannot steer the terminal", async () => {
+test("headgate replay escapes the control characters of logs and paths", async () => {
   const hostile = line({ client: "\u009b2J\u202eevil", time: START });
   const log = write(
     "\u001b[2J.log",
@@ -203,8 +203,8 @@ test("what a log or a path holds cannot steer the terminal", async () => {
   }
 });
 
-describe("--html", () => {
-  test("writes the report of what was replayed, and says where", async () => {
+describe("headgate replay --html", () => {
+  test("writes the report of the replay, and prints its path", async () => {
     const file = join(folder, "report.html");
     const limits = ["--limits", `few=${slidingLog(20, "1m")}`, "--limits", slidingLog(90, "1h")];
     const { code, stderr } = await start([SAMPLE, ...limits, "--html", file]);
@@ -216,7 +216,7 @@ describe("--html", () => {
     }
   });
 
-  test("is refused before anything is read where it cannot be written", async () => {
+  test("fails before it reads the log if the report cannot be written", async () => {
     const unread = new PassThrough().end("noise\n");
     for (const file of [join(folder, "none", "report.html"), folder]) {
       const { code, stdout, stderr } = await start(["-", "--html", file], unread);
@@ -226,14 +226,14 @@ describe("--html", () => {
     }
   });
 
-  test("leaves a file alone until the replay is over", async () => {
+  test("does not overwrite a file before the replay has ended", async () => {
     const file = write("before.html", "before");
     expect((await start([join(folder, "no.log"), "--html", file])).code).toBe(2);
     expect(readFileSync(file, "utf8")).toBe("before");
   });
 });
 
-test("a client is its address, its IPv6 network or its host name", async () => {
+test("headgate replay identifies a client by its address, its IPv6 network or its host name", async () => {
   const clients = "192.0.2.1 ::ffff:192.0.2.1 192.0.2.1:5060 2001:db8:0:1::a 2001:DB8:0:1:ffff::b";
   const names = "2001:db8:0:2::a gateway.office.example other.office.example ~a/b";
   const all = `${clients} ${names}`.split(" ");
@@ -253,7 +253,7 @@ test("a client is its address, its IPv6 network or its host name", async () => {
   ]);
 });
 
-test("a limit of 0 denies all requests forever", async () => {
+test("headgate replay with a limit of 0 denies all requests forever", async () => {
   const file = join(folder, "zero.html");
   const { code, stdout } = await start([SAMPLE, "--limits", slidingLog(0, "1m"), "--html", file]);
   expect(code).toBe(0);
@@ -262,7 +262,7 @@ test("a limit of 0 denies all requests forever", async () => {
   expect(readFileSync(file, "utf8")).toContain("would have denied 115 of 115 clients");
 });
 
-test("limits come from a file, under its name; two of one name are told apart", async () => {
+test("headgate replay names limits after their file, and numbers a repeated name", async () => {
   // As some editors write it, with a byte order mark.
   const file = write("strict.json", `\ufeff${slidingLog(1, "1m")}`);
   const { policies } = await replay([SAMPLE, "--limits", file, "--limits", `strict=@${file}`]);
@@ -292,7 +292,7 @@ test.each([
     ],
     "may be given 8 times",
   ],
-])("%j is one line that says what to do", async (args, words) => {
+])("headgate replay %j is an error of one line that says what to do", async (args, words) => {
   const { code, stdout, stderr } = await start(args as string[]);
   expect([code, stdout]).toEqual([2, ""]);
   expect(stderr).toMatch(/^headgate: [^\n]+\n$/);

@@ -16,7 +16,7 @@ const WIDTHS = [1_280, 768, 390, 360];
 
 const SCHEMES = ["light", "dark"] as const;
 
-describe.skipIf(!isInstalled)("in a real browser, where there is one, the report", () => {
+describe.skipIf(!isInstalled)("the report in a browser", () => {
   let browser: Browser;
   let dir: string;
   beforeAll(async () => {
@@ -62,7 +62,7 @@ describe.skipIf(!isInstalled)("in a real browser, where there is one, the report
   );
 
   test.each(ways)(
-    "%s, %d pixels wide, %s, fits: nothing is cut off, and no texts of a chart overlap",
+    "%s, %d pixels wide, %s: fits without cut-off or overlapping texts",
     async (...way) => {
       await open(...way, async (page) => {
         const [, width] = way;
@@ -82,7 +82,7 @@ describe.skipIf(!isInstalled)("in a real browser, where there is one, the report
     },
   );
 
-  test.each(SCHEMES)("has its colours: %s", async (scheme) => {
+  test.each(SCHEMES)("has the background of the colour scheme %s", async (scheme) => {
     await open("sample", 1_280, scheme, async (page) => {
       const background = await page.evaluate("getComputedStyle(document.body).backgroundColor");
       expect(background).toBe(scheme === "light" ? "rgb(255, 255, 255)" : "rgb(13, 17, 23)");
@@ -90,7 +90,7 @@ describe.skipIf(!isInstalled)("in a real browser, where there is one, the report
   });
 
   test.each(AXE_WAYS)(
-    "%s, %d pixels wide, %s, has no barrier that axe-core knows",
+    "%s, %d pixels wide, %s: has no accessibility violation that axe-core finds",
     async (...way) => {
       await open(...way, async (page) => {
         await page.evaluate(OPEN_ALL);
@@ -104,7 +104,7 @@ describe.skipIf(!isInstalled)("in a real browser, where there is one, the report
     },
   );
 
-  test("a table that is too wide scrolls in its own box, also by keyboard", async () => {
+  test("scrolls a table that is too wide in its own box, also by keyboard", async () => {
     await open("hostile", 360, "light", async (page) => {
       await page.evaluate(OPEN_ALL);
       await page.evaluate(SCROLLING);

@@ -9,7 +9,7 @@ async function listCommands(): Promise<readonly string[]> {
   return [...list.matchAll(/^ {2}([\w-]+)/gm)].map(([, name]) => name as string);
 }
 
-test("each command that prints JSON has a schema, and each schema a command", async () => {
+test("each command with --json has a schema, and each schema a command", async () => {
   const printing: string[] = [];
   for (const name of await listCommands()) {
     const { stdout } = await runCli([name, "--help"]);
@@ -18,13 +18,16 @@ test("each command that prints JSON has a schema, and each schema a command", as
   expect(printing.sort()).toEqual([...SCHEMAS].sort());
 });
 
-test.each(SCHEMAS)("the schema of %s says what it is for, and lets properties be added", (name) => {
-  const schema = readSchema(name);
-  expect(schema["description"]).toContain(`headgate ${name} --json`);
-  expect(JSON.stringify(schema)).not.toContain('"additionalProperties":false');
-});
+test.each(SCHEMAS)(
+  "the JSON schema of headgate %s names the command, and allows additional properties",
+  (name) => {
+    const schema = readSchema(name);
+    expect(schema["description"]).toContain(`headgate ${name} --json`);
+    expect(JSON.stringify(schema)).not.toContain('"additionalProperties":false');
+  },
+);
 
-test("a document of another shape is found", () => {
+test("a document that does not match its JSON schema is rejected", () => {
   expect(() => expectDocument("log", '{"entries":[{"at":"now"}],"unreadable":0}')).toThrow();
   expect(() => expectDocument("log", '{"entries":[],"unreadable":0} {}')).toThrow();
 });

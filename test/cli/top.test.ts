@@ -44,8 +44,8 @@ async function decide(options: RedisStoreOptions): Promise<Limiter> {
 
 const PLAIN = { usage: { subjects: "plain" }, registry: false } as const;
 
-describe("from usage", () => {
-  test("tells who asked most, and the most denied subjects", async () => {
+describe("headgate top on recorded usage", () => {
+  test("lists the subjects with the most requests, and the most denied ones", async () => {
     await decide(PLAIN);
     expect(await top(["api"])).toEqual({
       exitCode: 0,
@@ -63,7 +63,7 @@ eve              1                7.1 %
     expect(stdout).not.toContain("eve");
   });
 
-  test("blames a denial on the subjects whose limits denied, and on no other", async () => {
+  test("counts a denial for the subjects whose limits denied, and for no other", async () => {
     const store = redisStore(own.client, PLAIN);
     const limits = [
       fixedWindow({ limit: 2, window: "1d", per: "user" }),
@@ -105,7 +105,7 @@ eve              1                7.1 %
     });
   });
 
-  test("looks a subject up that is kept as a hash", async () => {
+  test("finds a subject that is stored as a hash", async () => {
     await decide({ usage: true, registry: false });
     const all = await top(["api"]);
     expect(all.stdout).toContain(`#${hashSubject("ann")}`);
@@ -118,7 +118,7 @@ eve              1                7.1 %
     expect((await top(["api", "--subject", "nobody"])).stdout).toContain("No subjects are listed.");
   });
 
-  test("shows what a terminal would obey", async () => {
+  test("escapes control characters in subjects", async () => {
     const store = redisStore(own.client, PLAIN);
     const limits = fixedWindow({ limit: 3, window: "1d" });
     const limiter = createLimiter({ name: "api", store, limits, storeTimeout: "20s" });
@@ -129,7 +129,7 @@ eve              1                7.1 %
     expect(stdout).not.toContain("\x1b[2J");
   });
 
-  test("follows until it is interrupted, on a terminal", async () => {
+  test("updates on a terminal with --follow until it is interrupted", async () => {
     await decide(PLAIN);
     const interruption = new AbortController();
     const running = top(["api", "--follow"], { terminal: 80, signal: interruption.signal });
@@ -142,8 +142,8 @@ eve              1                7.1 %
   });
 });
 
-describe("without usage", () => {
-  test("looks at the counters, and says so", async () => {
+describe("headgate top without recorded usage", () => {
+  test("reads the counters, and says so", async () => {
     const limiter = await decide({});
     await limiter.block("eve", "1h");
     const { exitCode, stdout, stderr } = await top(["api"]);
@@ -160,7 +160,7 @@ eve          1    3    33.3 %   3-per-1d   blocked
     );
   });
 
-  test("looks at so many keys at most", async () => {
+  test("scans at most --keys keys", async () => {
     await decide({});
     for (let i = 0; i < 5_000; i += 1) void own.client.set(`other:${i}`, "");
     await own.client.dbsize();
@@ -187,14 +187,14 @@ eve          1    3    33.3 %   3-per-1d   blocked
     });
   });
 
-  test("draws a bar on a terminal", async () => {
+  test("shows its progress on a terminal", async () => {
     await decide({});
     const { stderr } = await top(["api"], { terminal: 80 });
     expect(stderr).toContain("scanning keys");
     expect((await top(["api"])).stderr).not.toContain("scanning keys");
   });
 
-  test("leaves out subjects of which there is a hash only, and says how many", async () => {
+  test("omits subjects that are known only by their hash, and says how many", async () => {
     const limiter = await decide({});
     await limiter.consume("x".repeat(100));
     const { stderr, stdout } = await top(["api"]);
@@ -203,7 +203,7 @@ eve          1    3    33.3 %   3-per-1d   blocked
   });
 });
 
-describe("says in one line what to do", () => {
+describe("headgate top reports an error in one line", () => {
   test.each([
     [["api", "--by", "denied"], "counters do not record denials"],
     [["api", "--subject", "ann"], "leave out --subject"],
@@ -214,7 +214,7 @@ describe("says in one line what to do", () => {
     [["api", "--span", "31d"], "--span must be a time from 10s to 30d"],
     [["api", "--by", "most"], "Allowed choices are used, denied"],
     [["nobody"], "no process lists it"],
-  ])("%j", async (args, words) => {
+  ])("for the arguments %j", async (args, words) => {
     await decide({});
     const { exitCode, stdout, stderr } = await top(args);
     expect(exitCode).toBe(2);
@@ -223,7 +223,7 @@ describe("says in one line what to do", () => {
     expect(stderr).toContain(words);
   });
 
-  test("where usage is somebody else's", async () => {
+  test("for a usage key with a value that is not Headgate's", async () => {
     const key = `hg:{usage}:series/${hashSubject("api")}`;
     await own.client.sadd(key, "x");
     const { exitCode, stderr } = await top(["api"]);
@@ -232,8 +232,8 @@ describe("says in one line what to do", () => {
   });
 });
 
-describe("of all limiters", () => {
-  test("tells which deny most, and whom", async () => {
+describe("headgate top of all limiters", () => {
+  test("lists the limiters with the most denials, and their most denied subjects", async () => {
     await decide(PLAIN);
     const store = redisStore(own.client, PLAIN);
     const limits = fixedWindow({ name: "few", limit: 1, window: "1d" });
@@ -263,7 +263,7 @@ quiet           2        1   zoe (1)
     ]);
   });
 
-  test("says so where none has usage, and takes no subject", async () => {
+  test("says that no limiter has usage, and rejects --subject", async () => {
     const { stdout, stderr } = await top([]);
     expect(stdout).toBe("No limiter has made a decision.\n");
     expect(stderr).toContain("usage: true");

@@ -21,7 +21,7 @@ async function list(names: readonly string[], asked = 2) {
   return { operator: createAdmin(store), store, api: { name: "api", limits } };
 }
 
-describe("explain", () => {
+describe("headgate explain", () => {
   test("says that a request would be allowed, and how much would be left", async () => {
     await list(["api"]);
     const { exitCode, stdout } = await own.run(["explain", "ann", "--limiter", "api"]);
@@ -72,7 +72,7 @@ describe("explain", () => {
     expect(stdout).toContain("for ann, until it is removed");
   });
 
-  test("checks the given dimensions, and names the others", async () => {
+  test("checks the limits of the given dimensions, and names the missing dimensions", async () => {
     const store = own.store();
     const limits = [
       fixedWindow({ limit: 9, window: "month", per: "ip", name: "of an address" }),
@@ -119,7 +119,7 @@ describe("explain", () => {
   });
 });
 
-describe("an action", () => {
+describe("an action of the command", () => {
   test("prints the states before and after, and when the change is in force", async () => {
     const { operator: admin } = await list(["api"], 3);
     const { exitCode, stdout, stderr } = await own.run([
@@ -151,18 +151,21 @@ describe("an action", () => {
     ["unset", "--limiter", "api"],
     ["inspect", "ann"],
     ["explain", "ann", "--limiter", "api"],
-  ])("%s %s %s: a dry run, and a look, change nothing", async (...args) => {
-    const { operator: admin, api } = await list(["api", "web"]);
-    await admin.block(api, "ann", "1h");
-    await admin.setOverride({ limiter: "api", shadow: true });
-    const before = await own.dump();
-    const isAction = !["inspect", "explain"].includes(args[0] ?? "");
-    const { exitCode, stdout } = await own.run(isAction ? [...args, "--dry-run"] : args);
-    expect([exitCode, stdout.length > 0]).toEqual([0, true]);
-    expect(await own.dump()).toEqual(before);
-  });
+  ])(
+    "headgate %s %s %s changes nothing in Redis if it is a dry run or only reads",
+    async (...args) => {
+      const { operator: admin, api } = await list(["api", "web"]);
+      await admin.block(api, "ann", "1h");
+      await admin.setOverride({ limiter: "api", shadow: true });
+      const before = await own.dump();
+      const isAction = !["inspect", "explain"].includes(args[0] ?? "");
+      const { exitCode, stdout } = await own.run(isAction ? [...args, "--dry-run"] : args);
+      expect([exitCode, stdout.length > 0]).toEqual([0, true]);
+      expect(await own.dump()).toEqual(before);
+    },
+  );
 
-  test("on several limiters wants --yes without a terminal", async () => {
+  test("requires --yes on several limiters if there is no terminal", async () => {
     await list(["api", "web"]);
     const before = await own.dump();
     const refused = await own.run(["block", "ann", "1h", "--all"]);
@@ -179,7 +182,7 @@ describe("an action", () => {
     expect([everybody.exitCode, everybody.stderr]).toEqual([2, expect.stringContaining("--yes")]);
   });
 
-  test("that fails in the middle says what was done and what was not, and exits with 3", async () => {
+  test("reports what was done and what was not if it fails in the middle, and exits with 3", async () => {
     await list(["api", "web"]);
     const key = (await own.client.keys("hg:{ann}:web:*"))[0] as string;
     await own.client.del(key);
@@ -192,7 +195,7 @@ describe("an action", () => {
     );
   });
 
-  test("forget erases, in every limiter, and keeps no name in the log", async () => {
+  test("forget erases a subject in every limiter, and its name in the log", async () => {
     const { operator: admin } = await list(["api", "web"], 4);
     await own.run(["set", "--limiter", "api", "--subject", "ann", "3-per-1h.limit=9"]);
     const { exitCode, stdout } = await own.run(["forget", "ann", "--yes"]);
@@ -205,7 +208,7 @@ describe("an action", () => {
     expect(JSON.stringify(entries)).not.toContain("ann");
   });
 
-  test("forget erases usage, and says in how many lists it was", async () => {
+  test("forget erases a subject's usage, and prints the number of usage lists that named it", async () => {
     const limits = fixedWindow({ limit: 3, window: "1h" });
     const store = redisStore(own.client, { usage: { subjects: "plain" } });
     const limiter = createLimiter({ name: "api", limits, store });
@@ -223,8 +226,8 @@ describe("an action", () => {
   });
 });
 
-describe("set and unset", () => {
-  test("put numbers in force for a subject, or shadow, and take it away", async () => {
+describe("headgate set and unset", () => {
+  test("set and remove an override with limits or shadow mode, for one subject or for all", async () => {
     const { operator: admin } = await list(["api"]);
     const set = ["set", "--limiter", "api", "--subject", "ann", "3-per-1h.limit=5"];
     const { exitCode, stdout } = await own.run([...set, "--for", "2h"]);
@@ -257,7 +260,7 @@ describe("set and unset", () => {
     [["--shadow", "on", "--for", "1h", "--forever"], "not both"],
     [["--shadow", "on", "--for", "400d"], "--for must be a time from 1ms to 366d"],
     [["--shadow", "on", "--subject", "tenant=acme"], "not by tenant"],
-  ])("%j is refused", async (args, says) => {
+  ])("set rejects %j, and changes nothing", async (args, says) => {
     await list(["api"]);
     const { exitCode, stderr } = await own.run(["set", "--limiter", "api", "--yes", ...args]);
     expect([exitCode, stderr]).toEqual([2, expect.stringContaining(says)]);
@@ -265,7 +268,7 @@ describe("set and unset", () => {
   });
 });
 
-describe("misuse", () => {
+describe("wrong arguments of an action are an error of one line", () => {
   test.each<[readonly string[], string]>([
     [["reset", "ann"], "give --limiter NAME, or --all"],
     [["reset", "ann", "--limiter", "api", "--all"], "not both"],
@@ -284,7 +287,7 @@ describe("misuse", () => {
   });
 });
 
-test("what fits one of several policies is set, and says whose processes ignore it", async () => {
+test("an override that fits one of two versions of a policy is set, and the output says how many processes ignore it", async () => {
   const { operator: admin } = await list(["api"]);
   const client = own.client.duplicate();
   onTestFinished(() => client.disconnect());
@@ -313,7 +316,7 @@ test("what fits one of several policies is set, and says whose processes ignore 
   expect((await admin.readControl()).overrides).toEqual(overrides);
 });
 
-test("mixed policies are both looked at, and acted on once where their counters are the same", async () => {
+test("inspect and reset cover both versions of a policy", async () => {
   const { store } = await list(["api"]);
   const other = gcra({ limit: 5, window: "1m" });
   const client = own.client.duplicate();
@@ -330,7 +333,7 @@ test("mixed policies are both looked at, and acted on once where their counters 
   expect(store.prefix).toBe("hg");
 });
 
-test("a breaker is looked at, and set by hand in the whole fleet, which stands in the log", async () => {
+test("headgate breaker shows a target, forces its state in the whole fleet, and logs that", async () => {
   const store = own.store();
   const openFor = () => "1m" as const;
   const breaker = createBreaker({ name: "bank", store, flushInterval: 0, openFor });

@@ -71,13 +71,13 @@ async function keysByNode(): Promise<readonly (readonly string[])[]> {
   return Promise.all(client.nodes("master").map((node) => node.keys("*")));
 }
 
-test("counters are on all three nodes", async () => {
+test("the counters of the cluster suite are on all three nodes", async () => {
   expect((await keysByNode()).map((keys) => keys.length > 0)).toEqual([true, true, true]);
   const slots = [ADDRESS, "ann"].map((subject) => cluster.slotOf(`hg:{${subject}}`));
   expect(new Set(await Promise.all(slots)).size).toBe(2);
 });
 
-test("inspect looks in every limiter, and at counters in several slots", async () => {
+test("inspect reads every limiter of a cluster, and counters in several hash slots", async () => {
   const everywhere = JSON.parse((await run("inspect", "ann", "--json")).stdout);
   expect(everywhere).toMatchObject({
     limiters: [
@@ -91,7 +91,7 @@ test("inspect looks in every limiter, and at counters in several slots", async (
   expect(stdout).toContain("9-per-1h: 2 of 9 used");
 });
 
-test("block, unblock and reset act in every limiter, and on counters in several slots", async () => {
+test("block, unblock and reset change every limiter of a cluster, and counters in several hash slots", async () => {
   const blocked = await run("block", "ann", "1h", "--all", "--yes", "--reason", "flood");
   expect(blocked.stdout.match(/now: blocked manually until/g)).toHaveLength(2);
   await run("block", "1h", ...PAIR);
@@ -115,7 +115,7 @@ test("block, unblock and reset act in every limiter, and on counters in several 
   });
 });
 
-test("set and unset change what is in force, and the log says who did what", async () => {
+test("set and unset change the overrides of a cluster, and the log lists every action", async () => {
   await run("set", "--limiter", "api", "--subject", "ann", "3-per-1h.limit=9", "--for", "2h");
   expect((await run("explain", "ann", "--limiter", "api", "--cost", "5")).stdout).toContain(
     "would be allowed now",
@@ -140,7 +140,7 @@ test("set and unset change what is in force, and the log says who did what", asy
   ]);
 });
 
-test("forget erases everywhere: counters, the override, usage, and the name in the log", async () => {
+test("forget erases a subject in a whole cluster: counters, override, usage and the name in the log", async () => {
   const { stdout } = await run("forget", "ann", "--yes");
   expect(stdout).toContain("override removed: 3-per-1h: limit 9; for ann");
   expect(stdout.match(/name removed from 1 usage list/g)).toHaveLength(2);

@@ -14,7 +14,7 @@ async function json(args: readonly string[]): Promise<unknown> {
   return expectDocument("deny-list", stdout);
 }
 
-test("a network is added, listed, replaced and removed, and the log has it", async () => {
+test("headgate deny-list adds, lists, replaces and removes a network, and logs it", async () => {
   const add = ["deny-list", "add", "203.0.113.9/24", "--for", "1h", "--reason", "flood"];
   const dry = await own.run([...add, "--dry-run"]);
   expect(dry.stdout).toContain("203.0.113.9/24: would deny-list add");
@@ -42,13 +42,13 @@ test.each([
   ["example.com", "an address or a network"],
   ["0.0.0.0/0", "at least 8"],
   ["2000::/3", "at least 16"],
-])("%s is refused", async (network, why) => {
+])("headgate deny-list rejects %s", async (network, why) => {
   const { exitCode, stderr } = await own.run(["deny-list", "add", network]);
   expect(exitCode).toBe(2);
   expect(stderr).toContain(why);
 });
 
-test("inspect and explain say that an address is on it", async () => {
+test("inspect and explain show that an address is on the deny list", async () => {
   const store = own.store();
   const guard = createHttpGuard("test", { name: "api", store, limits });
   onTestFinished(() => guard.close());
@@ -71,7 +71,7 @@ test("inspect and explain say that an address is on it", async () => {
   expect(other.stdout).not.toContain("deny list");
 });
 
-test("block --all names the limiters that it skips, and why", async () => {
+test("block --all names the limiters that it skips, and the reason", async () => {
   const store = own.store();
   const guard = createHttpGuard("test", { name: "api", store, limits });
   const byUser = createHttpGuard("test", {

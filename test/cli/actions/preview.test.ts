@@ -67,13 +67,13 @@ const POLICIES = {
   ],
 } as const;
 
-describe.each(Object.entries(POLICIES))("a preview with %s", (_, limits) => {
+describe.each(Object.entries(POLICIES))("a dry run on a limiter with %s", (_, limits) => {
   test.each([
     ["block", "ann", "2h"],
     ["unblock", "ann"],
     ["reset", "ann"],
     ["forget", "ann"],
-  ])("%s: is what the action then does", async (...words) => {
+  ])("shows the states that the action %s then has", async (...words) => {
     for (const isBlocked of [false, true]) {
       await own.client.flushall();
       const store = own.store();
@@ -97,7 +97,7 @@ describe.each(Object.entries(POLICIES))("a preview with %s", (_, limits) => {
   });
 });
 
-test("a preview of forget counts what it would erase, and forget erases as much", async () => {
+test("a dry run of forget counts the entries that forget then erases", async () => {
   const store = requireStore(redisStore(own.client, { usage: true }));
   const limiter = createLimiter({ ...PATIENT, name: "api", limits: POLICIES.gcra, store });
   onTestFinished(() => limiter.close());
@@ -127,7 +127,7 @@ test("a preview of forget counts what it would erase, and forget erases as much"
   expect(foreseen.done[0]?.notes[1]).toBe("name would be removed from 2 log entries");
 });
 
-test("a preview of set has the new numbers after the old ones, in text and JSON, and unset has none", async () => {
+test("a dry run of set or unset shows the override before and after, in text and JSON", async () => {
   const store = own.store();
   const limiter = createLimiter({ ...PATIENT, name: "orders", limits: POLICIES.gcra, store });
   onTestFinished(() => limiter.close());
@@ -146,7 +146,7 @@ test("a preview of set has the new numbers after the old ones, in text and JSON,
   }
 });
 
-test("a preview of a breaker's order is what the order then does, from every state", async () => {
+test("a dry run of a breaker's order shows the state that the order then sets, from every state", async () => {
   const orders = ["open", "disable", "metrics-only", "reset", "close"];
   for (const first of ["none", ...orders]) {
     for (const order of orders) {
@@ -173,7 +173,7 @@ test("a preview of a breaker's order is what the order then does, from every sta
   }
 });
 
-test("--by names who acts, in the log, for every action", async () => {
+test("--by is the name of the operator in the log, for every action", async () => {
   const store = own.store();
   const limiter = createLimiter({ ...PATIENT, name: "api", limits: POLICIES.gcra, store });
   const breaker = createBreaker({ name: "bank", store });

@@ -41,7 +41,7 @@ const cases: Record<string, Case> = {
     headers: { "x-forwarded-for": "::ffff:203.0.113.7" },
     args: ["203.0.113.7"],
   },
-  "an IPv6 address, by the prefix of the directory": {
+  "an IPv6 address, with the prefix length in the registry": {
     options: { key: byIp({ ipv6Prefix: 56 }) },
     headers: V6,
     args: ["--ip", "2001:db8:1:2ff::99"],
@@ -52,13 +52,13 @@ const cases: Record<string, Case> = {
     args: ["--header", "X-Api-Key"],
     input: "the key\n",
   },
-  "a header under a secret, one line after the other": {
+  "a header and its hash secret, in two lines of standard input": {
     options: { key: byHeader("x-api-key", { hashSecret: "pepper" }) },
     headers: { "x-api-key": "the key" },
     args: ["--header", "x-api-key"],
     input: "the key\npepper\n",
   },
-  "a header under a secret, of files": {
+  "a header and its hash secret, in files": {
     options: { key: byHeader("x-api-key", { hashSecret: "pepper" }) },
     headers: { "x-api-key": "the key" },
     args: [
@@ -71,7 +71,7 @@ const cases: Record<string, Case> = {
     headers: { ...V6, "x-account": "ann@example.org" },
     args: ["ann@example.org", "--ip", "2001:db8:1:2f4::1"],
   },
-  "what a function makes": {
+  "the subject that a key function returns": {
     options: { key: account },
     headers: { "x-account": "ann" },
     args: ["ann"],
@@ -92,50 +92,58 @@ const cases: Record<string, Case> = {
 };
 
 describeAdapters((framework) => {
-  test.each(Object.entries(cases))("%s", async (_, { options, headers, args, input = "" }) => {
-    const store = own.store();
-    const site = await framework.serve({
-      limits: { name: "api", limits, store, ...options },
-      trustProxy: true,
-    });
-    for (let i = 0; i < 2; i += 1) await site.sendRequest("/", { headers });
-    await writeRegistry(store);
-    const { limiters } = (await own.json(["inspect", ...args], { input })) as {
-      limiters: { limits: { remaining: number }[] }[];
-    };
-    expect(limiters).toHaveLength(1);
-    for (const { remaining } of limiters[0]?.limits ?? []) expect(remaining).toBe(98);
-    const explained = await own.run(["explain", "--limiter", "api", ...args], { input });
-    expect([explained.exitCode, explained.stderr]).toEqual([0, ""]);
-    expect(explained.stdout).toContain("97 of 100 left afterwards");
-  });
+  test.each(Object.entries(cases))(
+    "inspect and explain find the counters of %s",
+    async (_, { options, headers, args, input = "" }) => {
+      const store = own.store();
+      const site = await framework.serve({
+        limits: { name: "api", limits, store, ...options },
+        trustProxy: true,
+      });
+      for (let i = 0; i < 2; i += 1) await site.sendRequest("/", { headers });
+      await writeRegistry(store);
+      const { limiters } = (await own.json(["inspect", ...args], { input })) as {
+        limiters: { limits: { remaining: number }[] }[];
+      };
+      expect(limiters).toHaveLength(1);
+      for (const { remaining } of limiters[0]?.limits ?? []) expect(remaining).toBe(98);
+      const explained = await own.run(["explain", "--limiter", "api", ...args], { input });
+      expect([explained.exitCode, explained.stderr]).toEqual([0, ""]);
+      expect(explained.stdout).toContain("97 of 100 left afterwards");
+    },
+  );
 });
 
-describe("what cannot be made", () => {
+describe("a subject that no limiter counts", () => {
   test.each<[string, Partial<SharedOptions>, readonly string[], string]>([
-    ["a header", { key: byHeader("x-api-key") }, ["ann"], "give --header x-api-key"],
+    ["a text for a header", { key: byHeader("x-api-key") }, ["ann"], "give --header x-api-key"],
     [
       "another header",
       { key: byHeader("x-api-key") },
       ["--header", "cookie"],
       "--header x-api-key",
     ],
-    ["an address", {}, ["ann"], "give --ip ADDRESS"],
-    ["an address that is counted with others", {}, ["2001:db8::7"], "give --ip ADDRESS"],
+    ["a text for an address", {}, ["ann"], "give --ip ADDRESS"],
+    [
+      "a text with an IPv6 address, which is counted by its prefix",
+      {},
+      ["2001:db8::7"],
+      "give --ip ADDRESS",
+    ],
     ["another dimension", {}, ["--subject", "tenant=acme"], "counts by default, not by tenant"],
     [
-      "a function",
+      "a header for a key function",
       { key: account },
       ["--header", "x-account"],
       "give --subject default=VALUE (as returned by the application's key function)",
     ],
     [
-      "a part",
+      "one part of a combined key",
       { key: combineKeys(byIp(), account) },
       ["--ip", "203.0.113.7"],
       "--ip ADDRESS with SUBJECT (as returned by the application's key function)",
     ],
-  ])("%s", async (_, options, args, says) => {
+  ])("is an error that names the needed option: %s", async (_, options, args, says) => {
     const { express5Framework } = await import("../../http/support/express-framework.ts");
     const store = own.store();
     await express5Framework.serve({
@@ -164,7 +172,7 @@ describe("what cannot be made", () => {
     [["a", "--block-on", "settle"], "--block-on is for"],
     [["a"], "the registry has no limiters: give --limiter NAME"],
     [["a", "--limiter", "api"], 'no limiter "api" in the registry, which is empty'],
-  ])("%j is misuse", async (args, says) => {
+  ])("inspect %j is an error of one line, without the header's value", async (args, says) => {
     const { exitCode, stdout, stderr } = await own.run(["inspect", ...args]);
     expect([exitCode, stdout]).toEqual([2, ""]);
     expect(stderr).toMatch(/^headgate: .+\n$/);
