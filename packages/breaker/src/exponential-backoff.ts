@@ -17,8 +17,8 @@ export interface ExponentialBackoffOptions {
 }
 
 /**
- * For `openFor`: the breaker stays open longer each time that it opens without closing in between: `first`, `first · factor`, ... `longest`.
- * Throws `HEADGATE_INVALID_OPTION`.
+ * Returns a function for the option `openFor`: the breaker stays open longer each time that it opens without closing in between,
+ * for `first`, then `first · factor`, and so on, up to `longest`. Throws `HEADGATE_INVALID_OPTION`.
  */
 export function exponentialBackoff(options: ExponentialBackoffOptions): (opened: number) => number {
   rejectUnknownOptions("exponentialBackoff", options, ["first", "factor", "longest"]);

@@ -63,10 +63,15 @@ export interface BreakerTargetLike {
 
 /** The state of a target. */
 export interface TargetSnapshot {
+  /** `"closed"`, `"open"`, `"half-open"`, `"forced-open"`, `"disabled"` or `"metrics-only"`. */
   readonly state: string;
+  /** The number of calls in the window. */
   readonly calls: number;
+  /** The share of successes among them, 0 to 1; null without calls. */
   readonly successRate: number | null;
+  /** Milliseconds until trial calls are let through; 0 if it is not open. */
   readonly retryAfterMs: number;
+  /** True if the store could not answer: the snapshot is of this process only. */
   readonly degraded: boolean;
 }
 

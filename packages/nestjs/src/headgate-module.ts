@@ -9,7 +9,7 @@ import { RateLimitFilter } from "./rate-limit-exception.ts";
 /** The limit for the whole application, and the defaults of `@RateLimit`. Without limits it has only the defaults. */
 // biome-ignore lint/complexity/noStaticOnlyClass: a module of Nest is a class.
 export class HeadgateModule {
-  /** Invalid options are an error when the application starts. */
+  /** Registers the module with these options. Invalid options are an error when the application starts. */
   static forRoot<const Dimension extends string = never, const Text extends string = string>(
     options: RateLimitOptions<Dimension> & CheckedGuardTimes<Text>,
   ): DynamicModule {

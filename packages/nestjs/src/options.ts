@@ -31,6 +31,7 @@ export interface RateLimitOptions<Dimension extends string = string>
 
 /** Creates options in a class of the application. */
 export interface HeadgateOptionsFactory {
+  /** Returns the options of the module, or a promise of them. Called once, when the application starts. */
   createHeadgateOptions(): RateLimitOptions | Promise<RateLimitOptions>;
 }
 

@@ -88,8 +88,8 @@ export interface Admin {
   ): Promise<ActionResult<DeniedNetwork | undefined>>;
 
   /**
-   * Returns the entries of the deny list that have not ended; with an address, only those that contain it. Times are microseconds of
-   * the server's clock. Rejects with `HEADGATE_INVALID_OPTION`, `HEADGATE_CONTROL_CORRUPT`, and with the store's errors.
+   * Returns the entries of the deny list that have not ended; with an address, only those that contain it. Times are microseconds
+   * since the epoch, by the server's clock. Rejects with `HEADGATE_INVALID_OPTION`, `HEADGATE_CONTROL_CORRUPT`, and with the store's errors.
    */
   denyList(address?: string): Promise<readonly DeniedNetwork[]>;
 

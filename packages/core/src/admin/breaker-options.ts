@@ -1,4 +1,7 @@
-/** A breaker's options for `createBreaker`, of those in the registry, which has the times that a function `openFor` returns. */
+/**
+ * Returns the registry's options in the form that `createBreaker` takes. For a function `openFor` the registry lists the times
+ * that it returned; they become a function again.
+ */
 export function breakerOptionsOf(
   listed: Readonly<Record<string, unknown>>,
 ): Readonly<Record<string, unknown>> {

@@ -8,8 +8,9 @@ const NO_CALLS = {
 } as const;
 
 /**
- * A target's snapshot, as `snapshot()` of its breaker returns it, after an order that leads to a state: for a preview, and for
- * the log, whose entry comes before the order. Every order ends a period of waiting, and a row of openings.
+ * Returns the snapshot that a target will have after an operator's order. `before` is the snapshot that `snapshot()` of its
+ * breaker returns now, and `state` is the ordered state. Use it for a preview, and for the log, whose entry is written before
+ * the order. `retryAfterMs` and `openings` are 0 after every order.
  */
 export function previewOrder<Before extends object>(
   before: Before,

@@ -7,13 +7,13 @@ export interface RegistryProcess {
   readonly id: string;
   readonly host: string;
   readonly pid: number;
-  /** Milliseconds since the epoch, by its own clock. */
+  /** When the process started: milliseconds since the epoch, by its own clock. */
   readonly startedAt: number;
-  /** The same by the server's clock, to the second. */
+  /** When it last reported to the registry: milliseconds since the epoch, by the server's clock, in whole seconds. */
   readonly seenAt: number;
-  /** Of Headgate. */
+  /** The version of Headgate that it runs. */
   readonly version: string;
-  /** Its names in keys, one for each of its clients. */
+  /** The random names that stand for it in the registry's keys, one for each of its Redis clients. */
   readonly names: readonly string[];
   /** How many more limiters and breakers it has than the 1,000 that are listed for a client and prefix. */
   readonly more: number;
@@ -21,7 +21,7 @@ export interface RegistryProcess {
 
 /** Something that processes have. */
 interface Owned {
-  /** The `id` of each. */
+  /** The `id` of each of these processes. */
   readonly processes: readonly string[];
   /** Whether other processes have another policy under its name. */
   readonly hasOtherVersions: boolean;

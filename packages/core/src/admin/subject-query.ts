@@ -10,15 +10,15 @@ export type SubjectUse = Pick<HttpUse, "keys" | "missingKey">;
 /** The known facts about a client, from which the subjects of each limiter are made. */
 export interface SubjectQuery {
   /**
-   * Alone, a subject as it is counted, of a limiter with one dimension. With an address or a header, the part of a key that a
-   * function of the application makes.
+   * Without other facts: a subject in the form in which it is counted, for limiters with one dimension. With an address or a
+   * header: the part of a key that a function of the application returns.
    */
   readonly text?: string | undefined;
   /** The subjects in the form in which they are counted, by dimension. */
   readonly named?: ReadonlyMap<string, string> | undefined;
   /** An IP address. */
   readonly ip?: string | undefined;
-  /** A header that it sends. The name is in lower case. */
+  /** A header that the client sends. The name is in lower case. */
   readonly header?: { readonly name: string; readonly value: string } | undefined;
   /** Whether the limiter's key has a `hashSecret`, if the registry does not say. */
   readonly hasHashSecret?: boolean | undefined;

@@ -3,7 +3,7 @@ import type { UnreadableRecord } from "./admin-source.ts";
 
 /** Numbers of decisions over time. */
 export interface UsageSeries {
-  /** In the requested span. */
+  /** The decisions of the requested span. */
   readonly total: UsageCounts;
   /** The last hour and the last day, in chronological order, without periods in which nothing was decided. */
   readonly tenSeconds: readonly UsageSpan[];
@@ -42,14 +42,15 @@ export interface TopSubject {
   /** The subject in plain text, or its hash. */
   readonly subject?: string | undefined;
   readonly hash?: string | undefined;
-  /** The number of decisions about it: at least `count`, at most `count + error`. */
+  /** A lower bound of the number of decisions about it, or of its denials. */
   readonly count: number;
+  /** The most by which `count` may be too low: the real number is at most `count + error`. */
   readonly error: number;
 }
 
 /** The subjects with the most requests, or the most denials. */
 export interface TopList {
-  /** At most 50. */
+  /** The subjects with the highest counts, at most 50. */
   readonly top: readonly TopSubject[];
   /** The number of decisions about all subjects; a decision of several dimensions counts for each. */
   readonly total: number;
@@ -61,7 +62,9 @@ export interface TopList {
 export interface SubjectUsage {
   /** The start of the ten minutes in which the span began: milliseconds since the epoch. */
   readonly from: number;
+  /** The subjects with the most decisions; denied ones count too. */
   readonly used: TopList;
+  /** The subjects with the most denials. */
   readonly denied: TopList;
 }
 

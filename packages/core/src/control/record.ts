@@ -1,46 +1,57 @@
 import { toMilliseconds } from "../common/time.ts";
 
-/** The control record, which every process of a prefix follows. Times are microseconds of the server's clock. */
+/** The control record, which every process of a prefix follows. Times are microseconds since the epoch, by the server's clock. */
 export interface ControlRecord {
-  /** Changes with each change of the record: the time of the change. 0 if there is no record. */
+  /** The time of the record's latest change, in microseconds since the epoch; grows with each change. 0 if there is no record. */
   readonly version: number;
   readonly overrides: readonly Override[];
   readonly invalidations: readonly Invalidation[];
   /** The addresses and networks that all limiters of the prefix refuse; missing if there are none. */
   readonly denyList?: readonly DeniedNetwork[] | undefined;
-  /** The `from` of the newest invalidation that was dropped to make room: processes drop everything cached before it. */
+  /**
+   * The `from`, in microseconds since the epoch, of the newest invalidation that was dropped to make room: processes drop
+   * everything cached before it.
+   */
   readonly invalidateAllBefore?: number | undefined;
 }
 
 /** Replaces unit counts of a limiter, or of one of its subjects, for a time. */
 export interface Override {
   readonly limiter: string;
-  /** By dimension. Missing for all subjects. */
+  /** The subject by dimension; missing if the override applies to all subjects. */
   readonly subject?: Readonly<Record<string, string>> | undefined;
-  /** By the name of a limit. */
+  /** The new unit counts, by the name of the limit that they apply to. */
   readonly limits?: Readonly<Record<string, LimitOverride>> | undefined;
   /** Whether the limiter is in shadow mode while the override lasts. */
   readonly shadow?: boolean | undefined;
+  /** From when on every process follows it: microseconds since the epoch, by the server's clock. */
   readonly from: number;
-  /** Null for until it is removed. */
+  /** When it ends: microseconds since the epoch, by the server's clock. Null if it lasts until removed. */
   readonly until: number | null;
 }
 
-/** Unit counts that replace a limit's own. */
+/** Unit counts that replace a limit's own. Each field must be an option of the limit's algorithm. */
 export interface LimitOverride {
+  /** The units per window; of `concurrency`, the slots. */
   readonly limit?: number | undefined;
+  /** Of `gcra`: the units that may be spent at once. */
   readonly burst?: number | undefined;
+  /** Of `tokenBucket`: the most tokens that the bucket holds. */
   readonly capacity?: number | undefined;
+  /** Of `tokenBucket`: the tokens that are added every `every`. */
   readonly refill?: number | undefined;
 }
 
 /** An operator's action on a subject: processes that read it drop everything cached about the subject. */
 export interface Invalidation {
   readonly limiter: string;
-  /** By dimension. */
+  /** The subject by dimension. */
   readonly subject: Readonly<Record<string, string>>;
   readonly kind: "reset" | "block" | "unblock";
-  /** From this time on, no process uses anything that it cached before the action. */
+  /**
+   * From this time on, no process uses anything that it cached before the action: microseconds since the epoch, by the server's
+   * clock.
+   */
   readonly from: number;
 }
 
@@ -51,8 +62,9 @@ export interface DeniedNetwork {
   readonly reason?: string | undefined;
   /** The operator who added it. */
   readonly by?: string | undefined;
+  /** From when on every process follows it: microseconds since the epoch, by the server's clock. */
   readonly from: number;
-  /** Null for until it is removed. */
+  /** When it ends: microseconds since the epoch, by the server's clock. Null if it lasts until removed. */
   readonly until: number | null;
 }
 

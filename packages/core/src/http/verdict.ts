@@ -24,8 +24,13 @@ export interface HeaderOptions {
   readonly retryAfter?: boolean | undefined;
 }
 
+/** The names of the legacy headers: `"x-ratelimit"` for `X-RateLimit-Limit` and so on, `"ratelimit"` for `RateLimit-Limit` and so on. */
 export type LegacyStyle = "x-ratelimit" | "ratelimit";
 
+/**
+ * The unit of the legacy header `-Reset`: seconds from now (`"delta"`), or seconds (`"epoch"`) or milliseconds (`"epoch-ms"`)
+ * since the Unix epoch.
+ */
 export type ResetUnit = "delta" | "epoch" | "epoch-ms";
 
 /** Which headers a response carries; `false` for only `Retry-After`. */

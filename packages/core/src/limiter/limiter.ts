@@ -48,6 +48,7 @@ export interface ChargeOptions<Units extends Cost = Cost, Dimension extends stri
 export interface WaitOptions<Dimension extends string = string> extends ConsumeOptions<Dimension> {
   /** The longest wait: 1 ms to 366 days. Default: as long as it takes. */
   readonly timeout?: Duration | undefined;
+  /** Ends the wait: the call rejects with the signal's reason. */
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -181,7 +182,10 @@ export interface Limiter<Dimension extends string = string> {
    */
   ready(): Promise<boolean>;
 
-  /** Frees the name, and rejects the waiting calls with `HEADGATE_CLOSED`. The store's client stays open. */
+  /**
+   * Frees the name, and rejects the waiting calls with `HEADGATE_CLOSED`. Resolves when the decisions in progress have been made.
+   * The store's client stays open.
+   */
   close(): Promise<void>;
 }
 

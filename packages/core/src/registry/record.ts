@@ -18,7 +18,7 @@ export type ListSource = "addresses" | "function";
 export interface HttpUse {
   /** `"express"`, `"fastify"`, or the name of the application's own adapter. */
   readonly adapter: string;
-  /** By dimension; `"global"` has none. */
+  /** How the subjects of each dimension are formed; `"global"` is left out, because it has no key. */
   readonly keys: Readonly<Record<string, SubjectSource>>;
   readonly missingKey: "ip" | "reject" | "skip";
   /** The header that names the client's address. */
@@ -53,11 +53,11 @@ export interface LimiterRecord {
   readonly limits: readonly Limit[];
   /** `"settle"` if the limiter sets blocks when charges are settled; missing otherwise. */
   readonly blockOn?: "settle" | undefined;
-  /** At most 64. */
+  /** The shapes of its policy, at most 64. */
   readonly shapes: readonly RegistryShape[];
-  /** At most 64, those in use; missing if there are none. */
+  /** The policies of other shapes that are in use: at most 64; missing if there are none. */
   readonly perCallPolicies?: readonly RegistryPolicy[] | undefined;
-  /** How many in use are left out because they are too long; missing for 0. */
+  /** The number of such policies that are left out because they are too long; missing if none is. */
   readonly morePerCallPolicies?: number | undefined;
   /** The name of the limiter that it extends. */
   readonly extends?: string | undefined;
@@ -92,7 +92,7 @@ export interface ProcessRecord {
   readonly process: string;
   readonly host: string;
   readonly pid: number;
-  /** Milliseconds since the epoch, by the process's own clock. */
+  /** When the process started: milliseconds since the epoch, by its own clock. */
   readonly startedAt: number;
   /** The version of Headgate. */
   readonly version: string;
@@ -108,7 +108,7 @@ export interface ProcessRecord {
 export interface BreakerTargets {
   /** The hash of the breaker's record. */
   readonly record: string;
-  /** At most 200, each of 1 to 100 characters. */
+  /** The names of the targets: at most 200, each of 1 to 100 characters. */
   readonly names: readonly string[];
   /** How many more there are. */
   readonly more: number;
