@@ -30,17 +30,17 @@ const DEFAULT_EXPORTS = { fastify: { entry: "headgate-plugin", name: "headgate" 
 
 /**
  * What shares a file, by a pattern for a module that goes there with all that it imports. Every application loads the index of core:
- * in one file it loads faster than in six, and what http and operate share goes there, too, rather than into one more. The bundler
+ * in one file it loads faster than in six, and what http and admin share goes there, too, rather than into one more. The bundler
  * puts its runtime into any file otherwise, which all the rest then need.
  */
 const GROUPS = [
   { name: "rolldown-runtime", test: /rolldown.runtime/, priority: 2 },
   {
     name: "limiter",
-    test: /core.src.(?:index|store.within|http.known-subjects)\.ts$/,
+    test: /core.src.(?:index|store.with-timeout|http.subjects-of-values)\.ts$/,
     priority: 1,
   },
-  { name: "network", test: /core.src.(?:net.network(?:-set)?|fleet.control.record)\.ts$/ },
+  { name: "network", test: /core.src.(?:net.network(?:-set)?|control.record)\.ts$/ },
 ];
 
 /** Marks of where each module of a bundle begins and ends: a sixtieth of its size, of no use to those who install it. */

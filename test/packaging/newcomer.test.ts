@@ -176,10 +176,14 @@ test("a newcomer finds out why a client gets 429: the response names the limit, 
   expect(limiters.stdout).toMatch(/^api +5 per 1h/m);
   const explained = await folder.run(typed("explain"));
   expect(explained.stdout).toContain("api: 127.0.0.1 would be denied now");
-  expect(explained.stdout).toContain(`${limit} binds`);
+  expect(explained.stdout).toContain(`${limit} decides`);
   // To the second, as the client was told.
-  const said = new Date(/it passes at (\S+ \S+ [\w+:-]+),/.exec(explained.stdout)?.[1] ?? "");
+  const said = new Date(
+    /it will be allowed at (\S+ \S+ [\w+:-]+),/.exec(explained.stdout)?.[1] ?? "",
+  );
   expect(Math.abs(said.getTime() - passesAt)).toBeLessThanOrEqual(10_000);
   expect(explained.exitCode).toBe(1);
-  expect((await folder.run(typed("inspect"))).stdout).toContain(`${limit}: 5 of 5 used, 0 left`);
+  expect((await folder.run(typed("inspect"))).stdout).toContain(
+    `${limit}: 5 of 5 used; fully recovers at`,
+  );
 });

@@ -78,20 +78,17 @@ rateLimit({
   limits: perRequest(gcra({ limit: 1, window: "1m", per: "apiKye" }), () => null),
   key,
 });
-const forgiving = rateLimit({
+const resetting = rateLimit({
   limits: gcra({ limit: 100, window: "1m", per: "apiKey" }),
   key,
   resetDimensions: ["apiKey", "ip"],
   storeTimeout: process.env["TIMEOUT"] ?? "100ms",
 });
-app.get("/login", async (req, res) => res.json(await forgiving.resetClient(req)));
+app.get("/login", async (req, res) => res.json(await resetting.resetClient(req)));
+const perApiKey = gcra({ limit: 1, window: "1m", per: "apiKey" });
 // @ts-expect-error a misspelt dimension
-rateLimit({
-  limits: gcra({ limit: 1, window: "1m", per: "apiKey" }),
-  key,
-  resetDimensions: ["apiKye"],
-});
-// @ts-expect-error everybody would be forgiven
+rateLimit({ limits: perApiKey, key, resetDimensions: ["apiKye"] });
+// @ts-expect-error all clients would be reset
 rateLimit({ limits: gcra({ limit: 1, window: "1m" }), resetDimensions: ["global"] });
 // @ts-expect-error no such unit
 rateLimit({ limits: gcra({ limit: 1, window: "1m" }), wait: "1 sec" });
