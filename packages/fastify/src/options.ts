@@ -25,7 +25,11 @@ export interface HeadgateOptions<Dimension extends string = string>
 
 /** Options of a route, which inherits all others from the plugin. Without `limits` or `limiter` it uses the plugin's limiter. */
 export interface RouteRateLimitOptions extends FastifyGuardOptions<string> {
+  /** When a request is decided. Default: the plugin's. */
   readonly hook?: HookName | undefined;
-  /** Decides the plugin's limits and the route's together: all allow, or nothing is charged. */
+  /**
+   * Decides the plugin's and the route's limits as one: a request is charged only if every limit of both allows it. Default
+   * false.
+   */
   readonly extend?: boolean | undefined;
 }
