@@ -10,11 +10,11 @@ import { runs } from "./hostile-texts.ts";
 import { requestOf, sendRaw } from "./raw-http.ts";
 import { expectOurKeys, FROM_REDIS } from "./redis-of-our-own.ts";
 
-/** What a proxy may forward, over the wire, under every form of trust: no crash, no error, and no way into somebody else's counter. */
+/** What a proxy may forward, over the wire, under every form of trust: no crash, no error, and no way into another client's counter. */
 
 const own = useOwnRedis();
 
-/** The client that nobody else must be taken for, in notations that are all his. */
+/** The victim's address in all its notations, for which no other client may be mistaken. */
 const VICTIM = [
   "203.0.113.9",
   "::ffff:203.0.113.9",
@@ -28,7 +28,7 @@ const VICTIM = [
 ];
 const VICTIM_TAG = "{203.0.113.9}";
 
-/** What resembles an address, or is one in an odd form; none of them is the victim's, and none is in a trusted network. */
+/** Texts that resemble addresses, and addresses in unusual forms; none is the victim's, and none is in a trusted network. */
 const ODD_STRANGERS: readonly string[] = [
   ...[
     "2001:db8::1",
@@ -151,7 +151,7 @@ describeFrameworks(({ serve }) => {
     );
     const found = await tags();
     expect(found).not.toContain(VICTIM_TAG);
-    // What an address cannot be made of is escaped or hashed, and no other text is the subject of a network.
+    // Characters that no address has are escaped or hashed, and no other text is the subject of a network.
     for (const tag of found) {
       if (tag?.includes("/")) expect(tag).toMatch(/^\{([0-9a-f:]+\/64|~text~[^{}]*)\}$/);
     }
@@ -199,7 +199,7 @@ describeFrameworks(({ serve }) => {
           ...lines.map((name) => `${name}: ${before}${last}`),
           `Forwarded: for="${last}"`,
         ];
-        // More is refused by Node, with 431, and comes to nobody.
+        // Node rejects longer headers with 431, before any handler runs.
         fc.pre(requestOf("/", ...fields).length < maxHeaderSize);
         expect((await ask(...fields)).status).toBe(200);
       }),

@@ -53,7 +53,7 @@ const cost = fc.oneof(
 
 const isCost = (value: unknown) => Number.isSafeInteger(value) && (value as number) >= 0;
 
-/** A cost by name that names nothing costs 1 of each limit. */
+/** An empty cost by name costs 1 unit of each limit. */
 const isByName = (value: unknown) => isPlainObject(value) && Object.keys(value).length === 0;
 const unitsOf = (value: unknown) => (isByName(value) ? 1 : value);
 
@@ -68,24 +68,24 @@ describe.each([
       const limiter = createLimiter({ name: "api", limits, store: make(), ...FROM_REDIS });
       let used = 0;
       for (const units of costs) {
-        const asking = limiter.consume("ann", { cost: units as never });
-        // Undefined is an option that was left out.
-        const asked =
+        const decided = limiter.consume("ann", { cost: units as never });
+        // Undefined is the same as an omitted option.
+        const charge =
           units === undefined ? 1 : (unitsOf(Object.is(units, -0) ? 0 : units) as number);
-        if (!isCost(asked)) {
+        if (!isCost(charge)) {
           const options = { cost: units as never };
-          await expectRejection(asking, "HEADGATE_INVALID_COST");
+          await expectRejection(decided, "HEADGATE_INVALID_COST");
           await expectRejection(limiter.peek("ann", options), "HEADGATE_INVALID_COST");
           await expectRejection(limiter.wait("ann", options), "HEADGATE_INVALID_COST");
         } else {
-          const fits = used + asked <= LIMIT;
-          expect(await asking).toMatchObject({
+          const fits = used + charge <= LIMIT;
+          expect(await decided).toMatchObject({
             allowed: fits,
-            cost: isByName(units) ? { [NAME]: 1 } : asked,
+            cost: isByName(units) ? { [NAME]: 1 } : charge,
           });
-          if (fits) used += asked;
+          if (fits) used += charge;
         }
-        // A cost that never fits is denied, and a denial reports what is there.
+        // A cost that never fits is denied, and the denial reports the remaining units.
         const { remaining } = await limiter.peek("ann", { cost: LIMIT + 1 });
         expect(remaining).toBe(LIMIT - used);
       }
@@ -114,7 +114,7 @@ describeAdapters(({ serve }) => {
         const units = unitsOf(value) as number;
         const isAsked = (way === "returns" || way === "resolves") && isCost(units);
         const fits = isAsked && used + units <= LIMIT;
-        // What an application throws may name a status of its own.
+        // An error of the application may have its own status.
         if (way === "returns" || way === "resolves")
           expect(status).toBe(isAsked ? (fits ? 200 : 429) : 500);
         expect(site.handled.length - before).toBe(fits ? 1 : 0);

@@ -4,7 +4,7 @@ import { ERROR_CODES } from "@headgate/core";
 import { expect } from "vitest";
 import { hostileText } from "./hostile-texts.ts";
 
-/** What nobody meant to pass: every kind of value, and those that are nearly right. */
+/** Values of every kind that are invalid, or nearly valid, as arguments. */
 export const garbage: fc.Arbitrary<unknown> = fc.oneof(
   fc.constantFrom<unknown>(
     ...[undefined, null, true, false, Number.NaN, Number.POSITIVE_INFINITY, -0, 0, -1, 0.5, 1e-7],
@@ -54,7 +54,7 @@ export const garbage: fc.Arbitrary<unknown> = fc.oneof(
         get limit() {
           return fail();
         },
-        // fast-check shows what a property failed with by reading it.
+        // fast-check would read the property to print a failing value.
         [fc.toStringMethod]: () => "{ get limit() }",
       },
     ],
@@ -77,17 +77,17 @@ export const garbage: fc.Arbitrary<unknown> = fc.oneof(
 );
 
 function fail(): never {
-  throw new Error("must not be asked");
+  throw new Error("must not be called");
 }
 
-/** Adds what was given to what is right, as a spread does, but reads nothing: some of it must not be asked. */
+/** Adds the given properties to valid ones, as a spread does, but without calling their getters. */
 export function addGarbage(right: object, given: unknown): object {
   const properties = Object.entries(Object.getOwnPropertyDescriptors(Object(given)));
   const enumerable = properties.filter(([, property]) => property.enumerable);
   return Object.defineProperties(right, Object.fromEntries(enumerable));
 }
 
-/** Runs it; what it throws must be an error of Headgate's, whose code is documented. Undefined then. */
+/** Returns the result of `run`, or undefined if it throws; the error must be a HeadgateError with a documented code. */
 export function orCode<T>(run: () => T): T | undefined {
   try {
     return run();
@@ -97,12 +97,12 @@ export function orCode<T>(run: () => T): T | undefined {
   }
 }
 
-/** Expects a rejection with an error of Headgate's, with one of these codes where some are named. */
+/** Expects a rejection with a HeadgateError, and with one of these codes if there are any. */
 export async function expectRejection(
-  asking: Promise<unknown>,
+  rejecting: Promise<unknown>,
   ...codes: HeadgateErrorCode[]
 ): Promise<void> {
-  const [{ status, ...outcome }] = await Promise.allSettled([asking]);
+  const [{ status, ...outcome }] = await Promise.allSettled([rejecting]);
   expect(status).toBe("rejected");
   expectCode((outcome as { reason?: unknown }).reason, ...codes);
 }
@@ -112,7 +112,7 @@ export function expectCode(error: unknown, ...codes: HeadgateErrorCode[]): void 
   if (name !== "HeadgateError") throw error;
   expect(Object.keys(ERROR_CODES)).toContain(code);
   if (codes.length > 0) expect(codes).toContain(code);
-  // A message is one line of a log, whatever it quotes.
+  // A message is a single line of a log, even if it quotes a value.
   expect(message.length).toBeLessThan(1_000);
   expect([...message].every((sign) => sign >= " ")).toBe(true);
 }

@@ -2,10 +2,10 @@ import { fc } from "@fast-check/vitest";
 import { expect } from "vitest";
 import type { RawAnswer } from "./raw-http.ts";
 
-/** Part of every value, so that it is found wherever it should not be. */
+/** A part of every value, by which a leaked value is found. */
 export const MARK = "s3cr3t";
 
-/** What an answer may carry: ours, and what Node and the frameworks say by themselves. */
+/** The headers that an answer may have: Headgate's, and those that Node and the frameworks add. */
 const FIELDS = new Set([
   ...["ratelimit", "ratelimit-policy", "x-ratelimit-limit", "x-ratelimit-remaining"],
   ...["x-ratelimit-reset", "retry-after", "cache-control", "content-type", "content-length"],
@@ -13,7 +13,7 @@ const FIELDS = new Set([
   ...["content-security-policy", "x-content-type-options"],
 ]);
 
-/** A field value of RFC 9110 §5.5, a byte a sign: anything but controls, no blanks at its ends. */
+/** A field value of RFC 9110 §5.5, one byte per character: no control characters, and no spaces at its ends. */
 export const headerValue: fc.Arbitrary<string> = fc
   .oneof(
     fc

@@ -10,7 +10,7 @@ import { expectNothingOf, headerValue, MARK } from "./header-value.ts";
 import { runs } from "./hostile-texts.ts";
 import { requestOf, sendRaw } from "./raw-http.ts";
 
-/** A server that is gone makes no answer, header or warning of what a client sent. */
+/** While Redis is unreachable, no answer, header or warning contains a client's text. */
 
 describeAdapters(({ serve }) => {
   test.each([
@@ -32,17 +32,17 @@ describeAdapters(({ serve }) => {
         limits: { name: "api", limits, store, key: byHeader("x-key"), onUnavailable },
       });
       const values = fc.uniqueArray(headerValue, { minLength: 1, maxLength: 4 });
-      const asked = new Set<string>();
+      const sent = new Set<string>();
       await fc.assert(
         fc.asyncProperty(values, async (texts) => {
           for (const text of texts) {
-            const expected = asked.has(text) ? statuses.slice(1) : statuses;
+            const expected = sent.has(text) ? statuses.slice(1) : statuses;
             for (const status of expected) {
               const answer = await sendRaw(port, requestOf("/", `X-Key: ${text}`));
               expect(answer.status).toBe(status);
               expectNothingOf(answer, [MARK, server.socket]);
             }
-            asked.add(text);
+            sent.add(text);
           }
         }),
         runs(4),

@@ -2,13 +2,13 @@ import { createHash } from "node:crypto";
 import { fc } from "@fast-check/vitest";
 import { SCALE } from "../conformance/random/histories.ts";
 
-/** `HEADGATE_SEED` starts elsewhere. A failure names the seed and the path to the smallest example. */
+/** `HEADGATE_SEED` changes the seed. A failure names the seed and the path to the smallest example. */
 const SEED = Number(process.env["HEADGATE_SEED"] ?? 20_261_120);
 
-/** How often a property is tried: 25 times as often with `HEADGATE_LONG=1`. */
+/** The number of runs of a property; 25 times as many with `HEADGATE_LONG=1`. */
 export const runs = (numRuns: number) => ({ seed: SEED, numRuns: numRuns * SCALE });
 
-/** Signs that mean something to Redis, to its clients, to keys, to a terminal, to HTTP or to JSON. */
+/** Characters with a special meaning in Redis, its clients, keys, terminals, HTTP or JSON. */
 const SIGNS = [
   ..."{}:#%*?[]^\\~@/.-_|&=;,<>$`'\"()!+ \t\r\n\v\f\0\x01\x1b\x7f\x80\xffaA0zZ",
   ...["\ud800", "\udbff", "\udc00", "\udfff", "\ufffd", "\ufeff", "\ufffe", "\u2028", "\u2029"],
@@ -16,7 +16,7 @@ const SIGNS = [
   ...["💧", "👩‍👩‍👧", "🏳️‍🌈", "％", "｛", "：", "٪"],
 ];
 
-/** Texts that are something else somewhere: members of objects, commands, keys, globs, escapes, hashes, addresses. */
+/** Texts with a special meaning: members of objects, commands, keys, globs, escapes, hashes, addresses. */
 const WORDS = [
   ...["__proto__", "constructor", "prototype", "toString", "hasOwnProperty", "undefined", "null"],
   ...[
@@ -50,7 +50,7 @@ const WORDS = [
   ...["FLUSHALL", "return redis.call('FLUSHALL')", "KEYS[1]", "\u0000", "İSTANBUL", "ﷺ".repeat(30)],
 ];
 
-/** A subject as nobody sends it by accident: never empty. */
+/** A malicious subject, which is never empty. */
 export const hostileText: fc.Arbitrary<string> = fc.oneof(
   fc.constantFrom(...WORDS),
   fc.string({ unit: fc.constantFrom(...SIGNS), minLength: 1, maxLength: 12 }),
@@ -59,7 +59,7 @@ export const hostileText: fc.Arbitrary<string> = fc.oneof(
   fc.array(fc.nat(0xffff), { minLength: 1, maxLength: 30 }).map((units) => {
     return String.fromCharCode(...units);
   }),
-  // About the length at which a part becomes a hash, and far beyond it.
+  // Lengths around the limit at which a part of a key becomes a hash, and far above it.
   fc
     .tuple(fc.constantFrom("a", "{", "é", "€", "\ud800", "💧"), fc.integer({ min: 9, max: 70 }))
     .map(([unit, times]) => unit.repeat(times)),
@@ -68,7 +68,7 @@ export const hostileText: fc.Arbitrary<string> = fc.oneof(
     .map(([unit, times]) => unit.repeat(times)),
 );
 
-/** Ways to make of a text one that a careless key would take for the same. */
+/** Functions that turn a text into another one that a careless key would not distinguish from it. */
 const TWINS: readonly ((text: string) => string)[] = [
   (text) => encodeURIComponent(text.toWellFormed()),
   (text) => text.toWellFormed(),
@@ -90,7 +90,7 @@ const TWINS: readonly ((text: string) => string)[] = [
   (text) => `#${createHash("sha256").update(escape(text).toLowerCase()).digest("base64url")}`,
 ];
 
-/** Different texts, many of which were made to be taken for one another. */
+/** Different texts, many of which are easily confused. */
 export const hostileFamily: fc.Arbitrary<string[]> = fc
   .array(fc.tuple(hostileText, fc.subarray([...TWINS])), { minLength: 1, maxLength: 12 })
   .map((seeds) => [

@@ -91,7 +91,7 @@ const anyLimit: fc.Arbitrary<unknown> = fc.oneof(
   garbage,
 );
 
-/** Compares a limiter with the exact model, near the edges of its limits. Of places there is another: see places.test.ts. */
+/** Compares a limiter with the exact model, near the edges of its limits. Slots have their own model: see slots.test.ts. */
 async function expectExact(limits: readonly Limit[], seed: number): Promise<void> {
   if (limits.some(({ algorithm }) => algorithm === "concurrency")) return;
   const random = new Random(seed);

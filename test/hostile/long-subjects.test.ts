@@ -7,7 +7,7 @@ import { expectOurKeys, FROM_REDIS } from "./redis-of-our-own.ts";
 const own = useOwnRedis();
 const limits = gcra({ limit: 1, window: "1h" });
 
-/** What a body parser lets through by default is a mebibyte; `key` may read bodies. */
+/** A mebibyte, the default limit of body parsers, since `key` may read bodies. */
 const MEBIBYTE = 2 ** 20;
 
 test.each(["a", "{", "é", "€", "\ud800", "\0"])(

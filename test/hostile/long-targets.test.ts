@@ -12,7 +12,7 @@ function textOf(i: number, length: number): string {
   return bytes.toString("latin1");
 }
 
-/** What is kept after so many targets were called, in mebibytes. */
+/** Returns the mebibytes that remain in use after calls to so many targets. */
 async function keptAfter(targets: number, name: (i: number) => string): Promise<number> {
   const breaker = createBreaker({ minimumCalls: 2 });
   const before = liveMebibytes();
@@ -53,14 +53,14 @@ describe("a target with a long name", () => {
 
   test("appears in events and errors under one short name with its beginning", async () => {
     const breaker = createBreaker();
-    const heard = recordBreakerEvents();
+    const messages = recordBreakerEvents();
     const { target } = breaker.for(long);
     expect(target).toHaveLength(105);
     expect(target.startsWith(long.slice(0, 60))).toBe(true);
     expect(breaker.for(other).target).not.toBe(target);
     await breaker.for(long).forceOpen();
     await expect(breaker.for(long).run(() => 1)).rejects.toMatchObject({ target });
-    expect(heard).toMatchObject([
+    expect(messages).toMatchObject([
       ["state", { target }],
       ["rejected", { target }],
     ]);

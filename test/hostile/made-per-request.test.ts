@@ -19,7 +19,7 @@ const FEW = IS_LONG ? 2_000 : 600;
 const limits = () => gcra({ limit: 1_000_000, window: "1m" });
 const patient = { storeTimeout: "1m" } as const;
 
-/** What is noted between two turns, once something was collected, may let more be collected. */
+/** Finalizers run between two turns of the event loop, and may free more objects. */
 async function live(): Promise<number> {
   for (let i = 0; i < 3; i += 1) {
     liveMebibytes();

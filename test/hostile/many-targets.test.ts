@@ -10,7 +10,7 @@ const redis = useRedis();
 const MAX_TARGETS = 1_000;
 const onRedis = () => redisStore(redis, { prefix: uniquePrefix() });
 
-/** What is collected between two turns may let more be collected. */
+/** Finalizers run between two turns of the event loop, and may free more objects. */
 async function live(): Promise<number> {
   for (let i = 0; i < 3; i += 1) {
     liveMebibytes();

@@ -3,13 +3,13 @@ import { runInNewContext } from "node:vm";
 
 const MEBIBYTE = 2 ** 20;
 
-/** Collects garbage, without a flag of the process's own. */
+/** Collects garbage without a command-line flag. */
 const collectGarbage: () => void = (() => {
   setFlagsFromString("--expose-gc");
   return runInNewContext("gc");
 })();
 
-/** What this process's objects and buffers take once nothing is left to collect, in mebibytes. */
+/** Returns the mebibytes of this process's objects and buffers after full garbage collections. */
 export function liveMebibytes(): number {
   collectGarbage();
   collectGarbage();
@@ -17,7 +17,7 @@ export function liveMebibytes(): number {
   return (heapUsed + external) / MEBIBYTE;
 }
 
-/** What a server has allocated, by its own account, in mebibytes. */
+/** Returns the mebibytes that a server has allocated, from its INFO. */
 export function mebibytesOf(memoryInfo: string): number {
   return Number(/^used_memory:(\d+)/m.exec(memoryInfo)?.[1]) / MEBIBYTE;
 }

@@ -6,7 +6,7 @@ import { CROWD, eventually, IS_LONG, passCrowd } from "./crowd.ts";
 import { liveMebibytes, mebibytesOf } from "./memory-use.ts";
 import { FROM_REDIS } from "./redis-of-our-own.ts";
 
-/** A million clients who come once (a tenth of it without HEADGATE_LONG=1): what they take, and that it is given back. */
+/** A million clients who come once (a tenth of it without HEADGATE_LONG=1): how much memory they take, and that it is freed. */
 
 const own = useOwnRedis();
 
@@ -17,7 +17,7 @@ function print(what: string, figures: Readonly<Record<string, number>>): void {
 
 describe("in memory", () => {
   const kinds = [
-    // A kilobyte each: key, row, three places in heaps, and the states of the limits.
+    // A kilobyte each: key, row, three heap entries, and the states of the limits.
     ["counters", fixedWindow({ limit: 5, window: "1h" }), 1],
     ["logs", slidingLog({ limit: 5, window: "1h" }), 2],
   ] as const;
@@ -43,9 +43,9 @@ describe("in memory", () => {
       });
       expect(filling.admitted + beyond.admitted).toBe(CROWD);
       expect(full - before).toBeLessThan((maxKeys * kilobytes * 1_024) / 2 ** 20 + 2);
-      // Nineteen times as many clients again, and no more room.
+      // Nineteen times as many additional clients must not take more memory.
       expect(after - full).toBeLessThan(0.1 * (full - before) + 3);
-      // A place in a heap is found in some steps, not by looking at all.
+      // A heap finds an entry in a few steps, without a scan of all entries.
       expect(beyond.microsecondsEach).toBeLessThan(200);
     },
   );
@@ -133,7 +133,7 @@ describe("in Redis", () => {
     const all = await own.scan();
     for (let i = 0; i < all.length; i += 10_000) {
       const ttls = await Promise.all(all.slice(i, i + 10_000).map((key) => own.client.pttl(key)));
-      // -2: it has gone meanwhile. -1 would be for ever.
+      // -2 means that the key has expired meanwhile; -1 would mean that it never expires.
       expect(ttls.filter((ttl) => ttl === -1 || ttl > LONGEST_TTL_MS)).toEqual([]);
     }
   }

@@ -11,7 +11,7 @@ import { likeIoredis } from "../support/like-ioredis.ts";
 import { addGarbage, expectCode, garbage, orCode } from "./garbage.ts";
 import { runs } from "./hostile-texts.ts";
 
-/** Whatever stands where an option should: it works, or the error says so and has a code. No name is kept by what failed. */
+/** Any value in place of an option either works or causes an error with a code. A failed construction registers no name. */
 
 const limits = gcra({ limit: 5, window: "1m" });
 
@@ -43,7 +43,7 @@ const LIMITER_OPTIONS = {
   blockOn: ["denial", "settle"],
 };
 
-/** What is right, said once more: whoever takes another value has not looked. */
+/** The valid values of the options, stated independently of the code. */
 const IS_RIGHT: Readonly<Record<string, (value: unknown) => boolean>> = {
   maxQueue: (value) => Number.isSafeInteger(value) && (value as number) >= 1,
   maxKeys: (value) =>
@@ -165,18 +165,18 @@ test.prop([garbage, garbage], runs(160))(
   async (one, other) => {
     const limiter: Limiter = createLimiter({ limits: [limits, { ...limits, per: "tenant" }] });
     const single: Limiter = createLimiter({ limits });
-    const calls = [limiter, single].flatMap((asked) => [
-      () => asked.consume(one as never),
-      () => asked.consume({ default: one, tenant: other } as never),
-      () => asked.consume("ann", one as never),
-      () => asked.peek("ann", { cost: one } as never),
-      () => asked.reset(one as never),
-      () => asked.refund(one as never),
-      () => (asked.reset as Loose)("ann", one),
-      () => (asked.refund as Loose)(one, other),
-      () => asked.wait("ann", addGarbage({ timeout: 1 }, one) as never),
-      () => asked.wait("ann", { timeout: 1, signal: one } as never),
-      () => asked.wait("ann", { timeout: one, cost: 6 } as never),
+    const calls = [limiter, single].flatMap((target) => [
+      () => target.consume(one as never),
+      () => target.consume({ default: one, tenant: other } as never),
+      () => target.consume("ann", one as never),
+      () => target.peek("ann", { cost: one } as never),
+      () => target.reset(one as never),
+      () => target.refund(one as never),
+      () => (target.reset as Loose)("ann", one),
+      () => (target.refund as Loose)(one, other),
+      () => target.wait("ann", addGarbage({ timeout: 1 }, one) as never),
+      () => target.wait("ann", { timeout: 1, signal: one } as never),
+      () => target.wait("ann", { timeout: one, cost: 6 } as never),
     ]);
     for (const call of calls) await call().catch((error: unknown) => expectCode(error));
     await Promise.all([limiter.close(), single.close()]);

@@ -2,24 +2,24 @@ import { once } from "node:events";
 import { connect } from "node:net";
 import { expect } from "vitest";
 
-/** An answer as it came over the wire. */
+/** An unparsed HTTP answer. */
 export interface RawAnswer {
   readonly status: number;
   readonly bytes: Buffer;
-  /** Names in small letters, in order, with their values as they were sent. */
+  /** Names in lower case with their unchanged values, in order. */
   readonly fields: readonly (readonly [name: string, value: string])[];
   readonly body: Buffer;
 }
 
-/** No answer takes longer, on whatever machine. */
+/** The longest wait for an answer, which is enough for a busy machine. */
 const TIMEOUT_MS = 20_000;
 
-/** Sends bytes to a server on 127.0.0.1, whatever they are, and reads until it closes the connection. */
+/** Sends arbitrary bytes to a server on 127.0.0.1, and reads until it closes the connection. */
 export async function sendRaw(port: number, request: Buffer): Promise<RawAnswer> {
   const socket = connect(port, "127.0.0.1");
   const chunks: Buffer[] = [];
   socket.on("data", (chunk) => chunks.push(chunk));
-  // A server that has answered may close before it has read everything.
+  // A server may close the connection after its answer, before it has read everything.
   socket.on("error", () => {});
   socket.setTimeout(TIMEOUT_MS, () => socket.destroy());
   socket.write(request);
@@ -27,13 +27,13 @@ export async function sendRaw(port: number, request: Buffer): Promise<RawAnswer>
   return parseAnswer(Buffer.concat(chunks));
 }
 
-/** A GET with header lines of any bytes, a byte a sign; the server closes after its answer. */
+/** Returns a GET with arbitrary header lines, one byte per character; the server closes the connection after its answer. */
 export function requestOf(path: string, ...lines: readonly string[]): Buffer {
   const head = [`GET ${path} HTTP/1.1`, "Host: a", "Connection: close", ...lines];
   return Buffer.from(`${head.join("\r\n")}\r\n\r\n`, "latin1");
 }
 
-/** One answer and nothing behind it. Fails for bytes that no header section may hold. */
+/** Parses exactly one answer. Fails for bytes that are not allowed in a header section. */
 function parseAnswer(bytes: Buffer): RawAnswer {
   const text = bytes.toString("latin1");
   const end = text.indexOf("\r\n\r\n");

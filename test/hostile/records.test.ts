@@ -16,7 +16,7 @@ const own = useOwnRedis();
 
 const MB = 1_000_000;
 
-/** What somebody with the application's permissions may put in place of a record, by its name. */
+/** Values that an attacker with the application's permissions may write in place of a record, by name. */
 const HOSTILE: readonly (readonly [name: string, make: () => Buffer])[] = [
   ["1 MB and a byte", () => Buffer.alloc(MB + 1, "7")],
   ["8 MB", () => Buffer.alloc(8 * MB, "7")],
@@ -34,12 +34,12 @@ function start(usage = false) {
   return { client, store, limiter };
 }
 
-/** Warnings come a turn of the loop later. */
+/** Node emits warnings one turn of the event loop later. */
 function turn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }
 
-/** What the server has sent to all clients, in bytes. */
+/** Returns the bytes that the server has sent to all clients. */
 async function bytesSent(): Promise<number> {
   const info = await own.client.info("stats");
   return Number(/total_net_output_bytes:(\d+)/.exec(info)?.[1]);

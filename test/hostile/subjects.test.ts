@@ -8,7 +8,7 @@ import { useOwnRedis } from "../support/own-redis.ts";
 import { hostileFamily, hostileText, runs } from "./hostile-texts.ts";
 import { expectOurKeys, FROM_REDIS } from "./redis-of-our-own.ts";
 
-/** Subjects no client library, script, key or map has been asked for before, through limiters as users make them. */
+/** Unusual subjects for client libraries, scripts, keys and maps, through limiters as users create them. */
 
 const own = useOwnRedis();
 let nodeRedis: Awaited<ReturnType<typeof connectNodeRedis>>;

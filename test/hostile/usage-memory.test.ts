@@ -10,7 +10,7 @@ const DENIED = {
   limits: [{ allowed: false, per: "default" }],
 } as never;
 
-/** No call gets through, so all that was counted is kept. */
+/** No call reaches Redis, so the process keeps all counts. */
 function startWithout(): ProcessUsage {
   const unavailable = new HeadgateError("HEADGATE_STORE_UNAVAILABLE", "gone");
   const usage = new ProcessUsage("hg", () => {});
@@ -31,7 +31,7 @@ test.each([
     const counted = Array.from({ length: limiters }, (_, i) =>
       usage.add(store, `limiter ${i} ${"y".repeat(30)}`, "plain"),
     );
-    // The longest that are kept as they are, of two bytes a character.
+    // The longest subjects that are not hashed, with two bytes per character.
     const filler = "ж".repeat(56);
     for (let turn = 0; turn < 20; turn += 1) {
       for (let i = 0; i < (subjects * limiters) / 20; i += 1) {

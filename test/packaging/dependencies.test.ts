@@ -12,7 +12,7 @@ interface Manifest {
 
 const root = join(import.meta.dirname, "../..");
 
-/** Licences that ask for no more than their text, which each package brings itself. */
+/** Licences that require only their text, which each package contains. */
 const ALLOWED = [
   "0BSD",
   "Apache-2.0",
@@ -23,7 +23,7 @@ const ALLOWED = [
   "MIT",
 ];
 
-/** What an installation of a package may bring beside itself: packages of others, and their mebibytes. */
+/** The third-party packages that an installation of a package may add, and their mebibytes. */
 const BUDGETS = {
   core: { others: 2, mebibytes: 4 },
   breaker: { others: 2, mebibytes: 4 },
@@ -44,22 +44,22 @@ function readManifest(dir: string): Manifest {
   return JSON.parse(readFileSync(join(dir, "package.json"), "utf8"));
 }
 
-/** The directories of what is installed with a package, and with that. */
+/** Returns the directories of a package's dependencies, including transitive ones. */
 function installedWith(dir: string, found: Set<string> = new Set()): Set<string> {
   for (const name of Object.keys(readManifest(dir).dependencies ?? {})) {
-    const place = findPackage(name, dir);
-    if (found.has(place)) continue;
-    found.add(place);
-    installedWith(place, found);
+    const path = findPackage(name, dir);
+    if (found.has(path)) continue;
+    found.add(path);
+    installedWith(path, found);
   }
   return found;
 }
 
-/** Looks where Node would. */
+/** Finds a package as Node resolves it. */
 function findPackage(name: string, from: string): string {
   for (let dir = from; dir !== dirname(dir); dir = dirname(dir)) {
-    const place = join(dir, "node_modules", name);
-    if (statSync(place, { throwIfNoEntry: false })?.isDirectory()) return realpathSync(place);
+    const path = join(dir, "node_modules", name);
+    if (statSync(path, { throwIfNoEntry: false })?.isDirectory()) return realpathSync(path);
   }
   throw new Error(`${name} is not installed for ${from}`);
 }

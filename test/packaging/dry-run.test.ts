@@ -6,7 +6,7 @@ import { NewcomerFolder } from "./newcomer-folder.ts";
 
 // What a release would publish, installed by npm into an empty project, and started there as each kind of program.
 
-/** What the programs do: two applications answer three requests each, a guarded call is made, and all is closed. */
+/** The program: two applications answer three requests each, a breaker makes a call, and everything is closed. */
 const PROGRAM = `
 async function main() {
   const telemetry = observe(new Registry());

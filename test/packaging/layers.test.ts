@@ -43,7 +43,7 @@ const arrows: readonly Probe[] = folders.flatMap((folder, at) =>
     }),
 );
 
-/** Each line of code, where it stands, and what the linter must say of it; nothing where it is allowed. */
+/** Lines of code with their paths, and the error that the linter must report; none if the line is allowed. */
 const probes: readonly Probe[] = [
   ...arrows,
   ["core/src/limiter/names.ts", `import "../index.ts"`, "Imports go down"],

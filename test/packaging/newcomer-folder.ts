@@ -9,17 +9,17 @@ import { ROOT } from "../docs/markdown.ts";
 import { freePort } from "../support/free-port.ts";
 import { waitUntil } from "../support/wait-until.ts";
 
-/** What npx fetches for the commands of the pages, and the workspace does not have. */
+/** Packages that the commands of the pages fetch with npx, and that the workspace does not have. */
 const FETCHED_VERSIONS: Readonly<Record<string, string>> = { tsx: "4.23.15" };
 
-/** What npm says when it reaches no registry: the failure, or that it knows no version of a package. */
+/** npm's errors without a registry: a network failure, or an unknown version of a package. */
 const UNREACHABLE =
   /\b(?:ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ECONNRESET|ETIMEDOUT|ENETUNREACH)\b|Found: \S+@undefined/;
 
 /** Long enough for any start on a busy machine. */
 const WITHIN_MS = 40_000;
 
-/** What a command printed, and how it ended. */
+/** The output and the exit code of a command. */
 interface Printed {
   readonly stdout: string;
   readonly stderr: string;
@@ -28,7 +28,7 @@ interface Printed {
 
 /** A folder outside the workspace, where a newcomer installs the packages and follows the pages. */
 export class NewcomerFolder {
-  /** Where it is. */
+  /** The path of the folder. */
   readonly dir: string = realpathSync(mkdtempSync(join(tmpdir(), "headgate-newcomer-")));
   readonly #env: NodeJS.ProcessEnv;
   readonly #endings: (() => Promise<void>)[] = [];
@@ -39,7 +39,7 @@ export class NewcomerFolder {
     this.#env = { ...env, REDIS_URL: redisUrl, TZ: "UTC" };
   }
 
-  /** Installs packages: ours from the tarballs, others in the versions of this workspace. Rejects with what npm says. */
+  /** Installs Headgate's packages from the tarballs, and others in the versions of this workspace. Rejects with npm's error. */
   async install(
     names: readonly string[],
     tarballs: Readonly<Record<string, string>>,
@@ -53,7 +53,7 @@ export class NewcomerFolder {
     throw new Error("npm reaches no registry, which this test needs, as `pnpm install` does");
   }
 
-  /** Writes a program, and starts it as a page says. Resolves with its port once it listens, the one in place of 3000. */
+  /** Writes a program, and starts it with the command of a page on a free port in place of 3000. Resolves with the port once it listens. */
   async start(task: string, file: string, program: string, command: string): Promise<number> {
     const dir = join(this.dir, task);
     mkdirSync(dir, { recursive: true });
@@ -91,14 +91,14 @@ export class NewcomerFolder {
     return { stdout, stderr, exitCode };
   }
 
-  /** Ends what was started, and removes the folder. */
+  /** Ends all started processes, and removes the folder. */
   async remove(): Promise<void> {
     for (const end of this.#endings) await end();
     rmSync(this.dir, { recursive: true });
   }
 }
 
-/** A package in the version that the workspace has. */
+/** Returns a package with the workspace's version. */
 function pinned(name: string): string {
   const fetched = FETCHED_VERSIONS[name];
   if (fetched !== undefined) return `${name}@${fetched}`;

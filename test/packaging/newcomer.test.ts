@@ -27,7 +27,7 @@ function program({ path, text }: Page, fence: string): string {
   return rest.split("\n```")[0] as string;
 }
 
-/** What a page has its reader install: the first of its tabs, for Express. */
+/** Returns the packages that a page tells its reader to install: the first tab, for Express. */
 const toInstall = (of: Page) => found(of, /npm install ([@\w/ -]+)/).split(" ");
 
 const startsLogin = found(LOGIN, /Start it with `([^`]+)`/);
@@ -35,7 +35,7 @@ const moved = program(MOVE, "ts [express-rate-limit]");
 
 let redis: RedisProcess;
 let folder: NewcomerFolder;
-/** Where the application of the start pages listens, which lists itself ten seconds later. */
+/** The port of the application of the start pages, which registers itself ten seconds later. */
 let sharedPort: number;
 
 beforeAll(async () => {
@@ -57,7 +57,7 @@ afterAll(async () => {
   await redis.stop();
 }, 60_000);
 
-/** The tarballs of what is installed, and of what these packages need of ours. */
+/** Returns the tarballs of the installed packages and of their Headgate dependencies. */
 function tarballsOf(names: readonly string[]): Record<string, string> {
   const all = inject("tarballs");
   const ours = names.filter((name) => name.startsWith("@headgate/"));
@@ -93,7 +93,7 @@ function answersIn(printed: string): Answer[] {
 /** Seconds until a time differ by how long the requests took. */
 const withoutSeconds = (value: string) => value.replace(/(^|t=)\d+/g, "$1N");
 
-/** An answer has all that a page shows of it. Seconds are at most those shown, and not many fewer. */
+/** Expects an answer to contain everything that the page shows. Seconds may be a few less than those shown. */
 function expectShown(answer: Answer, shown: Answer): void {
   expect([answer.status, answer.body]).toEqual([shown.status, shown.body]);
   const headers = Object.keys(shown.headers).map((name) => [name, answer.headers[name] ?? ""]);
@@ -128,11 +128,11 @@ test("a newcomer limits a login: guesses are denied, and the right password from
 
 test("a newcomer moves from express-rate-limit: the same requests get the same responses", async () => {
   const command = found(MOVE, /start it with `([^`]+)`/);
-  const asked = found(MOVE, /`(curl [^`]+)`/);
+  const curl = found(MOVE, /`(curl [^`]+)`/);
   const sides: Answer[][] = [];
   for (const text of [moved, program(MOVE, "ts [Headgate]")]) {
     const port = await folder.start(`move-${sides.length}`, "server.mjs", text, command);
-    sides.push(answersIn((await folder.run(`${asked} -s`.replace("3000", String(port)))).stdout));
+    sides.push(answersIn((await folder.run(`${curl} -s`.replace("3000", String(port)))).stdout));
   }
   const [before = [], after = []] = sides;
   expect(before.map(({ status }) => status)).toEqual([200, 200, 200, 200, 200, 429]);
@@ -155,8 +155,8 @@ test("a newcomer finds out why a client gets 429: the response names the limit, 
   await waitUntil("the application has listed itself", 30_000, async () =>
     (await client.exists("hg:{registry}")) === 1 ? true : undefined,
   ).finally(() => client.disconnect());
-  const asked = `curl -si "http://127.0.0.1:${sharedPort}/?[1-6]"`;
-  const denied = answersIn((await folder.run(asked)).stdout).at(-1) as Answer;
+  const curl = `curl -si "http://127.0.0.1:${sharedPort}/?[1-6]"`;
+  const denied = answersIn((await folder.run(curl)).stdout).at(-1) as Answer;
   expect(program(WHY, "http")).toBe(program(START, "http"));
   const [shown] = answersIn(program(WHY, "http")) as [Answer];
   expect(denied.status).toBe(shown.status);
@@ -177,7 +177,7 @@ test("a newcomer finds out why a client gets 429: the response names the limit, 
   const explained = await folder.run(typed("explain"));
   expect(explained.stdout).toContain("api: 127.0.0.1 would be denied now");
   expect(explained.stdout).toContain(`${limit} decides`);
-  // To the second, as the client was told.
+  // Matches the time in the response to the second.
   const said = new Date(
     /it will be allowed at (\S+ \S+ [\w+:-]+),/.exec(explained.stdout)?.[1] ?? "",
   );

@@ -23,7 +23,7 @@ declare module "vitest" {
 
 const root = join(import.meta.dirname, "../..");
 
-/** What the consumers and the packages depend on, and where the workspace has it. */
+/** The dependencies of the consumers and the packages, and the folders of the workspace that have them. */
 const DEPENDENCIES = {
   "@fastify/type-provider-typebox": ".",
   "@opentelemetry/api": ".",
@@ -46,7 +46,7 @@ const DEPENDENCIES = {
   "lru-cache": "packages/core",
 } as const;
 
-/** Packs the packages as they would be published, and installs them where nothing else of the workspace is in reach. */
+/** Packs the packages as for a release, and installs them outside the workspace. */
 export default function setup(project: TestProject): () => void {
   const dir = mkdtempSync(join(tmpdir(), "headgate-consumer-"));
   const [command, ...pnpm] = pnpmCommand();
@@ -60,9 +60,9 @@ export default function setup(project: TestProject): () => void {
     const name = /^headgate-([a-z]+)-.*\.tgz$/.exec(file)?.[1];
     if (name === undefined) continue;
     tarballs[name] = join(dir, file);
-    const place = join(dir, "node_modules/@headgate", name);
-    mkdirSync(place, { recursive: true });
-    execFileSync("tar", ["-xzf", join(dir, file), "-C", place, "--strip-components=1"]);
+    const target = join(dir, "node_modules/@headgate", name);
+    mkdirSync(target, { recursive: true });
+    execFileSync("tar", ["-xzf", join(dir, file), "-C", target, "--strip-components=1"]);
   }
   for (const [name, owner] of Object.entries(DEPENDENCIES)) {
     const link = join(dir, "node_modules", name);
@@ -78,7 +78,7 @@ export default function setup(project: TestProject): () => void {
   return () => rmSync(dir, { recursive: true });
 }
 
-/** The pnpm that runs this script, or else the workspace's, which npx looks for. */
+/** Returns the pnpm that runs this script, or otherwise the workspace's version through npx. */
 function pnpmCommand(): [command: string, ...args: string[]] {
   const running = process.env["npm_execpath"];
   if (running?.endsWith("pnpm.cjs")) return [process.execPath, running];

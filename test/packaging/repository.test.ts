@@ -104,8 +104,8 @@ describe("the page of versions", () => {
   });
 
   test("names the peer versions of the packages", () => {
-    const asked = [...cells("Frameworks"), ...cells("Metrics")];
-    const ranges = asked.map(([, range]) => codeIn(range ?? "")[0]?.replaceAll("\\|", "|"));
+    const compatible = [...cells("Frameworks"), ...cells("Metrics")];
+    const ranges = compatible.map(([, range]) => codeIn(range ?? "")[0]?.replaceAll("\\|", "|"));
     const { express } = peers("express");
     const { hono } = peers("hono");
     const { "@nestjs/common": nest } = peers("nestjs");
@@ -128,7 +128,7 @@ describe("the page of versions", () => {
   });
 });
 
-/** `6` of 6.0.1, and `0.4` of 0.4.2: what may break what was there. */
+/** The part of a version that changes with a breaking change: `6` of 6.0.1, and `0.4` of 0.4.2. */
 function majorOf(name: string): string {
   const { version } = JSON.parse(
     readFileSync(join(root, "node_modules", name, "package.json"), "utf8"),

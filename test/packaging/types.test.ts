@@ -60,7 +60,7 @@ const compilers = [
   },
 ];
 
-/** What applications have; nearly all leave the declarations of libraries unchecked. */
+/** The options of applications; nearly all use `skipLibCheck`. */
 const usual = { strict: true, skipLibCheck: true, noEmit: true, target: "es2022", types: ["node"] };
 
 beforeAll(() => {
@@ -74,7 +74,7 @@ beforeAll(() => {
   for (const name of Object.keys(inject("tarballs"))) writeSnippets(name);
 });
 
-/** What a package's README shows has to compile as well. */
+/** The snippets in a package's README must compile as well. */
 function writeSnippets(name: string): void {
   const readme = readFileSync(join(consumer, "node_modules/@headgate", name, "README.md"), "utf8");
   const dir = join(consumer, "module/readme");

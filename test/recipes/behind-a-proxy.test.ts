@@ -26,14 +26,14 @@ interface Answer {
   readonly address: string | undefined;
 }
 
-/** Asks from an address of this machine. */
-async function ask(
+/** Sends a request from an address of this machine. */
+async function send(
   url: string,
   from: string,
   headers: Record<string, string> = {},
 ): Promise<Answer> {
-  const asked = request(url, { localAddress: from, headers, agent: false }).end();
-  const [response] = await once(asked, "response");
+  const pending = request(url, { localAddress: from, headers, agent: false }).end();
+  const [response] = await once(pending, "response");
   const { address } = (await json(response)) as { address?: string };
   return { status: response.statusCode, address };
 }
@@ -85,7 +85,7 @@ describe.skipIf(!hasNginx())("behind nginx", () => {
       const statuses: (number | undefined)[] = [];
       for (let i = 0; i < 7; i += 1) {
         const forged = { "x-forwarded-for": `198.51.100.${i}` };
-        statuses.push((await ask(url, "127.0.0.1", forged)).status);
+        statuses.push((await send(url, "127.0.0.1", forged)).status);
       }
       expect(statuses).toEqual([200, 200, 200, 200, 200, 429, 429]);
     },
@@ -97,11 +97,11 @@ describe.skipIf(!hasNginx())("behind nginx", () => {
       const url = await behindNginx(await create(["127.0.0.1", "::1"]));
       for (let i = 0; i < 5; i += 1) {
         const forged = { "x-forwarded-for": `198.51.100.${i}` };
-        const answer = await ask(url, "127.0.0.2", forged);
+        const answer = await send(url, "127.0.0.2", forged);
         expect(answer).toEqual({ status: 200, address: "127.0.0.2" });
       }
-      expect((await ask(url, "127.0.0.2")).status).toBe(429);
-      expect((await ask(url, "127.0.0.3")).status).toBe(200);
+      expect((await send(url, "127.0.0.2")).status).toBe(429);
+      expect((await send(url, "127.0.0.3")).status).toBe(200);
     },
   );
 
@@ -109,7 +109,7 @@ describe.skipIf(!hasNginx())("behind nginx", () => {
     const warnings = watchWarnings();
     const url = await behindNginx(createExpress([]));
     const answers = await Promise.all(
-      Array.from({ length: 6 }, (_, i) => ask(url, `127.0.0.${2 + i}`)),
+      Array.from({ length: 6 }, (_, i) => send(url, `127.0.0.${2 + i}`)),
     );
     const statuses = answers.map(({ status }) => status);
     expect(statuses).toContain(429);
@@ -123,7 +123,7 @@ describe.skipIf(!hasNginx())("behind nginx", () => {
     const url = await behindNginx(createExpress(["0.0.0.0/1", "128.0.0.0/1"]), adds);
     for (let i = 0; i < 9; i += 1) {
       const forged = { "x-forwarded-for": `198.51.100.${i}` };
-      expect((await ask(url, "127.0.0.2", forged)).status).toBe(200);
+      expect((await send(url, "127.0.0.2", forged)).status).toBe(200);
     }
     expect(warnings.map(({ code }) => code)).toContain("HEADGATE_ALL_PROXIES_TRUSTED");
   });
@@ -140,12 +140,12 @@ test("Cloudflare's header counts only from a trusted peer", async () => {
   });
   const url = await serve(app);
   const as = (client: string) => ({ "cf-connecting-ip": client });
-  expect((await ask(url, "127.0.0.2", as("203.0.113.1"))).status).toBe(200);
-  expect((await ask(url, "127.0.0.2", as("203.0.113.1"))).status).toBe(429);
-  expect((await ask(url, "127.0.0.2", as("203.0.113.2"))).status).toBe(200);
+  expect((await send(url, "127.0.0.2", as("203.0.113.1"))).status).toBe(200);
+  expect((await send(url, "127.0.0.2", as("203.0.113.1"))).status).toBe(429);
+  expect((await send(url, "127.0.0.2", as("203.0.113.2"))).status).toBe(200);
   expect(warnings.map(({ code }) => code)).toEqual([]);
-  expect((await ask(url, "127.0.0.3", as("203.0.113.3"))).status).toBe(200);
-  expect((await ask(url, "127.0.0.3", as("203.0.113.4"))).status).toBe(429);
+  expect((await send(url, "127.0.0.3", as("203.0.113.3"))).status).toBe(200);
+  expect((await send(url, "127.0.0.3", as("203.0.113.4"))).status).toBe(429);
   await expect
     .poll(() => warnings.map(({ code }) => code))
     .toContain("HEADGATE_ADDRESS_HEADER_IGNORED");

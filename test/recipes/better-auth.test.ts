@@ -38,11 +38,11 @@ beforeEach(async () => {
   }
 });
 
-let asked = 0;
+let requests = 0;
 
 /** Sends a request, to one process after another. */
 async function post(path: string, body: object, ip: string): Promise<Response> {
-  asked += 1;
+  requests += 1;
   const headers = {
     "content-type": "application/json",
     "x-forwarded-for": ip,
@@ -50,7 +50,7 @@ async function post(path: string, body: object, ip: string): Promise<Response> {
   };
   const url = `http://localhost:3000/api/auth${path}`;
   const request = new Request(url, { method: "POST", headers, body: JSON.stringify(body) });
-  return fleet[asked % 2]?.handler(request) as Promise<Response>;
+  return fleet[requests % 2]?.handler(request) as Promise<Response>;
 }
 
 async function signIn(password: string, { email = "ada@example.org", ip = HERE } = {}) {

@@ -48,12 +48,12 @@ beforeEach(async () => {
   );
 });
 
-let asked = 0;
+let requests = 0;
 
 /** Renders pages, in one process after another. */
 async function render(key: string, pages = 1): Promise<Response> {
-  asked += 1;
-  const url = `${urls[asked % 2]}/render?pages=${pages}`;
+  requests += 1;
+  const url = `${urls[requests % 2]}/render?pages=${pages}`;
   return fetch(url, { method: "POST", headers: { "x-api-key": key } });
 }
 

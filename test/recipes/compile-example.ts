@@ -6,8 +6,8 @@ import { afterAll } from "vitest";
 import { ROOT } from "../docs/markdown.ts";
 
 /**
- * Compiles a file of `examples/` for processes of its own, which find the packages as they are built; returns its path.
- * It is there until the tests of a suite have ended.
+ * Compiles a file of `examples/` for processes that use the built packages, and returns its path.
+ * The file is removed when the tests of a suite have ended.
  */
 export function useCompiledExample(path: string): string {
   const dir = mkdtempSync(join(tmpdir(), "headgate-recipe-"));

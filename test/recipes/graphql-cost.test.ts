@@ -23,7 +23,7 @@ interface Answered {
   readonly extensions?: { readonly cost: { readonly most: number; readonly real: number } };
 }
 
-async function ask(
+async function send(
   query: string,
   others: object = {},
 ): Promise<Answered & { status: number; left: number }> {
@@ -37,7 +37,7 @@ async function ask(
 }
 
 async function costOf(query: string, others?: object) {
-  const { extensions, errors } = await ask(query, others);
+  const { extensions, errors } = await send(query, others);
   return extensions?.cost ?? errors;
 }
 
@@ -90,15 +90,15 @@ test.each<[string, string, object, number, number]>([
 test("items that were not read are refunded", async () => {
   const query = "{ authors(first: 90) { books(first: 10) { title } } }";
   // 990 of 1,000 each, of which 8 are read.
-  for (let i = 0; i < 2; i += 1) expect((await ask(query)).status).toBe(429 - 229);
-  expect((await ask("{ authors(first: 1) { name } }")).left).toBe(983);
+  for (let i = 0; i < 2; i += 1) expect((await send(query)).status).toBe(429 - 229);
+  expect((await send("{ authors(first: 1) { name } }")).left).toBe(983);
 });
 
 test("a denial has the time to retry, and runs no resolver", async () => {
   const query = "{ authors(first: 100) { books(first: 5) { title } } }";
   const spend = "{ authors(first: 3) { books(first: 2) { author { books { title } } } } }";
-  for (let i = 0; i < 40; i += 1) await ask(spend);
-  const denied = await ask(query);
+  for (let i = 0; i < 40; i += 1) await send(spend);
+  const denied = await send(query);
   expect(denied.status).toBe(429);
   expect(denied.data).toBeUndefined();
   const [error] = denied.errors ?? [];
@@ -110,7 +110,7 @@ test("a denial has the time to retry, and runs no resolver", async () => {
 });
 
 test("a query beyond the whole budget gets an error that says so", async () => {
-  const { status, errors } = await ask("{ authors(first: 100) { books(first: 10) { title } } }");
+  const { status, errors } = await send("{ authors(first: 100) { books(first: 10) { title } } }");
   expect(status).toBe(429);
   expect(errors?.[0]?.extensions).toEqual({ code: "QUERY_TOO_LARGE", cost: 1_100 });
 });
@@ -130,10 +130,10 @@ test.each<[string, string, object?]>([
   ],
   ["an unknown operation", "query A { authors { name } }", { operationName: "B" }],
 ])("%s is rejected before it is counted", async (_, query, others) => {
-  const { status, errors } = await ask(query, others);
+  const { status, errors } = await send(query, others);
   expect(status).toBe(400);
   expect(errors).toHaveLength(1);
-  expect((await ask("{ authors(first: 1) { name } }")).left).toBe(999);
+  expect((await send("{ authors(first: 1) { name } }")).left).toBe(999);
 });
 
 test("nested fragments are analysed in linear time", async () => {
@@ -144,7 +144,7 @@ test("nested fragments are analysed in linear time", async () => {
       `fragment F${i} on Author { a: books(first: 9) { author { ...F${i + 1} } } b: books(first: 9) { author { ...F${i + 1} } } }`,
   );
   const query = `{ authors { ...F0 } } ${fragments.join(" ")} fragment F${levels} on Author { name }`;
-  const { errors } = await ask(query);
+  const { errors } = await send(query);
   expect(errors?.[0]?.extensions).toEqual({ code: "QUERY_TOO_LARGE", cost: 1_000_000_000 });
 });
 
@@ -153,7 +153,7 @@ test("the page shows the real responses", async () => {
   const shown = blocks
     .filter(({ language }) => language === "json")
     .map(({ text }) => JSON.parse(text));
-  const { extensions } = await ask("{ authors(first: 10) { books(first: 20) { title } } }");
+  const { extensions } = await send("{ authors(first: 10) { books(first: 20) { title } } }");
   expect(shown[0]).toEqual(extensions);
   expect(text).toContain("authors(first: 10) { books(first: 20) { title } }");
 });

@@ -1,5 +1,5 @@
 // @ts-check
-// An instance of a function platform: calls the handler of the module it is given with each event that it is sent.
+// An instance of a function platform: calls the handler of a module with each event that it receives.
 const { handler } = await import(/** @type {string} */ (process.argv[2]));
 
 /** @param {{ id: number, event: unknown }} message */

@@ -35,12 +35,12 @@ interface Event {
 /** Workers of a fleet, and what all of them did, in order. Resolves when all wait for jobs. */
 async function startWorkers(count: number, environment: Readonly<Record<string, string>>) {
   const events: Event[] = [];
-  const complaints: string[] = [];
+  const stderrLines: string[] = [];
   const args = ["--import", `data:text/javascript,${encodeURIComponent(STAMP)}`, program];
   const env = { ...process.env, ...environment, REDIS_URL: redis.server.socket };
   const workers = Array.from({ length: count }, () => {
     const worker = spawn(process.execPath, args, { env, stdio: ["ignore", "pipe", "pipe", "ipc"] });
-    worker.stderr?.on("data", (text) => complaints.push(String(text)));
+    worker.stderr?.on("data", (text) => stderrLines.push(String(text)));
     createInterface(worker.stdout as Readable).on("line", (line) => {
       const [at, word, job = ""] = line.split(" ") as [string, Word, string];
       events.push({ worker, word, job, at: Number(at) });
@@ -57,7 +57,7 @@ async function startWorkers(count: number, environment: Readonly<Record<string, 
   await expect.poll(waiting).toBe(count);
   const inOrder = () => events.toSorted((a, b) => a.at - b.at);
   const of = (word: Word) => inOrder().filter((event) => event.word === word);
-  return { workers, events: inOrder, complaints, of };
+  return { workers, events: inOrder, stderrLines, of };
 }
 
 /** The most that ran at once. */
@@ -99,7 +99,7 @@ test("the slot of a killed worker is free after ttl", async () => {
   await enqueue(1);
   const [victim] = of("start") as [Event];
   const others = of("start").slice(1);
-  // Its place was renewed within the last third of `ttl`, so it lapses not before two thirds are over.
+  // Its slot was renewed within the last third of `ttl`, so it lapses no earlier than after two thirds.
   const killed = nowMs();
   victim.worker.kill("SIGKILL");
   await expect.poll(() => of("start").length, { interval: 20 }).toBe(4);
@@ -110,13 +110,13 @@ test("the slot of a killed worker is free after ttl", async () => {
 });
 
 test("no job starts while Redis does not answer", async () => {
-  const { of, complaints } = await startWorkers(4, { JOB_MS: "60000" });
+  const { of, stderrLines } = await startWorkers(4, { JOB_MS: "60000" });
   await enqueue(4);
   await expect.poll(() => of("start").length).toBe(3);
   redis.server.freeze();
   onTestFinished(() => redis.server.thaw());
-  await expect.poll(() => complaints.join("")).toContain("HEADGATE_STORE_DOWN");
-  // A process that counted by itself would have started the fourth in place of the complaint, or a quarter of a second later.
+  await expect.poll(() => stderrLines.join("")).toContain("HEADGATE_STORE_DOWN");
+  // A process that counted by itself would have started the fourth instead of logging the warning, or a quarter of a second later.
   await delay(400);
   expect(of("start")).toHaveLength(3);
 });

@@ -28,11 +28,11 @@ interface Usage {
 }
 
 interface Gateway {
-  /** Asks for an answer of so many words. */
-  ask(key: string, words: number, signal?: AbortSignal): Promise<Response>;
-  /** What a key has used in this minute. */
+  /** Requests an answer of so many words. */
+  send(key: string, words: number, signal?: AbortSignal): Promise<Response>;
+  /** The usage of a key in this minute. */
   usage(key: string): Promise<Usage>;
-  /** What the model has been asked. */
+  /** The usage of the model itself. */
   model(): Promise<Usage>;
 }
 
@@ -42,7 +42,7 @@ async function start(store: Store): Promise<Gateway> {
   const url = await serve(createApp(store, model));
   const as = (key: string) => ({ "x-api-key": key, "content-type": "application/json" });
   return {
-    ask: (key, words, signal = new AbortController().signal) =>
+    send: (key, words, signal = new AbortController().signal) =>
       fetch(`${url}/answers`, {
         method: "POST",
         headers: as(key),
@@ -62,40 +62,40 @@ const PATIENT = { timeout: 20_000 };
 
 describe.each(Object.entries(STORES))("a language-model gateway, %s", (_, createStore) => {
   test("counts the tokens of a response, fewer or more than the estimate", async () => {
-    const { ask, usage } = await start(createStore());
-    const small = await ask("ada-key", 10);
+    const { send, usage } = await start(createStore());
+    const small = await send("ada-key", 10);
     expect(small.headers.get("ratelimit")).toMatch(/^"requests";r=4;t=\d+, "tokens";r=897;t=\d+$/);
     expect((await small.text()).split(" ")).toHaveLength(11);
     await expect
       .poll(() => usage("ada-key"), PATIENT)
       .toEqual({ requests: 1, tokens: PROMPT + 10 });
-    await (await ask("grace-key", 400)).text();
+    await (await send("grace-key", 400)).text();
     await expect
       .poll(() => usage("grace-key"), PATIENT)
       .toEqual({ requests: 1, tokens: PROMPT + 400 });
   });
 
   test("limits requests and tokens, and does not call the model for a denied request", async () => {
-    const { ask, usage, model } = await start(createStore());
-    for (let i = 0; i < 5; i += 1) await (await ask("ada-key", 1)).text();
-    const tooMany = await ask("ada-key", 1);
+    const { send, usage, model } = await start(createStore());
+    for (let i = 0; i < 5; i += 1) await (await send("ada-key", 1)).text();
+    const tooMany = await send("ada-key", 1);
     expect(tooMany.status).toBe(429);
     expect(await tooMany.json()).toMatchObject({ "violated-policies": ["requests"] });
     // More than is left when it turns out; then there is none for the next.
-    await (await ask("grace-key", 990)).text();
+    await (await send("grace-key", 990)).text();
     await expect.poll(() => usage("grace-key"), PATIENT).toEqual({ requests: 1, tokens: 993 });
-    const tooMuch = await ask("grace-key", 1);
+    const tooMuch = await send("grace-key", 1);
     expect(tooMuch.status).toBe(429);
     expect(await tooMuch.json()).toMatchObject({ "violated-policies": ["tokens"] });
     expect((await usage("grace-key")).requests).toBe(1);
-    expect((await ask("made-up", 1)).status).toBe(400);
+    expect((await send("made-up", 1)).status).toBe(400);
     expect(await model()).toEqual({ requests: 6, tokens: 995 });
   });
 
   test("charges a client that disconnects for the generated tokens", async () => {
-    const { ask, usage, model } = await start(createStore());
+    const { send, usage, model } = await start(createStore());
     const hangUp = new AbortController();
-    const answer = await ask("linus-key", 100_000, hangUp.signal);
+    const answer = await send("linus-key", 100_000, hangUp.signal);
     const reader = answer.body?.getReader();
     let read = 0;
     while (read < 200) read += ((await reader?.read())?.value?.length ?? 0) / "word ".length;

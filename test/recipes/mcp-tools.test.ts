@@ -89,7 +89,7 @@ test("the response equals the one on the page, also for calls in a batch", async
     method: "tools/call",
     params: { name: "report", arguments: {} },
   });
-  const ask = async (body: object) => {
+  const send = async (body: object) => {
     const headers = {
       authorization: "Bearer ada",
       "content-type": "application/json",
@@ -101,8 +101,8 @@ test("the response equals the one on the page, also for calls in a batch", async
   const shown = page("docs/recipes/mcp-tools.md").blocks.find(
     ({ language }) => language === "json",
   );
-  expect(await ask(call(7))).toEqual(JSON.parse(String(shown?.text)));
-  expect(await ask([call(8), call(9)])).toMatchObject([
+  expect(await send(call(7))).toEqual(JSON.parse(String(shown?.text)));
+  expect(await send([call(8), call(9)])).toMatchObject([
     { id: 8, error: { code: -32_029 } },
     { id: 9, error: { code: -32_029 } },
   ]);

@@ -11,21 +11,21 @@ async function start(time: string) {
   const ada = { id: "ada", plan: "free" as "free" | "team" };
   const find = async (key: string | undefined) => (key === "ada-key" ? ada : undefined);
   const url = await serve(createApp(memoryStore({ clock }), find, clock));
-  const ask = (path: string, key = "ada-key") =>
+  const send = (path: string, key = "ada-key") =>
     fetch(`${url}${path}`, { headers: { "x-api-key": key } });
   const search = async (times: number): Promise<number> => {
     let admitted = 0;
     for (let i = 0; i < times; i += 1) {
-      const answer = await ask("/search");
+      const answer = await send("/search");
       await answer.arrayBuffer();
       if (answer.ok) admitted += 1;
     }
     return admitted;
   };
   return {
-    ask,
+    send,
     search,
-    usage: async () => (await ask("/usage")).json(),
+    usage: async () => (await send("/usage")).json(),
     become: (plan: "free" | "team") => {
       ada.plan = plan;
     },
@@ -47,7 +47,7 @@ test("the usage page shows the usage, and costs nothing", async () => {
 });
 
 test("the month ends at midnight in Berlin, in summer time", async () => {
-  const { ask, search, usage, goTo } = await start("2026-03-31T21:59:00Z");
+  const { send, search, usage, goTo } = await start("2026-03-31T21:59:00Z");
   expect(await search(101)).toBe(100);
   expect(await usage()).toEqual({
     plan: "free",
@@ -57,7 +57,7 @@ test("the month ends at midnight in Berlin, in summer time", async () => {
     resets: ENDS,
   });
   goTo("2026-03-31T21:59:59.999Z");
-  const last = await ask("/search");
+  const last = await send("/search");
   expect([last.status, last.headers.get("retry-after")]).toEqual([429, "1"]);
   goTo(ENDS);
   expect(await usage()).toMatchObject({ used: 0, remaining: 100 });
@@ -66,9 +66,9 @@ test("the month ends at midnight in Berlin, in summer time", async () => {
 });
 
 test("an upgrade and a downgrade keep the usage", async () => {
-  const { ask, search, usage, become } = await start("2026-03-14T12:00:00Z");
+  const { send, search, usage, become } = await start("2026-03-14T12:00:00Z");
   await search(100);
-  expect((await ask("/search")).status).toBe(429);
+  expect((await send("/search")).status).toBe(429);
   become("team");
   expect(await usage()).toMatchObject({
     plan: "team",
@@ -80,21 +80,21 @@ test("an upgrade and a downgrade keep the usage", async () => {
   become("free");
   // Nothing is owed beyond the month: 120 used of 100.
   expect(await usage()).toMatchObject({ limit: 100, used: 120, remaining: 0, resets: ENDS });
-  expect((await ask("/search")).status).toBe(429);
+  expect((await send("/search")).status).toBe(429);
 });
 
 test("requests without a key are not counted", async () => {
-  const { ask } = await start("2026-03-14T12:00:00Z");
-  expect((await ask("/search", "made-up")).status).toBe(401);
+  const { send } = await start("2026-03-14T12:00:00Z");
+  expect((await send("/search", "made-up")).status).toBe(401);
 });
 
 test("the page shows the real responses", async () => {
-  const { ask, search, usage } = await start("2026-03-14T12:00:00Z");
+  const { send, search, usage } = await start("2026-03-14T12:00:00Z");
   await search(73);
   const { text, blocks } = page("docs/recipes/monthly-quota.md");
   const json = blocks.find(({ language }) => language === "json");
   expect(await usage()).toEqual(JSON.parse(String(json?.text)));
-  const { headers } = await ask("/search");
+  const { headers } = await send("/search");
   for (const name of ["RateLimit-Policy", "RateLimit"]) {
     expect(text).toContain(`\n${name}: ${headers.get(name)}\n`);
   }

@@ -23,40 +23,40 @@ describe.each(Object.entries(STORES))("plans, %s", (_, createStore) => {
     url = await serve(app.routing);
   });
 
-  const ask = (key: string) => fetch(url, { headers: { "x-api-key": key } });
+  const send = (key: string) => fetch(url, { headers: { "x-api-key": key } });
 
   const become = (key: string, plan: string) =>
     fetch(`${url}/customers/${key}/plan/${plan}`, { method: "PUT" });
 
-  /** Asks so often; resolves with how many were admitted. */
+  /** Sends so many requests; resolves with the number of admitted ones. */
   async function admitted(count: number, key: string): Promise<number> {
     let admitted = 0;
-    for (let i = 0; i < count; i += 1) if ((await ask(key)).ok) admitted += 1;
+    for (let i = 0; i < count; i += 1) if ((await send(key)).ok) admitted += 1;
     return admitted;
   }
 
   test("an upgrade and a downgrade keep the count", async () => {
     expect(await admitted(32, "ada-key")).toBe(30);
     await become("ada-key", "pro");
-    const upgraded = await ask("ada-key");
+    const upgraded = await send("ada-key");
     expect(await upgraded.json()).toEqual({ left: 969 });
     expect(upgraded.headers.get("ratelimit-policy")).toBe('"plan";q=1000;w=3600');
     await become("ada-key", "free");
-    expect((await ask("ada-key")).status).toBe(429);
+    expect((await send("ada-key")).status).toBe(429);
   });
 
   test("a customer has the agreed limit, and another has none", async () => {
     expect(await admitted(53, "grace-key")).toBe(50);
-    const internal = await ask("robot-key");
+    const internal = await send("robot-key");
     expect(await internal.json()).toEqual({ left: "any number" });
     expect(internal.headers.get("ratelimit")).toBeNull();
   });
 
   test("a plan or a key that does not exist is an error, not an unlimited request", async () => {
     await become("ada-key", "misspelt");
-    expect((await ask("ada-key")).status).toBe(500);
+    expect((await send("ada-key")).status).toBe(500);
     await become("ada-key", "free");
-    expect((await ask("made-up")).status).toBe(401);
+    expect((await send("made-up")).status).toBe(401);
     expect((await become("ada-key", "free")).headers.get("ratelimit")).toBeNull();
   });
 });

@@ -30,8 +30,8 @@ interface Instance {
   /** Calls the handler so many times at once; resolves with how many were answered with each status. */
   invoke(times: number, sourceIp: string): Promise<Record<number, number>>;
   readonly process: ChildProcess;
-  /** What it wrote to stderr, such as warnings of a store that is away. */
-  readonly complaints: readonly string[];
+  /** Its stderr, such as warnings about an unreachable store. */
+  readonly stderrLines: readonly string[];
 }
 
 /** An instance of the function, as the platform starts it. */
@@ -42,8 +42,8 @@ async function startInstance(): Promise<Instance> {
     execArgv: [...ENDS_WITH_PARENT],
     silent: true,
   });
-  const complaints: string[] = [];
-  child.stderr?.on("data", (text) => complaints.push(String(text)));
+  const stderrLines: string[] = [];
+  child.stderr?.on("data", (text) => stderrLines.push(String(text)));
   await once(child, "message");
   let calls = 0;
   const call = (sourceIp: string) =>
@@ -60,7 +60,7 @@ async function startInstance(): Promise<Instance> {
     });
   return {
     process: child,
-    complaints,
+    stderrLines,
     async invoke(times, sourceIp) {
       const counts: Record<number, number> = {};
       const answers = Array.from({ length: times }, () => call(sourceIp));
@@ -92,7 +92,7 @@ async function useUp(client: string, ...instances: readonly Instance[]): Promise
 
 test("instances count together, also at their first call", async () => {
   await useUp("203.0.113.1", one, other);
-  expect([...one.complaints, ...other.complaints]).toEqual([]);
+  expect([...one.stderrLines, ...other.stderrLines]).toEqual([]);
 });
 
 test("an instance that was frozen for longer than the window decides correctly right after it", async () => {
@@ -100,7 +100,7 @@ test("an instance that was frozen for longer than the window decides correctly r
   await freezeForAWindow(one);
   thaw(one);
   await useUp("203.0.113.2", one, other);
-  expect([...one.complaints, ...other.complaints]).toEqual([]);
+  expect([...one.stderrLines, ...other.stderrLines]).toEqual([]);
 });
 
 test("an instance whose connection was closed meanwhile decides correctly", async () => {
@@ -109,7 +109,7 @@ test("an instance whose connection was closed meanwhile decides correctly", asyn
   await redis.client.call("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes");
   thaw(one);
   await useUp("203.0.113.3", one);
-  expect(one.complaints.join("")).not.toContain("HEADGATE_STORE_DOWN");
+  expect(one.stderrLines.join("")).not.toContain("HEADGATE_STORE_DOWN");
 });
 
 test("instances leave no entries in the registry", async () => {

@@ -63,7 +63,7 @@ test("a client that waits as told keeps its connection", async () => {
   const socket = await connect();
   await Promise.all(say(socket, 25));
   now += 500;
-  // A process remembers a denial for as long as its limit said, by its own clock.
+  // The deny cache keeps a denial for `retryAfterMs` on the process's own clock.
   await expect.poll(() => say(socket, 1)[0], { interval: 100 }).toEqual({ text: 0 });
   expect(socket.connected).toBe(true);
 });

@@ -31,7 +31,7 @@ async function startReceiver(status: number): Promise<Receiver> {
   return Object.assign(receiver, { url: `${url}/hooks` });
 }
 
-/** What the outbox was told, in order. */
+/** The messages of the outbox, in order. */
 function recordOutbox() {
   const later: { webhook: Webhook; afterMs: number }[] = [];
   const givenUp: Webhook[] = [];

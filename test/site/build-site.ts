@@ -6,16 +6,16 @@ import { ROOT } from "../docs/markdown.ts";
 
 const DOCS = join(ROOT, "docs");
 
-/** The site as it is built. */
+/** The folder of the built site. */
 export const DIST: string = join(DOCS, ".vitepress/dist");
 
-/** What the build writes last. */
+/** The file that the build writes last. */
 const LAST_FILE = join(DIST, "hashmap.json");
 
-/** What the build writes, and what others did. */
+/** Generated and installed files, whose changes need no new build. */
 const NOT_READ = ["node_modules", "dist", "cache", "api", ".types"];
 
-/** Builds the site, where a page, its theme or a source has changed since the last time. Throws what the build says, when it fails. */
+/** Builds the site if a page, the theme or a source has changed since the last build. Throws the build's error. */
 export async function buildSite(): Promise<void> {
   const packages = join(ROOT, "packages");
   const sources = readdirSync(packages).map((name) => join(packages, name, "src"));
@@ -25,7 +25,7 @@ export async function buildSite(): Promise<void> {
   await promisify(execFile)(process.execPath, [join(DOCS, "build.mjs")]);
 }
 
-/** When anything in a directory was written: milliseconds of the epoch. */
+/** Returns the time of the newest file in a directory, in milliseconds since the epoch. */
 function newestIn(dir: string): number {
   const times = readdirSync(dir, { withFileTypes: true })
     .filter(({ name }) => !NOT_READ.includes(name))

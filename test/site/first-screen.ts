@@ -1,6 +1,6 @@
 import type { Page } from "playwright-core";
 
-/** What of the home page is not within the first screen, each by its selector. */
+/** Returns the selectors of the important elements of the home page that are below the first screen. */
 export async function belowFirstScreen(page: Page): Promise<string[]> {
   const needed = [
     ".home h1",

@@ -1,21 +1,21 @@
 import type { Browser, BrowserContextOptions, Page } from "playwright-core";
 
-/** What is true of a page as the browser shows it. */
+/** The state of a page in the browser. */
 export interface Look {
-  /** Its links, as they are resolved. */
+  /** The resolved URLs of its links. */
   readonly links: readonly string[];
   readonly ids: readonly string[];
   /** Sources of images that are not shown. */
   readonly missingImages: readonly string[];
-  /** Elements that end right of the screen, and scroll inside none that does not. */
+  /** Elements that extend beyond the right edge of the screen outside any scrollable element. */
   readonly tooWide: readonly string[];
 }
 
 /** A page of the browser that shows one page of the site after another. */
 export interface Tab {
   readonly page: Page;
-  /** What went wrong since it was asked the last time: messages of the console, errors, answers, and requests to other hosts. */
-  complaints(): readonly string[];
+  /** Returns the problems since the last call: console messages, errors, failed requests, and requests to other hosts. */
+  problems(): readonly string[];
 }
 
 /** Opens a tab on the site at `origin`, with a cache of its own. */
@@ -25,32 +25,32 @@ export async function openTab(
   options: BrowserContextOptions,
 ): Promise<Tab> {
   const page = await browser.newPage({ ...options, reducedMotion: "reduce" });
-  const complaints: string[] = [];
+  const problems: string[] = [];
   page.on("console", (message) => {
     if (["error", "warning"].includes(message.type()))
-      complaints.push(`${page.url()}: ${message.text()}`);
+      problems.push(`${page.url()}: ${message.text()}`);
   });
-  page.on("pageerror", (error) => complaints.push(`${page.url()}: ${error}`));
+  page.on("pageerror", (error) => problems.push(`${page.url()}: ${error}`));
   page.on("request", (request) => {
     if (!/^(data|blob):/.test(request.url()) && !request.url().startsWith(`${origin}/`))
-      complaints.push(`${page.url()} asks ${request.url()}`);
+      problems.push(`${page.url()} requests ${request.url()}`);
   });
   page.on("requestfailed", (request) => {
-    // What a page was still fetching ahead when it was left.
+    // The browser aborts prefetches when it leaves a page.
     if (request.failure()?.errorText === "net::ERR_ABORTED") return;
-    complaints.push(`${request.url()} failed`);
+    problems.push(`${request.url()} failed`);
   });
   page.on("response", (response) => {
-    if (response.status() >= 400) complaints.push(`${response.url()}: ${response.status()}`);
+    if (response.status() >= 400) problems.push(`${response.url()}: ${response.status()}`);
   });
-  return { page, complaints: () => complaints.splice(0) };
+  return { page, problems: () => problems.splice(0) };
 }
 
 export async function lookAt(page: Page): Promise<Look> {
   return (await page.evaluate(LOOK)) as Look;
 }
 
-/** Code and tables of a page that are wider than their column, and have no scroll bar of their own. */
+/** Returns code blocks and tables that are wider than their column without a scroll bar. */
 export async function findWide(page: Page): Promise<readonly string[]> {
   return (await page.evaluate(WIDE)) as readonly string[];
 }

@@ -71,7 +71,7 @@ export function testPlayground(open: () => { readonly browser: Browser; readonly
     );
     expect(await countBars(page.locator(".time-line svg").first())).toBeGreaterThan(1);
     if (query.includes("Retry-After")) expectHonest(shown);
-    expect(tab?.complaints()).toEqual([]);
+    expect(tab?.problems()).toEqual([]);
   });
 
   test("the playground keeps its state in the URL, and is used by keyboard alone", async () => {
@@ -119,13 +119,13 @@ export function testPlayground(open: () => { readonly browser: Browser; readonly
   });
 }
 
-/** The limit that the printed code makes. */
+/** Evaluates the limit in the displayed code. */
 function limitIn(code: string | null): core.Limit {
   const [, expression = ""] = /limits: (\w+\(\{.*?\}\))/.exec(code ?? "") ?? [];
   return new Function(...Object.keys(core), `return ${expression};`)(...Object.values(core));
 }
 
-/** A client that waits as long as it is told passes with its next request. */
+/** Expects that a client that waits for `Retry-After` is admitted with its next request. */
 function expectHonest(rows: readonly (readonly string[])[]): void {
   rows.forEach(([time, , answer, , wait], i) => {
     const next = rows[i + 1];
@@ -141,7 +141,7 @@ const readRows = (
   rows: readonly { readonly children: Iterable<{ textContent: string | null }> }[],
 ) => rows.map(({ children }) => [...children].map(({ textContent }) => textContent ?? ""));
 
-/** How many different bars are drawn. */
+/** Returns the number of different bars. */
 async function countBars(svg: Locator): Promise<number> {
   const bars = await svg
     .locator("rect")

@@ -93,12 +93,12 @@ describe.skipIf(!hasChromium())("in a real browser, where there is one, the site
     viewport: typeof PHONE,
     look: (page: Page, path: string) => Promise<void>,
   ): Promise<void> {
-    const { page, complaints } = await openTab(browser, site.origin, { viewport });
+    const { page, problems } = await openTab(browser, site.origin, { viewport });
     onTestFinished(() => page.close());
     for (const path of paths) {
       await page.goto(`${site.origin}${path}`);
       await look(page, path);
-      expect(complaints(), path).toEqual([]);
+      expect(problems(), path).toEqual([]);
     }
   }
 
@@ -146,7 +146,7 @@ describe.skipIf(!hasChromium())("in a real browser, where there is one, the site
     );
   }, 300_000);
 
-  /** Whether what a link leads to is not there. Other hosts are not asked. */
+  /** Whether the target of a link is missing. Links to other hosts are not checked. */
   function isDead(link: string, looks: ReadonlyMap<string, Look>): boolean {
     const [whole = "", hash = ""] = link.split("#");
     const [url = ""] = whole.split("?");

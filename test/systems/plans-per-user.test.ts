@@ -25,8 +25,8 @@ describeStores("plans", (open) => {
         },
         /** How many of so many requests at once are admitted. */
         async admit(user: string, plan: Plan, requests: number): Promise<number> {
-          const asked = Array.from({ length: requests }, () => plans[plan].consume(user));
-          return (await Promise.all(asked)).filter(({ allowed }) => allowed).length;
+          const decisions = Array.from({ length: requests }, () => plans[plan].consume(user));
+          return (await Promise.all(decisions)).filter(({ allowed }) => allowed).length;
         },
       };
     }

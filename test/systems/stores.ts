@@ -5,7 +5,7 @@ import { describe, inject, onTestFinished } from "vitest";
 import type { ClientName } from "../redis/clients.ts";
 import { connect } from "../redis/clients.ts";
 
-/** Opens a store on a clock; what is opened is closed when the test is over. */
+/** Opens a store on a clock, and closes it when the test ends. */
 export type OpenStore = (clock: Clock) => Promise<Store>;
 
 /** Declares the same tests in this process's memory and on Redis, through each of two clients. */

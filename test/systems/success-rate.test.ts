@@ -53,7 +53,7 @@ test("all servers know the success rate of an upstream over five minutes, on a c
     }
     now += MINUTE;
   }
-  // Nobody waits for reports; whoever made the last one asks behind it.
+  // Calls do not wait for reports; the snapshot of the process that reported last arrives after its report.
   for (const server of servers.toReversed()) {
     expect(await server.snapshot()).toMatchObject({
       state: "closed",
@@ -68,7 +68,7 @@ test("all servers know the success rate of an upstream over five minutes, on a c
   expect(await first.snapshot()).toMatchObject({ state: "open", calls: 25, failures: 13 });
   for (const server of [second, third, first]) expect(await call(server, true)).toBe("open");
 
-  // The five minutes slide: what is older does not count, whoever looks.
+  // The window of five minutes slides: older calls do not count in any process.
   now += 2 * MINUTE - 30_000;
   expect(await third.snapshot()).toMatchObject({ calls: 19, failures: 10 });
 
@@ -77,7 +77,7 @@ test("all servers know the success rate of an upstream over five minutes, on a c
   for (const server of trials) expect(await call(server, true)).toBe("answer");
   expect(await third.snapshot()).toMatchObject({ state: "closed", calls: 0, successRate: null });
 
-  // All that is kept of a target is in one slot, and passes.
+  // All keys of a target are in one hash slot, and expire.
   const { nodes } = cluster;
   const keys = (await Promise.all(nodes.map((node) => node.admin.command("KEYS", "*")))).flat();
   expect(keys).toHaveLength(2);

@@ -159,7 +159,7 @@ describeAdapters(({ serve }) => {
       const { sendRequest, port } = await serve({
         limits: { ...STORE_ALONE, name: "api", limits: both, store: await open() },
       });
-      // What an application asks when it starts is no request.
+      // The commands of an application's start are no requests.
       await operator.script("FLUSH");
       await operator.config("RESETSTAT");
       // The first ones bring their scripts along: that of the control record, of one that is alone, and of some that wait together,

@@ -7,7 +7,7 @@ interface Call {
   readonly user: string | undefined;
 }
 
-/** Whom a call counts for: the caller's own function, as it would be written around any job. */
+/** The subject of a call, as an application would compute it for any job. */
 function keyOf({ user }: Call): string {
   return user ?? "";
 }

@@ -37,7 +37,7 @@ const onClient = { name: "api", limits: three, store: otherRedis.redisStore(clie
 assert.throws(() => theirs.createLimiter(onClient), isDuplicate);
 client.disconnect();
 
-// The same name with the same policy is one budget, and is free only when both have let go of it.
+// The same name with the same policy is one budget; the name is free only when both have closed their limiters.
 const second = theirs.createLimiter({ name: "api", limits: two, store });
 await first.consume("somebody");
 await second.consume("somebody");
@@ -47,7 +47,7 @@ assert.throws(() => theirs.createLimiter({ name: "api", limits: three, store }),
 await second.close();
 await theirs.createLimiter({ name: "api", limits: three, store }).close();
 
-// What one copy charged the other gives back, once, and to the limiter that it belongs to.
+// One copy refunds the charges of the other, once, and only for the limiter that made them.
 const charging = ours.createLimiter({ name: "refunds", limits: two, store });
 const twin = theirs.createLimiter({ name: "refunds", limits: two, store });
 for (const [maker, giver] of [
@@ -75,7 +75,7 @@ const both = await extending.consume("somebody");
 await assert.rejects(charging.refund(both), { code: "HEADGATE_INVALID_DECISION" });
 assert.equal(await extending.refund(both), true);
 
-// A limiter of one copy behind adapters of the other; mounted by both copies, it is asked once.
+// A limiter of one copy behind adapters of the other; mounted by both copies, it charges once.
 const limiter = theirs.createLimiter({ limits: theirs.slidingLog({ limit: 2, window: "1h" }) });
 const app = express();
 app.use(rateLimit({ limiter, onDenied: "error" }));
@@ -150,7 +150,7 @@ for (const makers of [
       store: redisStore(away),
     });
   });
-  // A store of one copy in the hands of the other, too.
+  // A limiter of one copy with a store of the other must behave the same.
   const [first, second] = makers;
   const { redisStore } = first === ours ? ourRedis : otherRedis;
   limiters.push(
@@ -170,7 +170,7 @@ for (const makers of [
 }
 assert.deepEqual(unhandled, []);
 
-// What both copies have on a client is listed by one of them, once, as what one process has.
+// One copy registers the limiters and breakers of both copies on a client, once, as one process.
 const times = globalThis[Symbol.for("@headgate/core/2.state")].get(globalThis).registryIntervals;
 const alive = setInterval(() => {}, 1_000);
 for (const [first, second] of [
@@ -180,12 +180,17 @@ for (const [first, second] of [
   times.firstMs = 20;
   const listed = await new Promise((resolve) => {
     const calls = [];
-    const hear = (_sha1, _keys, ...args) => {
+    const receive = (_sha1, _keys, ...args) => {
       calls.push(args.find((arg) => arg.startsWith('{"format"')));
       setTimeout(() => resolve(calls), 100);
       return new Promise(() => {});
     };
-    const listing = { evalshaBuffer: hear, evalBuffer: hear, evalsha: hear, defineCommand() {} };
+    const listing = {
+      evalshaBuffer: receive,
+      evalBuffer: receive,
+      evalsha: receive,
+      defineCommand() {},
+    };
     ours.createLimiter({ name: "one", limits: ours.gcra(five), store: first.redisStore(listing) });
     theirs.createLimiter({ name: "other", limits: two, store: second.redisStore(listing) });
     const bank = { name: "bank", store: second.redisStore(listing) };

@@ -27,7 +27,7 @@ const decision: Promise<Decision> = limiter.consume({ default: "a", tenant: "b" 
 void decision.then(({ retryAfterMs, limits }) => retryAfterMs.toFixed() + limits[0]?.name.trim());
 void decision.then(toProblem).then(({ status }) => status.toFixed());
 
-/** A cost by name is settled by name, and what became of it is reported so. */
+/** A cost by name is settled by name, and the result reports it by name. */
 const estimate = { requests: 1, tokens: 512 };
 void limiter.consume("u", { cost: estimate }).then(({ cost }) => cost === 1 || Object.keys(cost));
 void decision.then(async (one) => (await limiter.settle(one, 731)).charged.toFixed());
@@ -87,9 +87,9 @@ slidingLog({ limit: 10, window: "1m", notifyAt: 0.8 });
 fixedWindow({ limit: 10, window: "month", notifyAt: ["80%"] });
 // @ts-expect-error slots are not used up
 concurrency({ limit: 2, ttl: "30s", notifyAt: [1] });
-const told = (message: ThresholdReached) =>
+const format = (message: ThresholdReached) =>
   `${message.used.toFixed()} of ${message.limit.toFixed()}: ${message.threshold} ${message.name.trim()} ${message.subject["default"]?.trim()}`;
-subscribe(CHANNELS.threshold, (message) => void told(message as ThresholdReached));
+subscribe(CHANNELS.threshold, (message) => void format(message as ThresholdReached));
 
 /** Text that the compiler does not know is checked when the limiter is made. */
 const length = process.env["LENGTH"] ?? "1m";

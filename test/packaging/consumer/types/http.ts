@@ -14,7 +14,7 @@ import {
 
 const limits = gcra({ limit: 10, window: "1m" });
 
-/** As some framework has it. */
+/** The request of some framework. */
 interface Context {
   readonly headers: IncomingHttpHeaders;
   readonly user: { readonly name: string; readonly plan: "free" | "paid" };
@@ -57,12 +57,12 @@ export const adapter: HttpAdapter<Context> = {
   warn: (code, message, request, error) => console.log(code, message, request, error),
 };
 
-/** What handlers of the Fetch API get is a request as it is. */
+/** Handlers of the Fetch API receive a plain Request. */
 const handlers = createHttpGuard<Request>("GET", { limits, key: byHeader("x-api-key") });
-const nobody: Client = { address: undefined, peer: undefined, isDisconnected: () => false };
-void handlers.check(new Request("http://localhost"), nobody);
+const unknownClient: Client = { address: undefined, peer: undefined, isDisconnected: () => false };
+void handlers.check(new Request("http://localhost"), unknownClient);
 
-/** What an adapter's own function takes. */
+/** The options of an adapter's own function. */
 export function rateLimit(options: GuardOptions<IncomingMessage>): HttpGuard<IncomingMessage> {
   return createHttpGuard("rateLimit", options, { passesResponse: true });
 }

@@ -8,7 +8,7 @@ const client = new Redis({ lazyConnect: true });
 export const ofStore: Promise<Registry> = readRegistry(redisStore(client), { timeout: "1s" });
 export const ofMemory: Promise<Registry> = readRegistry(memoryStore());
 
-/** How a tool reads what makes a subject. */
+/** Shows how a tool reads the source of a subject. */
 function headerOf(source: SubjectSource): string | undefined {
   return source.by === "header" ? source.name : undefined;
 }
