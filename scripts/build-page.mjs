@@ -15,7 +15,7 @@ const MOST_BYTES = 60 * 1_024;
 export async function buildPage() {
   if (!isChanged()) return;
   const { build } = await loadVite();
-  // In a test, it is "test": then each element would have the place of its source.
+  // With NODE_ENV "test", each element would contain the position of its source.
   const { NODE_ENV } = process.env;
   process.env.NODE_ENV = "production";
   await build({

@@ -1,5 +1,5 @@
 // Draws docs/images/algorithms.svg: each algorithm with the same limit facing the same traffic, decided by the real code.
-// With --check, fails when the committed picture is not what the code does now, instead of writing it.
+// With --check, fails if the committed picture differs from the current decisions, instead of writing it.
 //
 //   npx -y pnpm@10.34.9 build
 //   npx -y pnpm@10.34.9 draw
@@ -72,7 +72,7 @@ function evenly(from, to, perSecond) {
   );
 }
 
-/** What one limit does with the traffic. */
+/** Returns the decisions of one limit for the traffic. */
 async function decideAll(limit) {
   let now = 0;
   const limiter = createLimiter({
@@ -210,7 +210,7 @@ function draw(results) {
       ),
     ],
   };
-  const told = PANELS.map(
+  const descriptions = PANELS.map(
     ({ title: [builder, options] }, i) =>
       `${builder} (${options}): ${results[i].total} of ${TRAFFIC.length} admitted, at most ${results[i].most} in any 10 seconds`,
   );
@@ -220,7 +220,7 @@ function draw(results) {
     chart,
     colors: COLORS,
     title: "How each algorithm treats the same traffic",
-    description: `${told.join(". ")}.`,
+    description: `${descriptions.join(". ")}.`,
   });
 }
 

@@ -71,7 +71,7 @@ function stretches(changes) {
   }));
 }
 
-/** The fleet's changes: what one process caused or learned first, and how long until the last one knew. */
+/** The fleet's changes of state: the first process that changed, and the delay until the last one followed. */
 function changesOfFleet({ processes }) {
   return processes[0].changes.map((change, i) => {
     const times = processes.map(({ changes }) => changes[i].at);
@@ -194,7 +194,7 @@ function draw(run) {
           box(
             xOf(from),
             ROWS.top + row * ROWS.pitch,
-            // What lasts for a moment is to be seen.
+            // A very short state must stay visible.
             Math.max(xOf(until) - xOf(from), 3),
             ROWS.height,
             STATE_COLORS[state],
@@ -215,7 +215,7 @@ function draw(run) {
       ),
     ],
   };
-  const told = changes.map(
+  const descriptions = changes.map(
     ({ at, to, calls, failures }) =>
       `${at.toFixed(1)} s ${to}, caused by ${calls} calls with ${failures} failures`,
   );
@@ -225,7 +225,7 @@ function draw(run) {
     chart,
     colors: COLORS,
     title: "The success rate of an upstream over an outage",
-    description: `Four processes share a breaker; the upstream fails from 10 s to 30 s. ${told.join(". ")}.`,
+    description: `Four processes share a breaker; the upstream fails from 10 s to 30 s. ${descriptions.join(". ")}.`,
   });
 }
 

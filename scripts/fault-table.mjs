@@ -1,4 +1,4 @@
-// Prints what the fault suites measured last, as the tables of test/faults/OUTAGES.md.
+// Prints the latest measurements of the fault suites, as the tables of test/faults/OUTAGES.md.
 // With --write, puts each table between its markers on that page. With --since, prints only what is newer than a moment
 // in milliseconds since the epoch.
 //
@@ -9,7 +9,7 @@ import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { formatHeadgateTable } from "./fault-table/headgate-table.mjs";
 import { formatPeerTables } from "./fault-table/peer-tables.mjs";
-import { putBetween } from "./put-between.mjs";
+import { replaceBetween } from "./replace-between.mjs";
 
 const RESULTS = join(import.meta.dirname, "../node_modules/.cache/headgate-faults");
 const PAGE = join(import.meta.dirname, "../test/faults/OUTAGES.md");
@@ -29,7 +29,7 @@ for (const { suite, format, marker } of SUITES) {
   if (results.length === 0) continue;
   const table = format(results);
   console.log(`\n${table}`);
-  if (values.write) writeFileSync(PAGE, putBetween(readFileSync(PAGE, "utf8"), marker, table));
+  if (values.write) writeFileSync(PAGE, replaceBetween(readFileSync(PAGE, "utf8"), marker, table));
 }
 
 function readResults(suite, since) {

@@ -1,4 +1,4 @@
-// What all pictures of the documentation have in common: how text looks, and how a chart becomes a static picture.
+// The shared parts of the documentation's pictures: the style of text, and the conversion of a chart into a static picture.
 import * as echarts from "echarts";
 
 const SANS = "-apple-system, 'Segoe UI', Helvetica, Arial, 'DejaVu Sans', sans-serif";

@@ -1,6 +1,6 @@
 import { formatTable, largest, sum, wrap } from "./markdown-table.mjs";
 
-/** One table a question, so that each fits a screen. */
+/** One table for each topic, so that each fits a screen. */
 const TABLES = [
   {
     title: "How long answers take:",
@@ -43,7 +43,7 @@ export function formatHeadgateTable(results) {
   return [...tables, listFaults(results), ...notes.map(wrap)].join("\n\n");
 }
 
-/** What was done in each row. */
+/** Lists the faults of the rows. */
 function listFaults(results) {
   return results.map(({ fault, title }) => `- ${fault}: ${title}`).join("\n");
 }

@@ -1,9 +1,9 @@
 import { formatTable, sum, wrap } from "./markdown-table.mjs";
 
-/** What fits a screen beside the names of the limiters. */
+/** The number of columns that fit a screen next to the names of the limiters. */
 const FAULTS_A_TABLE = 5;
 
-/** Tables for each question: a row for each limiter, a column for each fault. */
+/** Formats tables for each topic: a row for each limiter, a column for each fault. */
 export function formatPeerTables(results) {
   const [{ ranOn, rounds }] = results;
   const longest = Math.max(...results.map((result) => result.rounds[0].brokenMs));

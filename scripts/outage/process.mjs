@@ -5,7 +5,7 @@ import { redisStore } from "@headgate/core/redis";
 import { Redis } from "ioredis";
 import { BIN, SETTINGS } from "./settings.mjs";
 
-const [url, redisUrl, place] = process.argv.slice(2);
+const [url, redisUrl, index] = process.argv.slice(2);
 const redis = new Redis(redisUrl);
 await redis.ping();
 const breaker = createBreaker({ ...SETTINGS.breaker, store: redisStore(redis) });
@@ -48,7 +48,7 @@ process.once("message", (begin) => {
   }
 
   const pause = 1_000 / SETTINGS.callsPerSecond;
-  let next = begin + (Number(place) * pause) / SETTINGS.processes;
+  let next = begin + (Number(index) * pause) / SETTINGS.processes;
   const timer = setInterval(() => {
     for (; next <= Date.now() && next < begin + SETTINGS.lasts * 1_000; next += pause) void call();
     if (since() < SETTINGS.lasts + 1) return;

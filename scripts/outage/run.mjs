@@ -9,7 +9,7 @@ import { redisStore } from "@headgate/core/redis";
 import { Redis } from "ioredis";
 import { BIN, SETTINGS } from "./settings.mjs";
 
-/** Runs it once; resolves with what was seen. Times are seconds since its beginning. */
+/** Runs the outage once, and resolves with the record. Times are seconds since the start. */
 export async function runOutage(redisUrl) {
   let begin = Number.POSITIVE_INFINITY;
   const since = () => (Date.now() - begin) / 1_000;
@@ -29,8 +29,8 @@ export async function runOutage(redisUrl) {
   await breaker.reset();
 
   const url = `http://127.0.0.1:${upstream.address().port}`;
-  const fleet = Array.from({ length: SETTINGS.processes }, (_, place) =>
-    fork(join(import.meta.dirname, "process.mjs"), [url, redisUrl, String(place)]),
+  const fleet = Array.from({ length: SETTINGS.processes }, (_, index) =>
+    fork(join(import.meta.dirname, "process.mjs"), [url, redisUrl, String(index)]),
   );
   await Promise.all(fleet.map((child) => once(child, "message")));
   const reports = Promise.all(fleet.map(async (child) => (await once(child, "message"))[0]));

@@ -1,4 +1,4 @@
-/** What the run of the picture is made of: times are short, so that an outage fits into a minute. */
+/** The settings of the run: its times are short, so that an outage fits into a minute. */
 export const SETTINGS = {
   processes: 4,
   /** Calls that each process makes, evenly spread. */
@@ -7,7 +7,7 @@ export const SETTINGS = {
   lasts: 46,
   failsFrom: 10,
   failsUntil: 30,
-  /** In good times too, one call in so many fails. */
+  /** Even before the outage, one call in so many fails. */
   oneFailureIn: 50,
   breaker: {
     name: "outage",
@@ -20,5 +20,5 @@ export const SETTINGS = {
   },
 };
 
-/** What is counted together, in seconds. */
+/** The width of a bin of the counts, in seconds. */
 export const BIN = 0.5;

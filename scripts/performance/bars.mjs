@@ -71,10 +71,10 @@ export function drawBars(title, subtitle, panels) {
       ),
     ],
   };
-  const told = panels.map(
+  const descriptions = panels.map(
     (panel) =>
       `${panel.title}: ${panel.bars.map(({ name, label }) => `${name} ${label}`).join(", ")}`,
   );
-  const description = `${told.join(". ")}.`;
+  const description = `${descriptions.join(". ")}.`;
   return drawPicture({ width: WIDTH, height, chart, colors: COLORS, title, description });
 }

@@ -1,8 +1,8 @@
 import { formatNumber } from "../../test/bench/print.mjs";
 import { TABLES } from "../../test/bench/tables/all.mjs";
-import { judge } from "../../test/bench/targets.mjs";
+import { evaluateTargets } from "../../test/bench/targets.mjs";
 import { formatTable, wrap } from "../fault-table/markdown-table.mjs";
-import { putBetween } from "../put-between.mjs";
+import { replaceBetween } from "../replace-between.mjs";
 import { listLosses } from "./losses.mjs";
 import { summaryOf } from "./summary.mjs";
 
@@ -28,14 +28,14 @@ export function writePages(pages, run) {
       pages[one].includes(`<!-- ${name}:begin -->`),
     );
     if (file === undefined || others.length > 0) throw new Error(`one page must have "${name}"`);
-    written[file] = putBetween(written[file], name, part);
+    written[file] = replaceBetween(written[file], name, part);
   }
   return written;
 }
 
 /** Every target that the run missed, with what it measured. */
 function listMissed(rows) {
-  const targets = judge(rows).filter(({ measured }) => !Number.isNaN(measured));
+  const targets = evaluateTargets(rows).filter(({ measured }) => !Number.isNaN(measured));
   const missed = targets.filter(({ isReached }) => !isReached);
   const lines = missed.map(
     ({ claim, target, measured }) => `- ${claim}: ${formatNumber(measured)}, to reach ${target}`,

@@ -10,7 +10,7 @@ const CASES = {
   "64 in flight, denied": { ...BUSY, isDenied: true },
 };
 
-/** What a reader asks first, as tables: how much a process decides, what HTTP loses, what a decision costs. */
+/** The most important figures as tables: decisions per process, the loss over HTTP, the cost of a decision. */
 export function summaryOf(rows) {
   return [decisions(rows), http(rows), costs(rows)];
 }

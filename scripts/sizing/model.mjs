@@ -1,12 +1,12 @@
 /** A server whose processor is this busy still answers at once; more is for bursts, and for what else it does. */
 const BUSY_AT_MOST = 0.5;
 
-/** Calls of a decision: one where all its counters are in one slot; otherwise each slot is asked first, and charged then. */
+/** Calls of a decision: one where all its counters are in one slot; otherwise one per hash slot to read its counters, and one to charge them. */
 function callsOf(slots) {
   return slots === 1 ? 1 : 2 * slots;
 }
 
-/** What decisions take of all servers together, in a second, when none of them shares a call with another one. */
+/** The load of decisions on all servers together, per second, if each decision makes its own calls. */
 export function calculate({ costs }, { policy, perSecond, slots = 1, isCalm = false }) {
   const { cpu, input, output } = costs[policy];
   const calls = perSecond * callsOf(slots);

@@ -1,6 +1,6 @@
 import { median } from "../../test/bench/statistics.mjs";
 import { formatTable } from "../fault-table/markdown-table.mjs";
-import { putBetween } from "../put-between.mjs";
+import { replaceBetween } from "../replace-between.mjs";
 import { calculate, capacityOf, serversFor } from "./model.mjs";
 
 const POLICIES = {
@@ -25,10 +25,13 @@ export function writeSizing(page, measured) {
     capacity: capacityTable(run),
     machine: `Measured on ${run.machine.processor}; ${run.machine.node}, ${run.machine.redis}.`,
   };
-  return Object.entries(parts).reduce((text, [name, part]) => putBetween(text, name, part), page);
+  return Object.entries(parts).reduce(
+    (text, [name, part]) => replaceBetween(text, name, part),
+    page,
+  );
 }
 
-/** A call takes the same whatever is decided in it: the median of what was measured beside each policy. */
+/** A call takes the same whatever is decided in it: the median of the measurements of all policies. */
 function withOneCall({ costs, ...run }) {
   const times = Object.values(costs).map(({ cpu }) => cpu);
   const call = median(times.map((time) => time.call));

@@ -1,4 +1,4 @@
-// What a breaker costs its caller: nanoseconds a call, while closed and while open, beside other breakers, and the
+// Measures the cost of a breaker: nanoseconds per call, while closed and while open, compared with other breakers, and the
 // commands it sends to Redis. Each is set up as its users do; rounds are interleaved, so that a busy machine disturbs
 // all alike. Absolute times are this machine's; the ratios carry over.
 //
@@ -28,7 +28,7 @@ const { values, positionals } = parseArgs({
   allowPositionals: true,
 });
 const rounds = Number(positionals[0] ?? 21);
-/** The commands of Redis are told for as many. */
+/** The number of calls for which the commands of Redis are reported. */
 const CALLS = 10_000;
 /** Sockets and timers get their turn once in so many calls, for the bare function too. */
 const TURN = 100;
@@ -70,7 +70,7 @@ const makers = {
     makeHeadgate(() => ({ ...onRedis(), flushInterval: 0 })),
 };
 
-/** Without its snapshots, which would add up all buckets once a second in somebody else's round. */
+/** Without its snapshots, which would add up all buckets once a second in another breaker's round. */
 async function makeOpossum(options) {
   const make = () =>
     new Opossum(succeed, { resetTimeout: HOUR, enableSnapshots: false, ...options });
@@ -130,7 +130,7 @@ async function run(call, inFlight, calls = CALLS) {
       try {
         await call();
       } catch {
-        // What the breaker throws while it is open.
+        // The breaker throws an error while it is open.
       }
     }
   };
@@ -165,7 +165,7 @@ subscribe(BREAKER_CHANNELS.degraded, () => {
 const subjects = [];
 for (const [name, make] of Object.entries(makers)) {
   const calls = await make();
-  // What is measured is what was meant.
+  // Checks that the calls were made as intended.
   assert.equal(await calls.closed(), "fine", name);
   assert.equal(await calls.fallback(), "another answer", name);
   await assert.rejects(() => calls.thrown(), undefined, name);
@@ -178,7 +178,7 @@ for (const state of ["closed", "fallback", "thrown"]) {
     const times = new Map(subjects.map(({ name }) => [name, []]));
     for (let round = -2; round < rounds; round += 1) {
       for (let i = 0; i < subjects.length; i += 1) {
-        // Another one begins each round, so that nobody always pays for the same neighbour's garbage.
+        // A different breaker begins each round, so that none always pays for the garbage of the same one.
         const { name, calls } = subjects.at((i + round) % subjects.length);
         const time = await measure(calls[state], inFlight);
         // The first two rounds are for the compiler.
@@ -219,7 +219,7 @@ const setup = {
   headgate: version("@headgate/breaker"),
   rounds,
   calls: CALLS,
-  // A machine so busy that the store's time was over: what was measured on Redis then is not what was meant.
+  // A machine so busy that the store timed out invalidates the measurements on Redis.
   outages,
 };
 

@@ -1,4 +1,4 @@
-// What the control record costs a server when a thousand processes read it. Run by itself, after a build:
+// Measures the load on a server when a thousand processes read the control record. Run it alone, after a build:
 // node test/bench/control.mjs [processes] [seconds]
 import { setTimeout as delay } from "node:timers/promises";
 import { createLimiter, gcra } from "@headgate/core";
@@ -9,14 +9,14 @@ import { startRedis } from "./start-redis.mjs";
 const processes = Number(process.argv[2] ?? 1_000);
 const seconds = Number(process.argv[3] ?? 20);
 
-/** Each simulated process decides so often: most of it in itself, by a lease. */
+/** The decisions of each simulated process; a lease serves most of them locally. */
 const PAUSE_MS = 250;
 
 const server = await startRedis({ args: ["--maxclients", "20000"] });
 const admin = server.connect();
 const limits = gcra({ limit: 1_000_000_000, window: "1000s" });
 
-/** A process has a client of its own, and so knows nothing of what others read. */
+/** A process has its own client, so it does not share the records that others have read. */
 function start(i) {
   const store = redisStore(server.connect());
   const lease = { max: 1_000, ttl: "1m" };

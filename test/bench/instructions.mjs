@@ -10,8 +10,8 @@ export function hasValgrind() {
 }
 
 /**
- * Starts a server under callgrind, which counts what it executes, and no other process disturbs. `count(calls, ask)` resolves
- * with the instructions of one call; what `ask` needs has to be there: a script that is loaded, a subject that is known.
+ * Starts a server under callgrind, which counts what it executes, and no other process disturbs. `count(calls, run)` resolves
+ * with the instructions of one call; what `run` needs has to be there: a script that is loaded, a subject that is known.
  */
 export async function startCounting() {
   const redis = await startRedis({
@@ -21,9 +21,9 @@ export async function startCounting() {
   });
   const client = new Redis(redis.port, "127.0.0.1");
 
-  async function count(calls, ask) {
-    const once = await countOf(() => ask(calls));
-    const twice = await countOf(() => ask(2 * calls));
+  async function count(calls, run) {
+    const once = await countOf(() => run(calls));
+    const twice = await countOf(() => run(2 * calls));
     // What does not grow with the calls cancels.
     return (twice - once) / calls;
   }

@@ -1,14 +1,14 @@
-// One limiter on one client in a process of its own, as in production: nobody else's garbage, nobody else's compiled code.
+// One limiter on one client in a process of its own, as in production: no other limiter's garbage or compiled code affects it.
 import assert from "node:assert/strict";
 import { openClient } from "./clients.mjs";
-import { keepAsking } from "./keep-asking.mjs";
+import { consumeMany } from "./consume-many.mjs";
 import { makeLimiter } from "./limiters/catalogue.mjs";
 import { answer, readSetup } from "./other-process.mjs";
 
 const { name, library, port } = readSetup();
 const client = await openClient(library, port);
 const HOUR = 3_600_000;
-/** For each case a limiter of its own, and how often it was asked. */
+/** The limiter of each case, and the number of its calls. */
 const cases = new Map();
 
 async function makeCase({ limits, isDenied, key, known }) {
@@ -16,7 +16,7 @@ async function makeCase({ limits, isDenied, key, known }) {
   // The windows differ, as they do in any policy with several.
   const quotas = Array.from({ length: limits }, (_, i) => ({ limit, windowMs: (i + 1) * HOUR }));
   const limiter = await makeLimiter(name, { library, client, prefix: key, quotas });
-  return { limiter, asked: known };
+  return { limiter, consumed: known };
 }
 
 answer({
@@ -30,32 +30,32 @@ answer({
       prefix: `${prefix}-${name}`,
       quotas,
     });
-    const allowed = await keepAsking(limiter, { calls: 300, inFlight: 64, subjects: 1 });
+    const allowed = await consumeMany(limiter, { calls: 300, inFlight: 64, subjects: 1 });
     // A floor has no limit.
     if (limiter.used === undefined) return;
-    // One more, where a limit fills up again while it is asked.
+    // Allows one more if units recover during the calls.
     assert.ok(allowed === 100 || allowed === 101, `${allowed} of 100 were allowed`);
     assert.ok((await limiter.used("user-0")) >= 99, "the count is lost");
   },
 
   /** How many of as many questions a limit admits that other processes share. */
   async admitted(limit) {
-    const place = { library, client, prefix: "admitted", quotas: [{ limit, windowMs: HOUR }] };
-    const limiter = await makeLimiter(name, place);
-    return keepAsking(limiter, { calls: limit, inFlight: 64, subjects: 1 });
+    const settings = { library, client, prefix: "admitted", quotas: [{ limit, windowMs: HOUR }] };
+    const limiter = await makeLimiter(name, settings);
+    return consumeMany(limiter, { calls: limit, inFlight: 64, subjects: 1 });
   },
 
   async measure({ key, limits, isDenied, inFlight, subjects, known, calls }) {
     if (!cases.has(key)) {
       cases.set(key, await makeCase({ limits, isDenied, key, known }));
-      // Everybody is known; where denials are asked for, they have spent what there is.
-      await keepAsking(cases.get(key).limiter, { calls: known, inFlight: 1_000, subjects });
+      // Every subject has a key already; for the cases of denials, each has used up its limit.
+      await consumeMany(cases.get(key).limiter, { calls: known, inFlight: 1_000, subjects });
     }
-    const { limiter, asked } = cases.get(key);
-    cases.get(key).asked += calls;
+    const { limiter, consumed } = cases.get(key);
+    cases.get(key).consumed += calls;
     const cpuFrom = process.cpuUsage();
     const from = process.hrtime.bigint();
-    const allowed = await keepAsking(limiter, { calls, inFlight, subjects, from: asked });
+    const allowed = await consumeMany(limiter, { calls, inFlight, subjects, from: consumed });
     const nanoseconds = Number(process.hrtime.bigint() - from);
     const { user, system } = process.cpuUsage(cpuFrom);
     assert.equal(allowed, isDenied ? 0 : calls, `${name}: allowed ${allowed} of ${calls}`);

@@ -14,7 +14,7 @@ const PACKAGES = [
   "rate-limiter-flexible",
 ];
 
-/** What the figures were measured on, and with. */
+/** The machine and the versions of a measurement. */
 export async function readMachine() {
   const [, redis = ""] =
     /v=(\S+)/.exec(execFileSync("redis-server", ["--version"], { encoding: "utf8" })) ?? [];

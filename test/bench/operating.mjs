@@ -1,4 +1,4 @@
-// What it costs a decision that an operator can see and steer it: `node test/bench/operating.mjs`, after a build.
+// Measures the cost of the registry and of control for a decision: `node test/bench/operating.mjs`, after a build.
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { CHANNELS, createLimiter, gcra } from "@headgate/core";
 import { redisStore } from "@headgate/core/redis";
@@ -30,13 +30,13 @@ async function startDenied(store) {
   return limiter;
 }
 
-/** Both stores are copies, so that nothing but what is measured tells them apart. */
+/** Both stores are copies, so that they differ only in the measured feature. */
 const copyOf = (store, isControlled) => ({ ...store, remote: { ...store.remote, isControlled } });
 
 const without = await startDenied(copyOf(alone, false));
 const withBoth = await startDenied(copyOf(operated, true));
 
-const hear = () => {};
+const listen = () => {};
 let observation;
 const observing = (target) => ({
   limiter: withBoth,
@@ -58,14 +58,14 @@ const CASES = {
   "both, nobody subscribes": { limiter: withBoth },
   "both, a subscriber that does nothing": {
     limiter: withBoth,
-    begin: () => subscribe(CHANNELS.decision, hear),
-    end: () => unsubscribe(CHANNELS.decision, hear),
+    begin: () => subscribe(CHANNELS.decision, listen),
+    end: () => unsubscribe(CHANNELS.decision, listen),
   },
   "both, observed with prom-client": observing(() => new Registry()),
   "both, observed with OpenTelemetry": observing(makeMeter),
 };
 
-async function ask({ limiter }, calls) {
+async function consume({ limiter }, calls) {
   for (let i = 0; i < calls; i += 1) await limiter.consume("ann");
 }
 
@@ -73,12 +73,12 @@ const times = new Map(Object.keys(CASES).map((name) => [name, []]));
 for (let round = 0; round < ROUNDS; round += 1) {
   for (const [name, one] of Object.entries(CASES)) {
     one.begin?.();
-    await ask(one, CALLS / 4);
+    await consume(one, CALLS / 4);
     const from = performance.now();
-    await ask(one, CALLS);
+    await consume(one, CALLS);
     times.get(name).push(((performance.now() - from) * 1e6) / CALLS);
     one.end?.();
-    // What is read in the background is answered between the rounds.
+    // Background reads are answered between the rounds.
     await new Promise((resolve) => setImmediate(resolve));
   }
 }

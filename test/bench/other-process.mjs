@@ -6,13 +6,13 @@ process.once("exit", () => {
   for (const end of ends) end();
 });
 
-/** Starts a module in a process of its own; it ends with this one. `ask` calls what the module gave to `answer`. */
+/** Starts a module in a child process that ends with this one. `call` calls a function that the module passed to `answer`. */
 export async function startProcess(file, setup, execArgv = []) {
   const child = fork(file, [JSON.stringify(setup)], { execArgv });
   const end = () => child.kill("SIGKILL");
   ends.add(end);
   const waiting = new Map();
-  let asked = 0;
+  let lastId = 0;
   child.on("message", ({ id, value, error }) => {
     const { resolve, reject } = waiting.get(id) ?? {};
     waiting.delete(id);
@@ -23,10 +23,10 @@ export async function startProcess(file, setup, execArgv = []) {
     for (const { reject } of waiting.values()) reject(new Error(`${file} ended`));
   });
 
-  function ask(name, ...args) {
-    asked += 1;
-    child.send({ id: asked, name, args });
-    return new Promise((resolve, reject) => waiting.set(asked, { resolve, reject }));
+  function call(name, ...args) {
+    lastId += 1;
+    child.send({ id: lastId, name, args });
+    return new Promise((resolve, reject) => waiting.set(lastId, { resolve, reject }));
   }
 
   async function close() {
@@ -37,16 +37,16 @@ export async function startProcess(file, setup, execArgv = []) {
     await exit;
   }
 
-  await ask("ready");
-  return { ask, close };
+  await call("ready");
+  return { call, close };
 }
 
-/** In the other process: what it was started with. */
+/** In the child process: returns the arguments of its start. */
 export function readSetup() {
   return JSON.parse(process.argv[2]);
 }
 
-/** In the other process: what it can be asked. */
+/** In the child process: answers calls with these functions. */
 export function answer(questions) {
   const all = { ready: () => {}, ...questions };
   async function reply({ id, name, args }) {
@@ -57,6 +57,6 @@ export function answer(questions) {
     }
   }
   process.on("message", (question) => void reply(question));
-  // Whoever asked is gone.
+  // The parent process has ended.
   process.on("disconnect", () => process.exit());
 }

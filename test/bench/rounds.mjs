@@ -1,6 +1,6 @@
 import { rounded } from "./statistics.mjs";
 
-/** What is measured before the compiler is done with it does not count; a quick run cannot wait for that. */
+/** Rounds before the compiler has optimised the code do not count, except in a quick run. */
 const WARM_UPS = 2;
 const QUICK_WARM_UPS = 1;
 
@@ -13,7 +13,7 @@ export async function measureInRounds({ rounds, isQuick }, subjects) {
   const taken = subjects.map(() => []);
   for (let round = -warmUps; round < rounds; round += 1) {
     for (let i = 0; i < subjects.length; i += 1) {
-      // Another one begins each round, so that nobody always pays for the same neighbour.
+      // A different one begins each round, so that none always runs after the same one.
       const at = (i + round + warmUps) % subjects.length;
       const numbers = await subjects[at].measure();
       if (round >= 0) taken[at].push(numbers);

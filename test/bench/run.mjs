@@ -32,7 +32,7 @@ if (unknown.length > 0 || !(rounds >= 1)) {
   console.error(`--only takes ${NAMES.join(", ")}; --rounds a number from 1`);
   process.exit(1);
 }
-// A page of two runs would compare what was not measured together.
+// A page of two runs would compare figures that were not measured together.
 if (options.save && NAMES.some((name) => !chosen.includes(name))) {
   console.error("--save is for runs of all suites");
   process.exit(1);

@@ -1,5 +1,5 @@
-// What docs/understand/sizing.md calculates with, and whether a cluster of three takes as much as is calculated. Run by itself, after a
-// build; --save keeps the run and writes the page's tables anew:
+// Measures the figures of docs/understand/sizing.md, and compares its calculation with a cluster of three. Run it alone, after a
+// build; --save keeps the run and rewrites the page's tables:
 //
 //   node test/bench/sizing.mjs [--save]
 //
@@ -8,7 +8,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { createLimiter, gcra } from "@headgate/core";
 import { redisStore } from "@headgate/core/redis";
 import { openClient } from "./clients.mjs";
-import { keepAsking } from "./keep-asking.mjs";
+import { consumeMany } from "./consume-many.mjs";
 import { keepSizing } from "./keep-run.mjs";
 import { ALGORITHMS, makeHeadgate } from "./limiters/headgate.mjs";
 import { readMachine } from "./machine.mjs";
@@ -36,7 +36,7 @@ const IDLE_SECONDS = 2;
 const quotas = (limits, limit = LIMIT) =>
   Array.from({ length: limits }, (_, i) => ({ limit, windowMs: (i + 1) * HOUR }));
 
-/** What servers have used so far, all together: processor microseconds, bytes of network and of memory, scripts called. */
+/** Returns the total use of all servers: processor microseconds, bytes of network and of memory, script calls. */
 async function usedBy(controls) {
   const each = await Promise.all(
     controls.map(async (control) => {
@@ -56,7 +56,7 @@ async function usedBy(controls) {
   );
 }
 
-/** What work used. */
+/** Returns the difference in use before and after some work. */
 async function usedDuring(controls, work) {
   const before = await usedBy(controls);
   await work();
@@ -87,11 +87,11 @@ async function measureCalls(redis, algorithm, limits) {
   );
   const name = `${algorithm} ${limits}`.replaceAll(/\W+/g, "-");
   const fleet = clients.map((client) => makeLimiter(client, name, limits, algorithm));
-  const ask = (calls, inFlight) => (limiter, i) =>
-    keepAsking(limiter, { calls, inFlight, subjects: SUBJECTS, from: i * calls });
-  const calm = () => ask(CALLS, 1)(fleet[0], 0);
-  const busy = () => Promise.all(fleet.map(ask(CALLS / CONNECTIONS, 1)));
-  const together = () => ask(CALLS, 1_000)(fleet[0], 0);
+  const consume = (calls, inFlight) => (limiter, i) =>
+    consumeMany(limiter, { calls, inFlight, subjects: SUBJECTS, from: i * calls });
+  const calm = () => consume(CALLS, 1)(fleet[0], 0);
+  const busy = () => Promise.all(fleet.map(consume(CALLS / CONNECTIONS, 1)));
+  const together = () => consume(CALLS, 1_000)(fleet[0], 0);
   await together();
   const woken = await perDecision(redis, calm);
   const one = await perDecision(redis, busy);
@@ -108,14 +108,14 @@ async function measureCalls(redis, algorithm, limits) {
 }
 
 /** Bytes of memory for each subject, with all that the server keeps of a key. */
-async function measureMemory(algorithm, limits, quota, asked) {
+async function measureMemory(algorithm, limits, quota, callsPerSubject) {
   // A server of its own: tables of keys stay as large as they once were.
   const redis = await startRedis();
   const client = await openClient("ioredis", redis.port);
   const limiter = makeLimiter(client, "memory", limits, algorithm, quota);
-  const subjects = KEYS / (asked > 1 ? 10 : 1);
+  const subjects = KEYS / (callsPerSubject > 1 ? 10 : 1);
   const { memory } = await usedDuring([redis.control], () =>
-    keepAsking(limiter, { calls: subjects * asked, inFlight: 1_000, subjects }),
+    consumeMany(limiter, { calls: subjects * callsPerSubject, inFlight: 1_000, subjects }),
   );
   await limiter.limiter.close();
   client.disconnect();
@@ -196,8 +196,8 @@ await redis.close();
 
 const memory = {};
 for (const algorithm of Object.keys(ALGORITHMS)) {
-  const [quota, asked] = algorithm === "slidingLog" ? [100, 100] : [REMEMBERED, 1];
-  memory[`${algorithm} 1`] = await measureMemory(algorithm, 1, quota, asked);
+  const [quota, callsPerSubject] = algorithm === "slidingLog" ? [100, 100] : [REMEMBERED, 1];
+  memory[`${algorithm} 1`] = await measureMemory(algorithm, 1, quota, callsPerSubject);
 }
 memory["gcra 3"] = await measureMemory("gcra", 3, REMEMBERED, 1);
 console.error(JSON.stringify(memory));

@@ -77,7 +77,7 @@ export async function scriptTime(control) {
     }),
   );
   const scripts = found.filter(({ command }) => ["evalsha", "eval"].includes(command));
-  // What a script calls has a line of its own too: INCR counts only where no script ran.
+  // Commands within scripts have their own lines, too: INCR counts only if no script ran.
   const counted = scripts.length > 0 ? scripts : found.filter(({ command }) => command === "incr");
   return {
     calls: counted.reduce((total, { calls }) => total + calls, 0),

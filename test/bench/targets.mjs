@@ -5,20 +5,20 @@ import { median, ratioOf } from "./statistics.mjs";
 const BASE = { suite: "decisions", inFlight: 64, subjects: 1_000, limits: 1, isDenied: false };
 /** Each limiter that decides as Headgate does, and can be the best of the others. */
 const PEERS = ["rate-limit-redis", "@fastify/rate-limit", "rate-limiter-flexible"];
-/** What adapters are compared with, as their documentation sets them up. */
+/** The other limiters' adapters, set up as in their documentation. */
 const FRAMEWORKS = {
   fastify: { title: "Fastify", peer: "@fastify/rate-limit" },
   express: { title: "Express", peer: "express-rate-limit" },
 };
 
-/** Instructions of a lone decision: in words, and in a row. */
+/** Instructions of a single decision: as text, and in a row. */
 const MEMBERS = {
   returns: ["a client that returns", "instructions"],
   first: ["a first visit", "instructionsFirst"],
   denied: ["a denial", "instructionsDenied"],
 };
 
-/** What is to be reached, each with how it is read from the rows; a row that was not measured gives no number. */
+/** The targets, each with a function that reads it from the rows; a row that was not measured gives NaN. */
 const TARGETS = [
   ...[
     ["ioredis", 2],
@@ -147,8 +147,8 @@ function againstBest(rows, setting) {
   return ratios.length === 0 ? Number.NaN : Math.min(...ratios);
 }
 
-/** Each target with what the rows say; `measured` is NaN where they say nothing. */
-export function judge(rows) {
+/** Returns each target with its measured value, which is NaN if the rows do not contain it. */
+export function evaluateTargets(rows) {
   return TARGETS.map(({ claim, least, most, read }) => {
     const measured = read(rows);
     return {

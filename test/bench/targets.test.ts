@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-interface Judgement {
+interface TargetResult {
   readonly claim: string;
   readonly measured: number;
   readonly isReached: boolean;
@@ -9,15 +9,17 @@ interface Judgement {
 // Modules without types.
 const targets: string = "./targets.mjs";
 const statistics: string = "./statistics.mjs";
-const { judge } = (await import(targets)) as { judge(rows: readonly object[]): Judgement[] };
+const { evaluateTargets } = (await import(targets)) as {
+  evaluateTargets(rows: readonly object[]): TargetResult[];
+};
 const { quantile } = (await import(statistics)) as {
   quantile(numbers: readonly number[], share: number): number;
 };
 
 const BASE = { suite: "decisions", inFlight: 64, subjects: 1_000, limits: 1, isDenied: false };
 
-function judgementOf(claim: string, rows: readonly object[]): Judgement {
-  const found = judge(rows).find((one) => one.claim.startsWith(claim));
+function judgementOf(claim: string, rows: readonly object[]): TargetResult {
+  const found = evaluateTargets(rows).find((one) => one.claim.startsWith(claim));
   if (found === undefined) throw new Error(`there is no target ${claim}`);
   return found;
 }
@@ -88,7 +90,7 @@ test("the log's largest limit is compared with a hundred", () => {
 });
 
 test("what was not measured is not reached", () => {
-  for (const { measured, isReached } of judge([])) {
+  for (const { measured, isReached } of evaluateTargets([])) {
     expect(measured).toBeNaN();
     expect(isReached).toBe(false);
   }

@@ -1,4 +1,4 @@
-// What usage costs: a decision of a process, and the server when a thousand processes send what they counted. Run by itself, after a build:
+// Measures the cost of usage: for a decision, and for the server when a thousand processes send their counts. Run it alone, after a build:
 // node test/bench/usage.mjs [processes] [limiters]
 import { createHash, randomBytes } from "node:crypto";
 import { readFileSync } from "node:fs";
@@ -28,7 +28,7 @@ async function startDenied(prefix, usage) {
   return limiter;
 }
 
-/** Some that count who asks: few who ask often, or ever others. */
+/** Limiters that count their subjects: a few frequent ones, or new ones in each call. */
 async function startAllowed(prefix, usage) {
   const store = redisStore(new Redis(server.port), { prefix, usage, registry: false });
   const limits = gcra({ limit: 1_000_000, window: "1000s" });
@@ -38,24 +38,24 @@ async function startAllowed(prefix, usage) {
   return limiter;
 }
 
-const everybody = () => ({ global: "*" });
+const globalSubject = () => ({ global: "*" });
 const ann = () => "ann";
 const cases = [
-  ["a denial in memory, without usage", await startDenied("a", false), everybody],
-  ["a denial in memory, with usage", await startDenied("b", true), everybody],
+  ["a denial in memory, without usage", await startDenied("a", false), globalSubject],
+  ["a denial in memory, with usage", await startDenied("b", true), globalSubject],
   ["a lease's, without usage", await startAllowed("c", false), ann],
   ["a lease's, with usage", await startAllowed("d", true), ann],
 ].map(([name, limiter, subjectOf]) => ({ name, limiter, subjectOf, times: [] }));
 
-async function ask({ limiter, subjectOf }, calls) {
+async function consume({ limiter, subjectOf }, calls) {
   for (let i = 0; i < calls; i += 1) await limiter.consume(subjectOf(i));
 }
 
 for (let round = 0; round < ROUNDS; round += 1) {
   for (const one of cases) {
-    await ask(one, CALLS / 4);
+    await consume(one, CALLS / 4);
     const from = performance.now();
-    await ask(one, CALLS);
+    await consume(one, CALLS);
     one.times.push(((performance.now() - from) * 1e6) / CALLS);
     await new Promise((resolve) => setImmediate(resolve));
   }

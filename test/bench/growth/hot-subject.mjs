@@ -12,7 +12,7 @@ const LEASE = { max: 10_000, ttl: "1s" };
 /** As many as pass within an hour, of a limit that the run exceeds; the window gives nothing back meanwhile. */
 const BOUND = 100_000;
 
-/** Everybody counted as one, with leases and without: how fast, and that the limit holds. */
+/** One global subject, with leases and without: measures the speed, and checks that the limit holds. */
 export async function growHotSubject({ rounds, isQuick }) {
   const redis = await startRedis();
   const client = await openClient("ioredis", redis.port);
@@ -22,12 +22,12 @@ export async function growHotSubject({ rounds, isQuick }) {
     { name: "with leases", options: { lease: LEASE }, calls },
   ];
   const measured = [];
-  for (const { name, options, calls: asked } of kinds) {
+  for (const { name, options, calls } of kinds) {
     await requireBound(client, name, options);
     const limiter = makeGlobal(client, `hot ${name}`, 1_000_000_000, options);
     measured.push({
       row: { suite: "growth", what: "one subject for all", name },
-      measure: () => measure(limiter, asked),
+      measure: () => measure(limiter, calls),
     });
   }
   const rows = await measureInRounds({ rounds, isQuick }, measured);
@@ -53,7 +53,7 @@ async function requireBound(client, name, options) {
   const hours = (performance.now() - from) / 3_600_000;
   const most = BOUND + Math.ceil(BOUND * hours);
   assert.ok(admitted <= most, `${name}: ${admitted} were admitted of at most ${most}`);
-  // Nor is a lease a reason to refuse what is left.
+  // Leases must not deny remaining units either.
   assert.ok(admitted >= 0.9 * BOUND, `${name}: ${admitted} of ${BOUND} were admitted`);
   await limiter.close();
 }
@@ -61,13 +61,13 @@ async function requireBound(client, name, options) {
 async function admit(limiter, calls) {
   let left = calls;
   let admitted = 0;
-  const askInTurn = async () => {
+  const consumeInTurn = async () => {
     while (left > 0) {
       left -= 1;
       if ((await limiter.consume({})).allowed) admitted += 1;
     }
   };
-  await Promise.all(Array.from({ length: IN_FLIGHT }, askInTurn));
+  await Promise.all(Array.from({ length: IN_FLIGHT }, consumeInTurn));
   return admitted;
 }
 

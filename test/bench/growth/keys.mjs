@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { openClient } from "../clients.mjs";
-import { keepAsking } from "../keep-asking.mjs";
+import { consumeMany } from "../consume-many.mjs";
 import { makeHeadgate } from "../limiters/headgate.mjs";
 import { measureInRounds } from "../rounds.mjs";
 import { scriptTime, startRedis } from "../start-redis.mjs";
@@ -21,9 +21,9 @@ export async function growKeys({ rounds, isQuick }) {
     await client.select(database);
     // One request is remembered for an hour, so that no key is gone before the end.
     const quotas = [{ limit: 1_000, windowMs: 1_000 * HOUR }];
-    const place = { client, prefix: "keys", quotas };
-    const limiter = makeHeadgate(place);
-    await keepAsking(limiter, { calls: keys, inFlight: 1_000, subjects: keys });
+    const settings = { client, prefix: "keys", quotas };
+    const limiter = makeHeadgate(settings);
+    await consumeMany(limiter, { calls: keys, inFlight: 1_000, subjects: keys });
     assert.equal(await client.dbsize(), keys);
     measured.push({
       row: { suite: "growth", what: "keys", at: keys },
@@ -36,20 +36,20 @@ export async function growKeys({ rounds, isQuick }) {
   return rows;
 }
 
-/** Neighbours in time are no neighbours in the table: a multiplier that has no common divisor with any count. */
+/** Successive keys are not adjacent in the hash table: the multiplier is coprime to every count. */
 function scattered(limiter, keys) {
-  let asked = 0;
-  const ask = () => {
-    asked += 1;
-    return limiter.ask(`user-${(asked * 7_919) % keys}`);
+  let count = 0;
+  const consume = () => {
+    count += 1;
+    return limiter.consume(`user-${(count * 7_919) % keys}`);
   };
-  return { ...limiter, ask };
+  return { ...limiter, consume };
 }
 
 async function measure(control, limiter) {
   await control.config("RESETSTAT");
   const from = performance.now();
-  const allowed = await keepAsking(limiter, { calls: CALLS, inFlight: 64, subjects: 1 });
+  const allowed = await consumeMany(limiter, { calls: CALLS, inFlight: 64, subjects: 1 });
   const seconds = (performance.now() - from) / 1_000;
   assert.equal(allowed, CALLS);
   const { microseconds } = await scriptTime(control);

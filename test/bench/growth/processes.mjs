@@ -17,7 +17,7 @@ const SETTING = {
   isDenied: false,
 };
 
-/** Processes that ask one Redis for the same subjects at once. */
+/** Processes that make decisions for the same subjects on one Redis at once. */
 export async function growProcesses({ rounds, isQuick }) {
   const redis = await startRedis();
   const children = await Promise.all(
@@ -25,8 +25,8 @@ export async function growProcesses({ rounds, isQuick }) {
       startProcess(FILE, { name: "Headgate", library: "ioredis", port: redis.port }),
     ),
   );
-  // Together they keep to one limit.
-  const admitted = await Promise.all(children.map((child) => child.ask("admitted", 1_000)));
+  // All processes together obey one limit.
+  const admitted = await Promise.all(children.map((child) => child.call("admitted", 1_000)));
   const total = admitted.reduce((sum, one) => sum + one, 0);
   assert.ok(total === 1_000 || total === 1_001, `${total} of 1,000 were admitted`);
 
@@ -47,7 +47,7 @@ async function measure(control, children, calls) {
   await control.config("RESETSTAT");
   const from = performance.now();
   const taken = await Promise.all(
-    children.map((child) => child.ask("measure", { ...SETTING, calls })),
+    children.map((child) => child.call("measure", { ...SETTING, calls })),
   );
   const seconds = (performance.now() - from) / 1_000;
   const { microseconds } = await scriptTime(control);

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { openClient } from "../clients.mjs";
-import { keepAsking } from "../keep-asking.mjs";
+import { consumeMany } from "../consume-many.mjs";
 import { makeHeadgate } from "../limiters/headgate.mjs";
 import { measureInRounds } from "../rounds.mjs";
 import { scriptTime, startRedis } from "../start-redis.mjs";
@@ -33,9 +33,9 @@ export async function growRoutes({ rounds, isQuick }) {
         { algorithm: ALGORITHMS[i % ALGORITHMS.length] },
       ),
     );
-    const inTurns = { isAllowed: ({ allowed }) => allowed, ask: askInTurns(limiters) };
-    await keepAsking(inTurns, { calls: 2 * routes, inFlight: 1, subjects: 1 });
-    await keepAsking(inTurns, { calls: 20 * routes, inFlight: 64, subjects: 1_000 });
+    const inTurns = { isAllowed: ({ allowed }) => allowed, consume: consumeInTurns(limiters) };
+    await consumeMany(inTurns, { calls: 2 * routes, inFlight: 1, subjects: 1 });
+    await consumeMany(inTurns, { calls: 20 * routes, inFlight: 64, subjects: 1_000 });
     const info = await redis.control.info("memory");
     measured.push({
       row: {
@@ -55,18 +55,18 @@ export async function growRoutes({ rounds, isQuick }) {
   return rows;
 }
 
-function askInTurns(limiters) {
-  let asked = 0;
+function consumeInTurns(limiters) {
+  let count = 0;
   return (subject) => {
-    asked += 1;
-    return limiters[asked % limiters.length].ask(subject);
+    count += 1;
+    return limiters[count % limiters.length].consume(subject);
   };
 }
 
 async function measure(control, limiter, calls) {
   await control.config("RESETSTAT");
   const from = performance.now();
-  const allowed = await keepAsking(limiter, { calls, inFlight: 64, subjects: 1_000 });
+  const allowed = await consumeMany(limiter, { calls, inFlight: 64, subjects: 1_000 });
   const seconds = (performance.now() - from) / 1_000;
   assert.equal(allowed, calls);
   const errors = await control.info("errorstats");

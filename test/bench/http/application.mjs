@@ -4,7 +4,7 @@ import { CHANNELS } from "@headgate/core";
 import { openClient } from "../clients.mjs";
 import { answer, readSetup } from "../other-process.mjs";
 
-/** A decision that the store did not take is not what is measured. */
+/** Fails for decisions without the store, which the benchmark does not measure. */
 subscribe(CHANNELS.degraded, ({ reason }) => {
   throw reason;
 });

@@ -15,10 +15,10 @@ export async function load({ port, connections, durationMs, status }) {
   const from = performance.now();
   const until = from + durationMs;
 
-  function keepAsking(socket) {
+  function keepSending(socket) {
     return new Promise((resolve, reject) => {
       let askedAt = 0;
-      const ask = () => {
+      const send = () => {
         askedAt = performance.now();
         socket.write(REQUEST, "latin1");
       };
@@ -31,15 +31,15 @@ export async function load({ port, connections, durationMs, status }) {
         }
         const now = performance.now();
         latencies.push(now - askedAt);
-        if (now < until) return ask();
+        if (now < until) return send();
         socket.destroy();
         resolve();
       });
-      ask();
+      send();
     });
   }
 
-  await Promise.all(sockets.map(keepAsking));
+  await Promise.all(sockets.map(keepSending));
   return { perSecond: (latencies.length * 1_000) / (performance.now() - from), latencies };
 }
 

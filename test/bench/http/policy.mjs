@@ -3,7 +3,7 @@ import { redisStore } from "@headgate/core/redis";
 
 export const WINDOW_MS = 3_600_000;
 
-/** Enough for a run, and what only the first request gets. */
+/** A limit that a run does not reach, and one that admits only the first request. */
 export const LIMITS = { allowed: 10_000_000, denied: 1 };
 
 /** Over both stores: Headgate as in its first example, per address. */

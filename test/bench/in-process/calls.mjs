@@ -16,7 +16,7 @@ import { ALGORITHMS, makeHeadgate } from "../limiters/headgate.mjs";
 const HOUR = 3_600_000;
 const SUBJECTS = 1_000;
 const QUOTA = { limit: 1_000_000_000, windowMs: HOUR };
-/** Names that are there already: what is measured is the decision. */
+/** Names are built in advance, so that only the decision is measured. */
 const NAMES = Array.from({ length: SUBJECTS }, (_, i) => `user-${i}`);
 
 /** Each makes a call that answers in this process, for the i-th time. `sourceOf` tells who answered, where there is a choice. */
@@ -82,15 +82,15 @@ async function denied(port) {
 
 async function leased(port) {
   const client = await openClient("ioredis", port);
-  const { ask } = makeHeadgate(
+  const { consume } = makeHeadgate(
     { client, quotas: [QUOTA], prefix: "leased" },
     { lease: { max: 10_000, ttl: "1s" } },
   );
-  return { call: () => ask("user-1"), isWanted: ({ source }) => source === "lease" };
+  return { call: () => consume("user-1"), isWanted: ({ source }) => source === "lease" };
 }
 
 async function peer(name) {
   const limiter = await makeLimiter(name, { quotas: [{ ...QUOTA, limit: 1_000_000_000 }] });
-  assert.ok(limiter.isAllowed(await limiter.ask(NAMES[0])));
-  return { call: (i) => limiter.ask(NAMES[i % SUBJECTS]) };
+  assert.ok(limiter.isAllowed(await limiter.consume(NAMES[0])));
+  return { call: (i) => limiter.consume(NAMES[i % SUBJECTS]) };
 }

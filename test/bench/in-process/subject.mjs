@@ -6,10 +6,10 @@ import { CALLS } from "./calls.mjs";
 
 const { name, port } = readSetup();
 const { call, isWanted = () => true } = await CALLS[name](port);
-/** Sockets and timers get their turn once in so many calls: what is learned from Redis is learned there. */
+/** The event loop runs once in so many calls, so that replies of Redis and timers are processed. */
 const TURN = 1_000;
 
-/** Resolves with how many were answered by whom they should be. */
+/** Resolves with the number of decisions from the expected source. */
 async function callOften(calls) {
   let wanted = 0;
   for (let i = 0; i < calls; i += 1) {
@@ -37,7 +37,7 @@ answer({
 
   /** In a process whose young generation is larger than all of this, so that nothing is collected meanwhile. */
   async allocate(calls) {
-    // Twice: what is compiled, and what is kept once, is there by then.
+    // Runs twice: the first run compiles the code and fills the caches.
     await callOften(2 * calls);
     globalThis.gc();
     const before = process.memoryUsage().heapUsed;

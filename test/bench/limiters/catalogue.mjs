@@ -8,7 +8,7 @@ import {
   makeFlexibleMemory,
 } from "./rate-limiter-flexible.mjs";
 
-/** Floors decide nothing: they show what the client and Redis cost by themselves. */
+/** Floors make no decisions: they show the cost of the client and Redis alone. */
 const FLOORS = {
   INCR: makeIncr,
   "EVALSHA, empty script": makeEvalsha,
@@ -16,8 +16,8 @@ const FLOORS = {
 
 const OURS = {
   Headgate: makeHeadgate,
-  "Headgate, fixed window": (place) => makeHeadgate(place, { algorithm: "fixedWindow" }),
-  "Headgate, no deny cache": (place) => makeHeadgate(place, { denyCache: false }),
+  "Headgate, fixed window": (settings) => makeHeadgate(settings, { algorithm: "fixedWindow" }),
+  "Headgate, no deny cache": (settings) => makeHeadgate(settings, { denyCache: false }),
 };
 
 /** Each as its documentation sets it up. All of them count fixed windows. */
@@ -38,9 +38,9 @@ const IN_MEMORY = {
 const ALL = { ...FLOORS, ...OURS, ...PEERS, ...IN_MEMORY };
 
 /**
- * Makes what answers `ask(subject)`; `isAllowed(answer, isThrown)` reads the answer, and `used(subject)` reports what is counted.
- * The place is `{ library, client, prefix, quotas: [{ limit, windowMs }] }`.
+ * Creates a limiter with `consume(subject)`; `isAllowed(answer, isThrown)` reads its answer, and `used(subject)` returns the used
+ * units. The settings are `{ library, client, prefix, quotas: [{ limit, windowMs }] }`.
  */
-export function makeLimiter(name, place) {
-  return ALL[name](place);
+export function makeLimiter(name, settings) {
+  return ALL[name](settings);
 }

@@ -4,16 +4,16 @@ const require = createRequire(import.meta.url);
 const RedisStore = require("@fastify/rate-limit/store/RedisStore.js");
 const LocalStore = require("@fastify/rate-limit/store/LocalStore.js");
 
-/** The stores of @fastify/rate-limit, asked as the plugin asks them. The one on Redis takes ioredis only. */
+/** The stores of @fastify/rate-limit, called as the plugin calls them. The Redis store supports ioredis only. */
 export function makeFastifyRateLimit({ client, quotas, prefix }) {
-  return askBy(new RedisStore(false, false, client, `${prefix}-`), quotas);
+  return adaptStore(new RedisStore(false, false, client, `${prefix}-`), quotas);
 }
 
 export function makeFastifyRateLimitLocal({ quotas }) {
-  return askBy(new LocalStore(false, false, 5_000), quotas);
+  return adaptStore(new LocalStore(false, false, 5_000), quotas);
 }
 
-function askBy(store, [{ limit, windowMs }]) {
+function adaptStore(store, [{ limit, windowMs }]) {
   const asPromise = (method) => (subject) =>
     new Promise((resolve, reject) => {
       const settle = (error, reply) => (error ? reject(error) : resolve(reply));
@@ -21,7 +21,7 @@ function askBy(store, [{ limit, windowMs }]) {
     });
   const read = asPromise("read");
   return {
-    ask: asPromise("incr"),
+    consume: asPromise("incr"),
     isAllowed: ({ current }) => current <= limit,
     used: async (subject) => (await read(subject)).current,
   };

@@ -10,7 +10,7 @@ import {
 } from "@headgate/core";
 import { redisStore } from "@headgate/core/redis";
 
-/** A decision that the store did not take is not what is measured. */
+/** Fails for decisions without the store, which the benchmark does not measure. */
 subscribe(CHANNELS.degraded, ({ reason }) => {
   throw reason;
 });
@@ -39,13 +39,13 @@ export function makeHeadgate(
     name: prefix,
     limits,
     store: redisStore(client),
-    // A busy machine must not make Redis seem lost; nobody waits for as long in the measurements.
+    // On a busy machine Redis must not time out; no measured call waits that long.
     storeTimeout: "10s",
     ...options,
   });
   return {
     limiter,
-    ask: (subject) => limiter.consume(subject),
+    consume: (subject) => limiter.consume(subject),
     isAllowed: ({ allowed }) => allowed,
     async used(subject) {
       const { limit, remaining } = await limiter.peek(subject);

@@ -2,22 +2,22 @@ import { MemoryStore } from "express-rate-limit";
 import { RedisStore } from "rate-limit-redis";
 import { senderOf } from "../clients.mjs";
 
-/** The Redis store of express-rate-limit, asked as its middleware asks it. */
+/** The Redis store of express-rate-limit, called as its middleware calls it. */
 export function makeRateLimitRedis({ library, client, quotas, prefix }) {
-  return askBy(
+  return adaptStore(
     new RedisStore({ prefix: `${prefix}:`, sendCommand: senderOf(library, client) }),
     quotas,
   );
 }
 
 export function makeExpressRateLimitMemory({ quotas }) {
-  return askBy(new MemoryStore(), quotas);
+  return adaptStore(new MemoryStore(), quotas);
 }
 
-async function askBy(store, [{ limit, windowMs }]) {
+async function adaptStore(store, [{ limit, windowMs }]) {
   await store.init({ windowMs });
   return {
-    ask: (subject) => store.increment(subject),
+    consume: (subject) => store.increment(subject),
     isAllowed: ({ totalHits }) => totalHits <= limit,
     used: async (subject) => (await store.get(subject)).totalHits,
   };

@@ -13,22 +13,22 @@ export function makeFlexible({ library, client, quotas, prefix }, options = {}) 
         ...options,
       }),
   );
-  return askBy(limiters);
+  return adaptStore(limiters);
 }
 
-/** With its remedy against those who keep asking: once denied, a subject is refused here until its window ends. */
-export function makeFlexibleBlocking(place) {
-  return makeFlexible(place, { inMemoryBlockOnConsumed: place.quotas[0].limit });
+/** With its in-memory block: once denied, a subject is denied in this process until its window ends. */
+export function makeFlexibleBlocking(settings) {
+  return makeFlexible(settings, { inMemoryBlockOnConsumed: settings.quotas[0].limit });
 }
 
 export function makeFlexibleMemory({ quotas: [{ limit, windowMs }] }) {
-  return askBy([new RateLimiterMemory({ points: limit, duration: windowMs / 1_000 })]);
+  return adaptStore([new RateLimiterMemory({ points: limit, duration: windowMs / 1_000 })]);
 }
 
-function askBy(limiters) {
+function adaptStore(limiters) {
   const limiter = limiters.length === 1 ? limiters[0] : new RateLimiterUnion(...limiters);
   return {
-    ask: (subject) => limiter.consume(subject),
+    consume: (subject) => limiter.consume(subject),
     isAllowed: (_answer, isThrown) => !isThrown,
     used: async (subject) => (await limiters[0].get(subject))?.consumedPoints ?? 0,
   };

@@ -39,7 +39,7 @@ const CASES = [
   { ...BASE, inFlight: 1, subjects: 1, isDenied: true, names: DENYING },
 ];
 
-/** A quick run does not wait until everybody is known when a case begins. */
+/** A quick run does not create the keys of all subjects before a case. */
 const QUICK_KNOWN = 1_000;
 
 /** A process gets faster for ten times as many calls as the first case has warm-ups; without these, later cases would look faster. */
@@ -53,17 +53,17 @@ const QUICK_CALLS = { alone: 500, together: 5_000 };
 export async function run({ rounds, isQuick, log }) {
   const redis = await startRedis();
   const names = [...new Set(CASES.flatMap((one) => one.names))];
-  const asked = LIBRARIES.flatMap((library) =>
+  const pairs = LIBRARIES.flatMap((library) =>
     names
       .filter((name) => name !== "@fastify/rate-limit" || library === "ioredis")
       .map((name) => ({ name, library })),
   );
   const limiters = await Promise.all(
-    asked.map(async ({ name, library }) => {
+    pairs.map(async ({ name, library }) => {
       const child = await startProcess(FILE, { name, library, port: redis.port });
-      await child.ask("verify");
+      await child.call("verify");
       for (let i = 0; i < WARM_UPS && !isQuick; i += 1)
-        await child.ask("measure", {
+        await child.call("measure", {
           ...BASE,
           calls: CALLS.together,
           known: BASE.subjects,
@@ -101,15 +101,15 @@ function keyOf(name, library, { inFlight, subjects, limits, isDenied }) {
   return [name, library, inFlight, subjects, limits, isDenied].join("-").replace(/[^\w.-]/g, "_");
 }
 
-async function measure(control, child, asked) {
+async function measure(control, child, load) {
   await control.config("RESETSTAT");
-  const { nanoseconds, cpuMicroseconds } = await child.ask("measure", asked);
+  const { nanoseconds, cpuMicroseconds } = await child.call("measure", load);
   const { calls, microseconds } = await scriptTime(control);
   return {
-    perSecond: (asked.calls * 1e9) / nanoseconds,
-    latencyMicroseconds: nanoseconds / asked.calls / 1_000,
-    nodeMicroseconds: cpuMicroseconds / asked.calls,
-    redisMicroseconds: microseconds / asked.calls,
-    commands: calls / asked.calls,
+    perSecond: (load.calls * 1e9) / nanoseconds,
+    latencyMicroseconds: nanoseconds / load.calls / 1_000,
+    nodeMicroseconds: cpuMicroseconds / load.calls,
+    redisMicroseconds: microseconds / load.calls,
+    commands: calls / load.calls,
   };
 }

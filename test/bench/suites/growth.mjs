@@ -14,7 +14,7 @@ const GROWTHS = {
   "one subject for all": growHotSubject,
 };
 
-/** What stays as it is while something grows, and what does not. */
+/** Measures which figures stay constant while something grows. */
 export async function run({ rounds, isQuick, log }) {
   const rows = [];
   for (const [what, grow] of Object.entries(GROWTHS)) {

@@ -53,7 +53,7 @@ async function startAll(framework, redisPort) {
     const key = `${framework}-${variant}-${outcome}`.replace(/[^\w.-]/g, "_");
     const setup = { framework, variant, key, redisPort, limit: LIMITS[outcome], constants };
     const child = await startProcess(FILE, setup);
-    const port = await child.ask("port");
+    const port = await child.call("port");
     const row = { suite: "http", framework, name: variant, outcome };
     applications.push({ row, child, port });
     return port;
@@ -61,7 +61,7 @@ async function startAll(framework, redisPort) {
 
   for (const outcome of Object.keys(LIMITS)) {
     const port = await start("Headgate, memory", outcome);
-    // What Headgate says is what the constants say.
+    // Headgate must send the same headers as the constants.
     const constants = await readConstants(port, outcome);
     const constantPort = await start("constants", outcome, constants);
     const repeated = await readConstants(constantPort, outcome);
@@ -97,7 +97,7 @@ function statusOf(outcome) {
 }
 
 async function measure(child, port, outcome, durationMs) {
-  const cpuFrom = await child.ask("cpuMicroseconds");
+  const cpuFrom = await child.call("cpuMicroseconds");
   const status = statusOf(outcome);
   const { perSecond, latencies } = await load({
     port,
@@ -105,7 +105,7 @@ async function measure(child, port, outcome, durationMs) {
     durationMs,
     status,
   });
-  const cpu = (await child.ask("cpuMicroseconds")) - cpuFrom;
+  const cpu = (await child.call("cpuMicroseconds")) - cpuFrom;
   return {
     perSecond,
     p50: quantile(latencies, 0.5),

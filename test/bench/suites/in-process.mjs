@@ -10,13 +10,13 @@ const ALLOCATED = 50_000;
 /** MB: as many calls allocate less, so that no collection hides what they do. */
 const YOUNG = 512;
 
-/** Decisions that no server is asked for: their time, and what they leave on the heap. */
+/** Measures decisions without a server: their time, and the memory that they leave on the heap. */
 export async function run({ rounds, isQuick, log }) {
   const redis = await startRedis();
   const timed = await Promise.all(
     Object.keys(CALLS).map(async (name) => {
       const child = await startProcess(FILE, { name, port: redis.port });
-      const measure = () => child.ask("time", isQuick ? TIMED / 4 : TIMED);
+      const measure = () => child.call("time", isQuick ? TIMED / 4 : TIMED);
       return { child, row: { suite: "in-process", name }, measure };
     }),
   );
@@ -32,7 +32,7 @@ export async function run({ rounds, isQuick, log }) {
 async function allocationsOf(name, port) {
   const flags = ["--expose-gc", `--min-semi-space-size=${YOUNG}`, `--max-semi-space-size=${YOUNG}`];
   const child = await startProcess(FILE, { name, port }, flags);
-  const { allocated, retained } = await child.ask("allocate", ALLOCATED);
+  const { allocated, retained } = await child.call("allocate", ALLOCATED);
   await child.close();
   return { allocated: Math.round(allocated), retained: Number(retained.toFixed(2)) };
 }

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { openClient } from "../clients.mjs";
+import { consumeMany } from "../consume-many.mjs";
 import { hasValgrind, startCounting } from "../instructions.mjs";
-import { keepAsking } from "../keep-asking.mjs";
 import { makeLimiter } from "../limiters/catalogue.mjs";
 import { makeEvalsha } from "../limiters/floor.mjs";
 import { ALGORITHMS, makeHeadgate } from "../limiters/headgate.mjs";
@@ -22,25 +22,25 @@ const MODES = {
 const QUICK_SHARE = 0.25;
 /** Under valgrind a server is fifty times slower; instructions do not vary as time does. */
 const COUNTED = { alone: 300, batches: 4_000 };
-/** Those who come again and again while instructions are counted. */
+/** The number of returning subjects while instructions are counted. */
 const RETURNING = 50;
 
-/** Each algorithm with one limit and with several, and what it is compared with. */
+/** Each algorithm with one limit and with several, and the limiters for comparison. */
 function contestants(client) {
-  const place = (prefix, limits = 1, limit = LIMIT) => ({
+  const settings = (prefix, limits = 1, limit = LIMIT) => ({
     library: "ioredis",
     client,
     prefix: `${prefix}${limit === LIMIT ? "" : " full"}`.replaceAll(/\W+/g, "-"),
     quotas: Array.from({ length: limits }, (_, i) => ({ limit, windowMs: (i + 1) * DAY })),
   });
   return [
-    { name: FLOOR, limits: 0, make: () => makeEvalsha(place("empty")) },
+    { name: FLOOR, limits: 0, make: () => makeEvalsha(settings("empty")) },
     ...Object.keys(ALGORITHMS).flatMap((algorithm) =>
       [1, 3, 5].map((limits) => ({
         name: algorithm,
         limits,
         make: ({ limit } = {}) =>
-          makeHeadgate(place(`${algorithm} ${limits}`, limits, limit), {
+          makeHeadgate(settings(`${algorithm} ${limits}`, limits, limit), {
             algorithm,
             denyCache: false,
           }),
@@ -49,7 +49,7 @@ function contestants(client) {
     ...PEERS.map((name) => ({
       name,
       limits: 1,
-      make: ({ limit } = {}) => makeLimiter(name, place(name, 1, limit)),
+      make: ({ limit } = {}) => makeLimiter(name, settings(name, 1, limit)),
     })),
   ];
 }
@@ -67,10 +67,10 @@ export async function run({ rounds, isQuick, log }) {
       await redis.control.flushall();
       const limiter = await make();
       if (mode === "alone") bytes.set(`${name} ${limits}`, await bytesPerSubject(redis, limiter));
-      const asked = { inFlight, subjects: SUBJECTS, calls: isQuick ? calls * QUICK_SHARE : calls };
+      const load = { inFlight, subjects: SUBJECTS, calls: isQuick ? calls * QUICK_SHARE : calls };
       measured.push({
         row: { suite: "redis", name, limits, mode, bytes: bytes.get(`${name} ${limits}`) },
-        measure: () => measure(redis.control, limiter, asked),
+        measure: () => measure(redis.control, limiter, load),
         // Its name is free again for the next mode.
         close: () => limiter.limiter?.close(),
       });
@@ -86,19 +86,19 @@ export async function run({ rounds, isQuick, log }) {
   return rows;
 }
 
-async function measure(control, limiter, asked) {
+async function measure(control, limiter, load) {
   await control.config("RESETSTAT");
-  const allowed = await keepAsking(limiter, asked);
+  const allowed = await consumeMany(limiter, load);
   const { calls, microseconds } = await scriptTime(control);
-  assert.equal(allowed, asked.calls);
-  return { microseconds: microseconds / asked.calls, decisionsPerCall: asked.calls / calls };
+  assert.equal(allowed, load.calls);
+  return { microseconds: microseconds / load.calls, decisionsPerCall: load.calls / calls };
 }
 
 /** Of one subject's keys, after one decision, and after a hundred. */
 async function bytesPerSubject({ control }, limiter) {
   const sizes = [];
   for (const calls of [1, 99]) {
-    await keepAsking(limiter, { calls, inFlight: 1, subjects: 1 });
+    await consumeMany(limiter, { calls, inFlight: 1, subjects: 1 });
     const keys = await control.keys("*");
     const used = await Promise.all(keys.map((key) => control.memory("USAGE", key)));
     sizes.push(used.reduce((total, size) => total + size, 0));
@@ -117,21 +117,21 @@ async function addInstructions(rows, isQuick, log) {
   for (const { name, limits, make } of contestants(client).filter(wanted)) {
     const rowOf = (mode) =>
       rows.find((one) => one.name === name && one.limits === limits && one.mode === mode);
-    // The scripts of those before, and what their interpreter keeps, are no part of this.
+    // Removes the scripts of earlier limiters, and the interpreter's memory for them.
     await client.flushall();
     await client.script("FLUSH");
     const limiter = await make();
-    const ask = (inFlight, subjects) => (calls) =>
-      keepAsking(limiter, { calls, inFlight, subjects });
-    const often = ask(1, RETURNING);
+    const consume = (inFlight, subjects) => (calls) =>
+      consumeMany(limiter, { calls, inFlight, subjects });
+    const often = consume(1, RETURNING);
     await often(RETURNING);
     const returns = await count(COUNTED.alone, often);
     let from = RETURNING;
     const first = await count(COUNTED.alone, async (calls) => {
-      await keepAsking(limiter, { calls, inFlight: 1, subjects: Number.MAX_SAFE_INTEGER, from });
+      await consumeMany(limiter, { calls, inFlight: 1, subjects: Number.MAX_SAFE_INTEGER, from });
       from += calls;
     });
-    const together = ask(MODES.batches.inFlight, SUBJECTS);
+    const together = consume(MODES.batches.inFlight, SUBJECTS);
     await together(SUBJECTS);
     rowOf("batches").instructions = Math.round(await count(COUNTED.batches, together));
     await limiter.limiter?.close();
@@ -148,11 +148,11 @@ async function addInstructions(rows, isQuick, log) {
 async function countDenied(client, count, make) {
   await client.flushall();
   const limiter = await make({ limit: 1 });
-  const ask = (calls) => keepAsking(limiter, { calls, inFlight: 1, subjects: RETURNING });
-  assert.equal(await ask(RETURNING), RETURNING);
+  const consume = (calls) => consumeMany(limiter, { calls, inFlight: 1, subjects: RETURNING });
+  assert.equal(await consume(RETURNING), RETURNING);
   let allowed = 0;
   const denied = await count(COUNTED.alone, async (calls) => {
-    allowed += await ask(calls);
+    allowed += await consume(calls);
   });
   assert.equal(allowed, 0);
   await limiter.limiter?.close();

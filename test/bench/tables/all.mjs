@@ -5,7 +5,7 @@ import { tables as inProcess } from "./in-process.mjs";
 import { tables as redis } from "./redis.mjs";
 import { tables as targets } from "./targets.mjs";
 
-/** What each part of a run is told in, by the part's name: tables of `{ title, head, rows }`, all cells text. */
+/** Functions that turn each part of a run into tables of `{ title, head, rows }`, whose cells are text. */
 export const TABLES = { targets, decisions, http, redis, "in-process": inProcess, growth };
 
 export function tablesOf(rows) {

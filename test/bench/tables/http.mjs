@@ -27,7 +27,7 @@ export function tables(rows) {
   });
 }
 
-/** What is compared with comes first. */
+/** The baselines come first. */
 function rankOf({ name }) {
   const rank = ["bare", "constants"].indexOf(name);
   return rank < 0 ? 2 : rank;
@@ -38,8 +38,8 @@ function groupOf({ framework, outcome }) {
 }
 
 function sharesOf(rows, row) {
-  const constants = beside(rows, row, "constants", row.outcome);
-  const bare = beside(rows, row, "bare", "allowed");
+  const constants = siblingRow(rows, row, "constants", row.outcome);
+  const bare = siblingRow(rows, row, "bare", "allowed");
   const range = spreadOf(ratiosOf(row.perSecond, constants.perSecond));
   return [
     row.name,
@@ -51,14 +51,14 @@ function sharesOf(rows, row) {
 }
 
 function timesOf(rows, row) {
-  const constants = beside(rows, row, "constants", row.outcome);
+  const constants = siblingRow(rows, row, "constants", row.outcome);
   const added = (percentile) =>
     (median(row[percentile]) - median(constants[percentile])).toFixed(2);
   return [row.name, formatNumber(median(row.serverMicroseconds)), added("p50"), added("p99")];
 }
 
 /** The row of another application of the same framework. */
-function beside(rows, { framework }, name, outcome) {
+function siblingRow(rows, { framework }, name, outcome) {
   return rows.find(
     (one) => one.framework === framework && one.name === name && one.outcome === outcome,
   );

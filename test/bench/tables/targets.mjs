@@ -1,5 +1,5 @@
 import { formatNumber } from "../print.mjs";
-import { judge } from "../targets.mjs";
+import { evaluateTargets } from "../targets.mjs";
 
 /** The targets that were measured. */
 export function tables(rows) {
@@ -7,7 +7,7 @@ export function tables(rows) {
     {
       title: "Targets",
       head: ["target", "to reach", "measured", ""],
-      rows: judge(rows).map(({ claim, target, measured, isReached }) => [
+      rows: evaluateTargets(rows).map(({ claim, target, measured, isReached }) => [
         claim,
         target,
         formatNumber(measured),

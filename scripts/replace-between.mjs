@@ -1,5 +1,5 @@
 /** A page with a text between the markers of that name, `<!-- name:begin -->` and `<!-- name:end -->`. */
-export function putBetween(page, name, text) {
+export function replaceBetween(page, name, text) {
   const [begin, end] = [`<!-- ${name}:begin -->`, `<!-- ${name}:end -->`];
   const from = page.indexOf(begin);
   const to = page.indexOf(end);
