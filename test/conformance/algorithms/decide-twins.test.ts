@@ -17,8 +17,8 @@ import { claim } from "../support/claim.ts";
 import { MicroClock } from "../support/micro-clock.ts";
 
 /*
- * A decision over several slots of a cluster asks each of them before it charges any. "inspect" is that question: Lua and
- * TypeScript give the same numbers, they are those that the limits have now, and nothing changes.
+ * A decision over several hash slots of a cluster inspects each of them before it charges any. Lua and TypeScript report the same
+ * numbers in the mode "inspect", these are the present state of the limits, and nothing changes.
  */
 
 const HISTORIES = historiesOf(25, 1_500);
@@ -53,7 +53,7 @@ describe("memory and Redis decide alike", () => {
 
 test("peek creates no Redis key and modifies none", async () => {
   const time = new MicroClock(1_800_000_000_000_000n);
-  const store = requireStore(redisStore(redis, { clock: time.clock, prefix: "asked" }));
+  const store = requireStore(redisStore(redis, { clock: time.clock, prefix: "inspected" }));
   const limits = [slidingLog({ limit: 5, window: "1h" }), gcra({ limit: 6, window: "1h" })];
   const counted = compileLimiterPolicy("untouched", limits, store);
   const counters = countersOf(counted, "u");
@@ -88,11 +88,11 @@ async function compare(random: Random, name: string, limits: readonly Limit[]): 
       sameNumbers(counters, inMemory, onRedis),
       () => `${inMemory} is not ${onRedis}, ${context()}`,
     );
-    // Asked again it is the same: nothing was charged, and no key was made.
+    // A second inspection reports the same: the first one charged nothing and created no key.
     const [again, againOnRedis] = await run("inspect", counters, cost);
     claim(sameNumbers(counters, inMemory, again), () => `then ${again} in memory, ${context()}`);
     claim(sameNumbers(counters, onRedis, againOnRedis), () => `then ${againOnRedis}, ${context()}`);
-    // Charging is allowed exactly when asking was, and what it leaves is what was reported less the cost.
+    // A charge is allowed exactly if the inspection was, and leaves the reported units less the cost.
     const [charged, chargedOnRedis] = await run("charge", counters, cost);
     const allowed = isAllowed(counters, inMemory);
     claim(isAllowed(counters, charged) === allowed, () => `charging says ${charged}, ${context()}`);
@@ -101,13 +101,13 @@ async function compare(random: Random, name: string, limits: readonly Limit[]): 
     for (const [i, left] of remainingIn(counters, charged).entries()) {
       const reported = before[i] as number;
       const expected = allowed ? reported - cost : reported;
-      claim(left === expected, () => `${reported} were told, ${left} are left, ${context()}`);
+      claim(left === expected, () => `${reported} were reported, ${left} are left, ${context()}`);
     }
     time.advance(BigInt(random.chance(0.3) ? 0 : random.whole(0, 900_000)));
   }
 }
 
-/** Whether two replies report the same; generations are random, and their places are left out. */
+/** Whether two replies are equal, apart from the generations, which are random. */
 function sameNumbers(
   counters: readonly SubjectCounter[],
   a: readonly number[] | undefined,
@@ -119,16 +119,16 @@ function sameNumbers(
 }
 
 function generationsIn(counters: readonly SubjectCounter[]): Set<number> {
-  const places = new Set<number>();
+  const positions = new Set<number>();
   let at = HEAD;
   for (const { limits } of counters) {
-    places.add(at);
+    positions.add(at);
     at += COUNTER_HEAD + limits.length * LIMIT_NUMBERS;
   }
-  return places;
+  return positions;
 }
 
-/** Whether no limit has to be waited for. */
+/** Whether each limit allows the request. */
 function isAllowed(
   counters: readonly SubjectCounter[],
   reply: readonly number[] | undefined,
@@ -143,18 +143,18 @@ function remainingIn(
   return numbersIn(counters, reply, 1);
 }
 
-/** Of each limit's numbers in a reply the one at a place. */
+/** The number at an offset within the numbers of each limit in a reply. */
 function numbersIn(
   counters: readonly SubjectCounter[],
   reply: readonly number[] = [],
-  place: number,
+  offset: number,
 ): number[] {
   const numbers: number[] = [];
   let at = HEAD;
   for (const { limits } of counters) {
     at += COUNTER_HEAD;
     for (let i = 0; i < limits.length; i += 1) {
-      numbers.push(reply[at + place] as number);
+      numbers.push(reply[at + offset] as number);
       at += LIMIT_NUMBERS;
     }
   }

@@ -84,7 +84,7 @@ test.each(KINDS)(
       const store = memoryStore({ clock: time.clock, maxKeys: 5 });
       const limiter = createLimiter({ ...STORE_ALONE, name: "spent", limits: limit, store });
       const [{ limit: most } = { limit: 1 }] = limiter.limits;
-      // Where one request is all there is, the others have spent as much.
+      // After a single request, the other limits have charged as much.
       if (most === 1) return;
       await limiter.consume("spender", { cost: most });
       for (let other = 0; other < 20; other++) await limiter.consume(`other ${other}`);
@@ -102,7 +102,7 @@ async function giveBack(
   forget: () => Promise<void>,
 ): Promise<void> {
   const decisions: { readonly decision: Decision; readonly life: number }[] = [];
-  /** What is still charged, of each of the sender's lives in the store. */
+  /** The admissions that are still charged, for each generation of the sender's counter. */
   const lives: Map<Decision, Admission>[] = [new Map()];
   let last: Decision | undefined;
   for (let step = 0; step < LENGTH; step++) {

@@ -39,7 +39,7 @@ describeStores((tested) => {
   });
 });
 
-/** Spends until something is denied that can pass later, and waits for it; false when nothing was. */
+/** Spends until a request is denied that fits later, and tests its wait. Returns false if there was none. */
 async function tryWait(
   tested: StoreUnderTest,
   random: Random,
@@ -69,7 +69,7 @@ async function tryWait(
   return keepsItsWord(limiter, subject, cost, time);
 }
 
-/** Whether what is reported when a cost is denied turns out to be true; false when it takes longer than the clock goes. */
+/** Tests that a reported wait is exact. Returns false if it passes the latest time of the clock. */
 async function keepsItsWord(
   limiter: Limiter,
   subject: SubjectOf,
@@ -83,7 +83,7 @@ async function keepsItsWord(
   claim(!reported.allowed, context("denied"));
   const waits = new Set(reported.limits.map(({ retryAfterMs }) => retryAfterMs));
   for (const wait of [...waits].filter((ms) => ms > 0).toSorted((a, b) => a - b)) {
-    /** What the limits that had to wait so long say. */
+    /** The states of the limits with this wait. */
     const waited = ({ limits }: Decision) =>
       limits.filter((_, i) => reported.limits[i]?.retryAfterMs === wait);
     if (!time.advance(denied + BigInt(wait - 1) * 1_000n - time.now)) return false;

@@ -15,17 +15,17 @@ import type { StoreUnderTest } from "../support/stores-under-test.ts";
 import { describeStores } from "../support/stores-under-test.ts";
 
 /*
- * While several numbers are in force for one counter, as in a rolling deploy, nobody gets more than a limit with the largest of
- * each number grants, in whichever order they ask by which of them.
+ * While several limits apply to one counter, as in a rolling deploy, no order of requests gets more than a limit with the largest
+ * of each number grants.
  */
 
 const HISTORIES = 16;
 
-/** Refunds that have to land for a claim about them to mean something; a quarter of the histories are tried on Redis. */
+/** The refunds that must succeed to prove something; Redis runs a quarter of the histories. */
 const LANDED = HISTORIES / 10;
 const SUBJECT = "sender";
 
-/** What drains by one number and is given back by another has more ways to go wrong. */
+/** More histories, since draining under one limit and refunding under another can go wrong in more ways. */
 function historiesOf(kind: Kind): number {
   return kind === "gcra" || kind === "tokenBucket" ? HISTORIES * 4 : HISTORIES;
 }
@@ -57,8 +57,8 @@ describeStores((tested) => {
 });
 
 /**
- * A sender who asks by one number and, where that denies, at the same moment by the others, takes all that is left, comes back when
- * any of them grows, and gives back what it can. Returns how much landed.
+ * Simulates a sender that tries each of the limits in turn until one admits, takes all units left, returns when one of them
+ * refills, and refunds what it can. Returns the number of successful refunds.
  */
 async function aimAtAll(tested: StoreUnderTest, random: Random, kind: Kind): Promise<number> {
   const limits = differentNumbers(random, kind);
@@ -81,7 +81,7 @@ async function aimAtAll(tested: StoreUnderTest, random: Random, kind: Kind): Pro
       admissions.set(decision, { at: time.now, cost });
       break;
     }
-    // A while after the last of them, before more is asked.
+    // Some time after the last request, before the next one.
     if (random.chance(0.5)) time.advance(random.pick([0n, 1n, wait / 8n]));
     if (isGenerous && admissions.size > 0 && random.chance(0.4)) {
       const decision = random.pick([...admissions.keys()].slice(-6));
@@ -99,8 +99,8 @@ async function aimAtAll(tested: StoreUnderTest, random: Random, kind: Kind): Pro
 }
 
 /**
- * Sends to a limit whose numbers change, and what it admits to one that has the largest of each; some requests to the first only,
- * which gives them back sooner or later. The first must never have more room. Returns how many refunds landed.
+ * Sends requests to a limit whose numbers change, and the admitted ones to a limit with the largest of each number. Some go to the
+ * first limit only, which refunds them later. The first must never have more room. Returns the number of successful refunds.
  */
 async function compare(tested: StoreUnderTest, random: Random, kind: Kind): Promise<number> {
   const limits = differentNumbers(random, kind);
@@ -109,7 +109,7 @@ async function compare(tested: StoreUnderTest, random: Random, kind: Kind): Prom
   const changing = new DeployedLimiter(tested.open(time.clock), [limits[0]]);
   const roomy = new DeployedLimiter(tested.open(time.clock), largest);
   const doubtful: Decision[] = [];
-  /** When the window ends that the first doubtful request may have begun: until then, the worlds compare. */
+  /** The end of the window that the first refundable request may have started. The limits compare until then. */
   let end: bigint | undefined;
   let given = 0;
   let last: Decision | undefined;

@@ -23,11 +23,11 @@ describeStores((tested) => {
   test("a denial changes nothing", async () => {
     await tested.run(HISTORIES, async (random) => {
       const { limits, time, open } = stage(tested, random);
-      const asked = open(limits);
+      const limiter = open(limits);
       const spared = open(limits);
       await repeat(random, limits, time, async (subjects, cost) => {
-        const decision = await asked.consume(subjects, { cost });
-        // The second world hears of a request only when the first admitted it.
+        const decision = await limiter.consume(subjects, { cost });
+        // The second limiter gets only the requests that the first one admitted.
         if (decision.allowed) claimSame(await spared.consume(subjects, { cost }), decision);
         return decision;
       });
@@ -41,11 +41,11 @@ describeStores((tested) => {
       const left = open(limits);
       await repeat(random, limits, time, async (subjects, cost) => {
         await peeked.peek(subjects, { cost: random.whole(0, 10) });
-        const foretold = await peeked.peek(subjects, { cost });
+        const predicted = await peeked.peek(subjects, { cost });
         const decision = await peeked.consume(subjects, { cost });
-        claimSame(foretold, decision);
+        claimSame(predicted, decision);
         claimSame(await left.consume(subjects, { cost }), decision);
-        claimLooked(await peeked.peek(subjects, { cost: 0 }), decision);
+        claimReportsRest(await peeked.peek(subjects, { cost: 0 }), decision);
         return decision;
       });
     });
@@ -102,7 +102,7 @@ describeStores((tested) => {
   });
 });
 
-/** A policy, a clock, and limiters on stores of their own that read it. */
+/** A policy, a clock, and a function that opens limiters on separate stores. */
 function stage(tested: StoreUnderTest, random: Random, dimensions = 3) {
   const time = new MicroClock(randomStart(random));
   const limits = randomPolicy(random, random.whole(1, 4), dimensions);
@@ -116,18 +116,18 @@ function stage(tested: StoreUnderTest, random: Random, dimensions = 3) {
   return { time, limits, open };
 }
 
-/** Asks again and again, after random waits, for random costs. */
+/** Sends requests of random costs after random waits. */
 async function repeat(
   random: Random,
   limits: readonly Limit[],
   time: MicroClock,
-  ask: (subjects: Record<string, string>, cost: number) => Promise<Decision>,
+  decide: (subjects: Record<string, string>, cost: number) => Promise<Decision>,
 ): Promise<void> {
   const dimensions = [...new Set(limits.map(({ per = "default" }) => per))];
   let last: Decision | undefined;
   for (let step = 0; step < LENGTH; step++) {
     time.advance(randomWait(random, last, last === undefined ? [] : changeTimesOf(last)));
-    last = await ask(randomSubjects(random, dimensions), randomCost(random, last));
+    last = await decide(randomSubjects(random, dimensions), randomCost(random, last));
   }
 }
 
@@ -136,7 +136,7 @@ function byName({ limits }: Decision): Decision["limits"] {
 }
 
 /** A peek of nothing is allowed, and reports what the decision before it left. */
-function claimLooked({ allowed, cost, limits }: Decision, before: Decision): void {
+function claimReportsRest({ allowed, cost, limits }: Decision, before: Decision): void {
   const left = before.limits.map((limit) => ({ ...limit, allowed: true, retryAfterMs: 0 }));
   claim(allowed && cost === 0, () => `allowed ${allowed}, cost ${cost}`);
   claim(JSON.stringify(limits) === JSON.stringify(left), () => {

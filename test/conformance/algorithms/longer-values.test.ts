@@ -9,8 +9,8 @@ import { connectOwnDatabase } from "../../support/own-database.ts";
 import { MicroClock } from "../support/micro-clock.ts";
 
 /*
- * A counter that has a block is 16 bytes longer. Whoever writes it keeps them as long as they say something; a value of any other
- * length, or with 16 bytes that make no sense, is garbage.
+ * A counter that has a block is 16 bytes longer. A write keeps these bytes while they matter. A value of another length, or with
+ * 16 bytes out of range, is garbage.
  */
 
 const DAY = 86_400_000_000;
@@ -78,7 +78,7 @@ describe.each(Object.entries(POLICIES))("%s", (_, limits) => {
     const { limiter, time, first, key, value, length } = await open();
     let more = blockOf({ ends: START - 1, levelEnds: START + 10 * DAY, level: 3, setBy: 1 });
     await redis.append(key, more);
-    /** That they are there, behind a value as long as before. */
+    /** Fails unless the bytes of the block follow a value of the same length. */
     const expectKept = async () => {
       const bytes = await value();
       expect(bytes.subarray(length)).toEqual(more);
@@ -119,7 +119,7 @@ describe.each(Object.entries(POLICIES))("%s", (_, limits) => {
     await expectKept();
     // Its key lives for as long.
     expect(await redis.pttl(key)).toBeGreaterThan(6 * 86_400_000);
-    // The level is forgotten at the microsecond, by whoever writes next.
+    // The first write at or after this microsecond resets the level.
     time.now = BigInt(START + 10 * DAY) - 60_000_001n;
     expect(await limiter.consume(SUBJECT)).toMatchObject({ remaining: 9 });
     await expectKept();

@@ -62,7 +62,7 @@ test("no calendar window admits more than the limit when processes have differen
       const time = new MicroClock(PERIOD * 700n + BigInt(random.whole(0, 3_600_000_000)));
       const stores = processes.map(() => requireStore(redisStore(redis, { clock: time.clock })));
       const charges: Charged[] = [];
-      /** The window that was seen last, in microseconds, and what it holds. */
+      /** The last window in microseconds, and its used units. */
       let window = { start: 0, end: 0, used: 0 };
       for (let step = 0; step < 80; step += 1) {
         // Mostly within the hours in which they disagree.

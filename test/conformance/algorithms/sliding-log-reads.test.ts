@@ -33,14 +33,14 @@ test.each([100, 1_000, 10_000, 100_000])(
     const twins = stores.map((store) =>
       createLimiter({ ...STORE_ALONE, name: `log-${limit}`, limits, store }),
     );
-    const ask = (cost: number) =>
+    const consume = (cost: number) =>
       Promise.all(twins.map((twin) => twin.consume("reader", { cost }))) as Promise<
         [Decision, Decision]
       >;
     for (const half of ["older", "newer"]) {
       for (let sent = 0; sent < limit / 2; ) {
         const batch = Math.min(1_000, limit / 2 - sent);
-        await Promise.all(Array.from({ length: batch }, () => ask(1)));
+        await Promise.all(Array.from({ length: batch }, () => consume(1)));
         sent += batch;
         time.advance(1n);
       }
@@ -49,19 +49,19 @@ test.each([100, 1_000, 10_000, 100_000])(
     // Galloping and halving, once to find what expired and once to find what to wait for.
     const most = 4 * Math.ceil(Math.log2(limit)) + 4;
 
-    const denied = await readsOf(() => ask(2));
+    const denied = await readsOf(() => consume(2));
     expect(denied.answer[1]).toEqual(denied.answer[0]);
     expect(denied.answer[0]).toMatchObject({ allowed: false, remaining: 0 });
     expect(denied.reads.length).toBeLessThanOrEqual(most);
 
     time.now += BigInt(WINDOW_MS * 500);
-    const expiring = await readsOf(() => ask(limit / 2 + 1));
+    const expiring = await readsOf(() => consume(limit / 2 + 1));
     expect(expiring.answer[1]).toEqual(expiring.answer[0]);
     expect(expiring.answer[0]).toMatchObject({ allowed: false, remaining: limit / 2 });
     expect(expiring.reads.length).toBeGreaterThan(0);
     expect(expiring.reads.length).toBeLessThanOrEqual(most);
 
-    const charged = await readsOf(() => ask(1));
+    const charged = await readsOf(() => consume(1));
     expect(charged.answer[1]).toEqual(charged.answer[0]);
     expect(charged.answer[0]).toMatchObject({ allowed: true, remaining: limit / 2 - 1 });
     expect(charged.reads.length).toBeLessThanOrEqual(most);

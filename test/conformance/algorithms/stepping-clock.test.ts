@@ -38,7 +38,7 @@ describeRedisStore((tested) => {
       });
       const cost = random.magnitude(1, Math.min(...limiter.limits.map(({ limit }) => limit)));
       let last: Decision | undefined;
-      /** What is reported of the cost directly after an admission, or a charge: denials are not written, so the store knows no later time. */
+      /** The reported wait directly after an admission or a charge. Denials write nothing, so the store knows no later time. */
       let reported: Decision | undefined;
       for (let step = 0; step < 8; step++) {
         time.advance(nextWait(random, last));
@@ -47,13 +47,13 @@ describeRedisStore((tested) => {
         if (isCharged) await limiter.charge(SUBJECT, { cost: randomCharge(random, last) });
         if (last.allowed || isCharged) reported = await limiter.peek(SUBJECT, { cost });
       }
-      // What takes longer than the longest time that is reported says nothing of how long.
+      // A wait above the longest reported time has an unknown length.
       if (reported === undefined || reported.retryAfterMs >= LONGEST_MS) return;
       stepBack(random, time);
 
       let answer = await limiter.consume(SUBJECT, { cost });
       const context = (): string =>
-        `${cost} told ${reported?.retryAfterMs} ms, then ${answer.retryAfterMs} ms at ${time.now}, of ${JSON.stringify(limits)}`;
+        `${cost} reported ${reported?.retryAfterMs} ms, then ${answer.retryAfterMs} ms at ${time.now}, of ${JSON.stringify(limits)}`;
       claim(answer.retryAfterMs <= reported.retryAfterMs, context);
       const deadline = time.now + BigInt(answer.retryAfterMs) * 1_000n;
       for (let attempt = 0; attempt < 6 && !answer.allowed; attempt++) {

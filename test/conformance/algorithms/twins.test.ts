@@ -27,14 +27,14 @@ import {
 import { claim, claimSame, claimSameCharge } from "../support/claim.ts";
 import { MicroClock } from "../support/micro-clock.ts";
 
-/** Each shape has its scripts made and loaded, which costs as much as dozens of steps: so there are fewer, and longer ones. */
+/** Each shape loads its own scripts, which costs as much as dozens of steps, so there are fewer and longer histories. */
 const HISTORIES = historiesOf(10, 1_600);
 const LENGTH = 100;
 
 /** Each history waits for its own replies only, so that the server always has something to do. */
 const LANES = 64;
 
-/** What is done to both is counted, so that nobody makes it less by accident. */
+/** The compared operations are counted, so that the comparison does not shrink by accident. */
 const done = {
   requests: 0,
   requestsWithOtherLimits: 0,
@@ -179,11 +179,11 @@ interface Steps {
   /** Units to charge, or those to settle at. */
   readonly charge: (last: Decision | undefined) => number;
   readonly units: (decision: Decision) => number;
-  /** Milliseconds to block by hand; 0 to end a block. */
+  /** Milliseconds of a manual block; 0 ends a block. */
   readonly block?: (last: Decision | undefined) => number;
   /** What sets the blocks of limits. */
   readonly blockOn?: LimiterOptions["blockOn"];
-  /** So many are settled one after the other. Default 1. */
+  /** The number of decisions to settle one after the other. Default 1. */
   readonly settles?: number;
 }
 
@@ -197,7 +197,7 @@ function stepsOf(random: Random): Steps {
   };
 }
 
-/** Steps of which some block by hand: for less, as long, or more than what was told last, or not any longer. */
+/** Steps with manual blocks: shorter, as long, or longer than the last reported wait, or the end of a block. */
 function blockingSteps(random: Random): Steps {
   return {
     ...stepsOf(random),
@@ -217,7 +217,7 @@ function keepingSteps(random: Random): Steps {
   };
 }
 
-/** Does the same random things with a limiter in this process and one on Redis. */
+/** Compares random operations of a limiter on memoryStore with one on Redis. */
 async function compare(
   random: Random,
   name: string,
@@ -225,20 +225,20 @@ async function compare(
   steps: Steps = stepsOf(random),
 ): Promise<void> {
   const time = new MicroClock(randomStart(random));
-  // Other numbers would make another name of the numbers.
+  // A default name contains the numbers of a limit, so changing limits need a fixed name.
   const limits = written.map((limit) => ({ name: nameOf(limit), ...limit }));
   const plans = [1, 2].map(() => limits.map((limit) => withOtherCapacity(random, limit)));
   const twins = [memoryStore({ clock: time.clock }), redisStore(redis, { clock: time.clock })].map(
     (store) => createLimiter({ ...STORE_ALONE, name, limits, store, blockOn: steps.blockOn }),
   ) as [Limiter, Limiter];
   const dimensions = [...new Set(limits.map(({ per = "default" }) => per))];
-  // A gcra that has no burst of its own has scripts of its own, and no order is kept among calls at once of several scripts.
+  // A gcra without a burst uses other scripts, and concurrent calls of several scripts have no defined order.
   const isOneScript = limits.every(({ algorithm }) => algorithm !== "gcra");
   const admitted: [Decision, Decision][] = [];
   let last: Decision | undefined;
   await loadScripts(twins[1], dimensions);
 
-  /** Does the same things at once with each twin, and gives their answers to each. */
+  /** Runs the same operations at once on each twin, and passes both results of each operation to `each`. */
   async function both<Plan, Answer>(
     things: readonly Plan[],
     act: (twin: Limiter, thing: Plan, twinNumber: 0 | 1) => Promise<Answer>,
@@ -250,7 +250,7 @@ async function compare(
     return things.map((_, i) => answers.map((each) => each[i]) as [Answer, Answer]);
   }
 
-  /** As many things as go at once: mostly one, sometimes a batch. */
+  /** The number of concurrent operations: mostly one, sometimes a batch. */
   function some<Plan>(make: () => Plan): Plan[] {
     return Array.from({ length: random.chance(0.7) ? 1 : random.whole(2, 10) }, make);
   }
@@ -268,7 +268,7 @@ async function compare(
       }
       done.refunded += given.length;
     } else if (act < 0.2 && admitted.length > 0) {
-      // One at a time: some of several would be charged, others given back, and which of them goes first is not said.
+      // One at a time: concurrent charges and refunds have no defined order.
       for (let left = steps.settles ?? 1; left > 0; left -= 1) {
         const pair = random.pick(admitted.slice(-50));
         const units = steps.units(pair[0]);
@@ -298,7 +298,7 @@ async function compare(
       claim(blocked[0]?.[0] === blocked[0]?.[1], () => `${span}: ${blocked}, ${context()}`);
     } else if (act < (steps.block === undefined ? 0.28 : 0.34)) {
       const subjects = randomSubjects(random, dimensions);
-      // Whether there was anything to forget is not compared: it depends on whether what had expired was collected.
+      // The result of a reset is not compared: it depends on whether expired counters were collected.
       await Promise.all(twins.map((twin) => twin.reset(subjects)));
     } else {
       const charge = act < 0.9;
@@ -306,7 +306,7 @@ async function compare(
       const bringsOthers = random.chance(0.2);
       const requests = some(() => ({
         subjects: randomSubjects(random, dimensions),
-        // Now and then the limits are only looked at.
+        // Some requests only peek.
         cost: charge || random.chance(0.7) ? steps.cost(last) : 0,
         ...(isOneScript
           ? random.chance(0.2) && { limits: random.pick(plans) }
@@ -331,21 +331,21 @@ async function compare(
   }
 }
 
-/** While a server lacks a script, a later call may overtake an earlier one, and then those at once are not asked in their order. */
+/** Loads all scripts first: while a server lacks a script, concurrent calls may be reordered. */
 async function loadScripts(limiter: Limiter, dimensions: readonly string[]): Promise<void> {
-  const nobody = Object.fromEntries(dimensions.map((per) => [per, "nobody"]));
+  const unused = Object.fromEntries(dimensions.map((per) => [per, "unused"]));
   for (const times of [1, 2]) {
     const atOnce = <T>(act: () => Promise<T>) => Promise.all(Array.from({ length: times }, act));
-    await atOnce(() => limiter.peek(nobody));
-    await atOnce(() => limiter.charge(nobody, { cost: 1 }));
-    await limiter.reset(nobody);
-    const [decision] = await atOnce(() => limiter.consume(nobody));
+    await atOnce(() => limiter.peek(unused));
+    await atOnce(() => limiter.charge(unused, { cost: 1 }));
+    await limiter.reset(unused);
+    const [decision] = await atOnce(() => limiter.consume(unused));
     await atOnce(() => limiter.refund(decision as Decision));
-    await limiter.reset(nobody);
+    await limiter.reset(unused);
   }
 }
 
-/** What was reported, and somewhere within the millisecond that it was rounded up from. */
+/** The reported times, and times within the millisecond that was rounded up. */
 function nearMoments(random: Random, decision: Decision): bigint[] {
   return changeTimesOf(decision).map((moment) => moment - BigInt(random.pick([0, 0, 1, 500, 999])));
 }

@@ -52,11 +52,11 @@ describeStores((tested) => {
     });
 
     test("a limit of 0 charges none of the other limits", async () => {
-      const beside = gcra({ limit: 7, window: "2h", name: "beside" });
-      const limiter = open([limitOf(0), beside]);
+      const other = gcra({ limit: 7, window: "2h", name: "other" });
+      const limiter = open([limitOf(0), other]);
       expect((await limiter.consume("u")).allowed).toBe(false);
       const { limits } = await limiter.peek("u", { cost: 0 });
-      expect(limits[1]).toMatchObject({ name: "beside", remaining: 7 });
+      expect(limits[1]).toMatchObject({ name: "other", remaining: 7 });
     });
   });
 

@@ -54,13 +54,13 @@ describeStores((tested) => {
     return { time, limiter: again(), again };
   }
 
-  /** Uses up the limit, and is denied so often. The last answer. */
-  async function deny(limiter: Limiter, times: number, asked = SUBJECT): Promise<Decision> {
-    while ((await limiter.peek(asked)).allowed) await limiter.consume(asked);
+  /** Uses up the limit, and is denied `times` times. Returns the last decision. */
+  async function deny(limiter: Limiter, times: number, subject = SUBJECT): Promise<Decision> {
+    while ((await limiter.peek(subject)).allowed) await limiter.consume(subject);
     for (let i = 1; i < times; i += 1) {
-      expect(await limiter.consume(asked)).toMatchObject(unblocked);
+      expect(await limiter.consume(subject)).toMatchObject(unblocked);
     }
-    return limiter.consume(asked);
+    return limiter.consume(subject);
   }
 
   describe.each(Object.entries(BANNING))("%s", (_, limits) => {
@@ -164,10 +164,10 @@ describeStores((tested) => {
       fixedWindow({ per: "user", limit: 100, window: "1h", block: { after: 3, for: "1d" } }),
     ];
     const { limiter } = open(limits);
-    const asked = { ip: "203.0.113.7", user: "ada" };
-    for (let i = 0; i < 5; i += 1) await limiter.consume(asked);
-    expect(await limiter.consume(asked)).toMatchObject({ blocked: true });
-    const elsewhere = await limiter.consume({ ...asked, ip: "203.0.113.8" });
+    const subject = { ip: "203.0.113.7", user: "ada" };
+    for (let i = 0; i < 5; i += 1) await limiter.consume(subject);
+    expect(await limiter.consume(subject)).toMatchObject({ blocked: true });
+    const elsewhere = await limiter.consume({ ...subject, ip: "203.0.113.8" });
     expect(elsewhere).toMatchObject({ allowed: true, remaining: 1 });
   });
 
@@ -195,7 +195,7 @@ describeStores((tested) => {
     expect(await deny(limiter, 9)).toMatchObject(unblocked);
     expect(await again().consume(SUBJECT)).toMatchObject(banned);
 
-    // The other one blocks by what is kept.
+    // The other limiter continues with the stored denials.
     const other = "other";
     const settled = { cost: { failures: 1, tries: 0 } };
     for (let i = 0; i < 4; i += 1) {

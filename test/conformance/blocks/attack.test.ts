@@ -10,9 +10,9 @@ import type { StoreUnderTest } from "../support/stores-under-test.ts";
 import { describeStores } from "../support/stores-under-test.ts";
 
 /*
- * Somebody guesses for a day against ten tries a day, with blocks of a minute, ten minutes, and an hour, and times each guess by all
- * that he is waits. He gets ten tries, and ten more for each block that he has served. Each block has to be as long as it should be,
- * too: simpler rules let him collect short ones, up to 7,210 tries.
+ * An attacker guesses for a day against a limit of ten tries a day, with blocks of a minute, ten minutes and an hour, and times each
+ * guess by all reported values. He gets ten tries, and ten more for each block that he waits out. The length of each block matters,
+ * too: under simpler rules he collects short blocks, for up to 7,210 tries.
  */
 
 const LIMIT = 10;
@@ -30,7 +30,7 @@ const POLICIES: Record<string, (limit: number) => Limit> = {
   slidingLog: (limit) => slidingLog({ limit, window: "1d", block }),
 };
 
-/** What he knows, and what he got. */
+/** An attacker: his knowledge and his results. */
 class Guesser {
   readonly #time: MicroClock;
   /** Limiters of several processes. */
@@ -39,7 +39,7 @@ class Guesser {
   admitted = 0;
   resets = 0;
   blocks = 0;
-  /** Blocks since the level was forgotten, or the last reset. */
+  /** The number of blocks since the last reset of the level. */
   #level = 0;
   /** When the last block ends. */
   #ends = 0n;
@@ -78,7 +78,7 @@ class Guesser {
     this.#ends = 0n;
   }
 
-  /** Waits for something that he knows of. */
+  /** Waits for one of the times that he knows. */
   wait(random: Random): void {
     const waits = [this.#last?.retryAfterMs ?? 0, this.#last?.resetAfterMs ?? 0]
       .filter(Number.isFinite)
@@ -97,7 +97,7 @@ class Guesser {
       return;
     }
     if (!blocked || now < this.#ends || !Number.isFinite(retryAfterMs)) return;
-    // A new one. The level is forgotten after a day without another.
+    // A new block. The level is reset after a day without another one.
     if (now >= this.#ends + DAY) this.#level = 0;
     const span = SPANS[Math.min(this.#level, SPANS.length - 1)] as bigint;
     claim(

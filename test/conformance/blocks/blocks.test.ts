@@ -63,8 +63,8 @@ describeStores((tested) => {
         retryAfterMs: DAY_MS / 2,
       });
       time.now = START + 24n * HOUR - 1n;
-      for (const ask of [limiter.consume, limiter.peek]) {
-        expect(await ask(SUBJECT)).toMatchObject({ ...blocked, retryAfterMs: 1 });
+      for (const decide of [limiter.consume, limiter.peek]) {
+        expect(await decide(SUBJECT)).toMatchObject({ ...blocked, retryAfterMs: 1 });
       }
       time.advance(1n);
       const { allowed, remaining, blocked: still } = await limiter.consume(SUBJECT);
@@ -129,7 +129,7 @@ describeStores((tested) => {
   });
 
   describe("a block level", () => {
-    /** Is blocked, and waits until it is over. */
+    /** Triggers a block, and waits until it ends. */
     async function serve({ limiter, time }: Opened, span: bigint): Promise<void> {
       expect(await exceed(limiter)).toMatchObject({ retryAfterMs: Number(span / 1_000n) });
       time.advance(span);
@@ -247,7 +247,7 @@ describeStores((tested) => {
       const would = { allowed: true, wouldAllow: false, blocked: false };
       expect(await shadow.consume(SUBJECT)).toMatchObject(would);
       expect(await shadow.consume(SUBJECT)).toMatchObject(would);
-      // What others have set is reported.
+      // A block that another limiter has set is reported.
       await limiter.consume(SUBJECT);
       expect(await shadow.consume(SUBJECT)).toMatchObject({ ...would, blocked: true });
     });
@@ -320,7 +320,7 @@ describeStores((tested) => {
         { allowed: true, remaining: 90, retryAfterMs: 0 },
       ]);
     }
-    // Another pair of the address is none of it.
+    // Another pair with the same address is not blocked.
     const other = await limiter.consume({ pair: "a|grace", address: "a" });
     expect(other).toMatchObject({ allowed: true, blocked: false });
   });
@@ -352,8 +352,8 @@ describeStores((tested) => {
       await limiter.consume(SUBJECT, { cost: { tokens: 100 } });
       await limiter.consume(SUBJECT);
       const left = { allowed: false, blocked: true, remaining: 0, retryAfterMs: MINUTE_MS };
-      for (const ask of [limiter.consume, limiter.peek]) {
-        const denied = await ask(SUBJECT, { cost: { tokens: 0 } });
+      for (const decide of [limiter.consume, limiter.peek]) {
+        const denied = await decide(SUBJECT, { cost: { tokens: 0 } });
         expect(denied).toMatchObject(left);
         expect(denied.limits).toMatchObject([{ name: "requests", allowed: false }]);
       }
@@ -365,10 +365,10 @@ describeStores((tested) => {
 
     test("concurrent denials set one block", async () => {
       const { limiter } = open(limits);
-      const asked = [60, 60, 60, 60, 40, 1].map((tokens) =>
+      const pending = [60, 60, 60, 60, 40, 1].map((tokens) =>
         limiter.consume(SUBJECT, { cost: { tokens } }),
       );
-      const decisions = await Promise.all(asked);
+      const decisions = await Promise.all(pending);
       expect(decisions.map(({ allowed }) => allowed)).toEqual([
         true,
         false,

@@ -9,9 +9,9 @@ import { MicroClock } from "../support/micro-clock.ts";
 import { describeStores } from "../support/stores-under-test.ts";
 
 /*
- * Somebody guesses for two days, in several processes, against ten failures an hour by the clock, with blocks of a minute, ten minutes
+ * An attacker guesses for two days, in several processes, against ten failures an hour by the clock, with blocks of a minute, ten minutes
  * and an hour. He begins guesses and holds their answers back, into other windows and beyond blocks, and has an account of his own
- * to log in to. What he knows is enough to say when a block must be set, for how long, and when none may be.
+ * to log in to. His knowledge is enough to tell when a block must be set, for how long, and when none may be set.
  */
 
 const LIMIT = 10;
@@ -53,9 +53,11 @@ class Guesser {
 
   async guess(random: Random, count: number): Promise<void> {
     this.#look();
-    const asked = Array.from({ length: count }, () => random.pick(this.#limiters).consume(SUBJECT));
+    const pending = Array.from({ length: count }, () =>
+      random.pick(this.#limiters).consume(SUBJECT),
+    );
     const { now } = this.#time;
-    for (const decision of await Promise.all(asked)) {
+    for (const decision of await Promise.all(pending)) {
       const { allowed, blocked, retryAfterMs } = decision;
       const isBlocked = now < this.#blockEnds;
       claim(blocked === isBlocked, () => `blocked ${blocked}, until ${this.#blockEnds} at ${now}`);
@@ -107,7 +109,7 @@ class Guesser {
     if (this.#pending.length > before) await this.answer(random, false);
   }
 
-  /** Waits for something that he knows of. */
+  /** Waits for one of the times that he knows. */
   wait(random: Random): void {
     this.#look();
     const { now } = this.#time;
@@ -145,7 +147,7 @@ describeStores((tested) => {
         else if (random.chance(0.2)) guesser.wait(random);
       }
       const { blocks, failures, denials } = guesser;
-      // In each window and beside each block fewer than ten failures are without one.
+      // In each window, fewer than ten failures remain without a block.
       claim(failures < LIMIT * (blocks + 1 + 49), () => `${failures} failures, ${blocks} blocks`);
       seen.blocks += blocks;
       seen.denials += denials;

@@ -51,7 +51,7 @@ describeStores((tested) => {
     return { time, limiter: again(), store, again };
   }
 
-  /** As many at once, all under way. */
+  /** Requests that are in flight at once. */
   function begin(limiter: Limiter, count: number): Promise<Decision[]> {
     return Promise.all(Array.from({ length: count }, () => limiter.consume(SUBJECT)));
   }
@@ -325,11 +325,11 @@ describeStores((tested) => {
       fixedWindow({ limit: 100, window: "1d", block: "10m", name: "work" }),
       gcra({ limit: 1_000, window: "1h", name: "calm" }),
     ]);
-    const ask = (tries: number, work: number) =>
+    const consume = (tries: number, work: number) =>
       limiter.consume(SUBJECT, { cost: { tries, work } });
-    await limiter.settle(await ask(1, 30), { tries: 0 });
-    await limiter.settle(await ask(0, 30), {});
-    expect(await limiter.settle(await ask(3, 30), { work: 0 })).toMatchObject({
+    await limiter.settle(await consume(1, 30), { tries: 0 });
+    await limiter.settle(await consume(0, 30), {});
+    expect(await limiter.settle(await consume(3, 30), { work: 0 })).toMatchObject({
       charged: { tries: 3, work: 0, calm: 1 },
     });
     expect((await look(limiter)).limits).toMatchObject([
@@ -337,8 +337,8 @@ describeStores((tested) => {
       { remaining: 40 },
       { remaining: 997 },
     ]);
-    // One that a cost leaves out is charged, and kept, when it is settled so.
-    await limiter.settle(await ask(0, 1), { tries: 1, work: 0 });
+    // A limit that the cost leaves out is charged and confirmed when the settle names it.
+    await limiter.settle(await consume(0, 1), { tries: 1, work: 0 });
     const denied = await limiter.consume(SUBJECT);
     expect(denied).toMatchObject({ blocked: true, retryAfterMs: MINUTE_MS });
     expect((await look(limiter)).limits[1]).toMatchObject({ remaining: 40 });

@@ -8,8 +8,8 @@ import type { Steps } from "../support/compare-exact.ts";
 import { compareExact, countOperations, createOperationCounts } from "../support/compare-exact.ts";
 
 /*
- * Who is locked out, by which limit and until when, how blocks escalate and when that is forgotten, is as it is written, at the
- * microsecond: in every field of every answer.
+ * Blocks, their lengths, their escalation and the reset of their level match the oracle to the microsecond, in each field of each
+ * decision.
  */
 
 const LENGTH = 400;
@@ -63,23 +63,23 @@ function compare(random: Random, limits: readonly Limit[]): Promise<void> {
     shadow: random.chance(0.3),
     ...(random.chance(0.7) && { block: (last: Decision) => randomBlock(random, last) }),
   };
-  return compareExact(random, withRandomBlocks(random, limits).map(apart), steps, done);
+  return compareExact(random, withRandomBlocks(random, limits).map(withDistinctSpans), steps, done);
 }
 
-/** Of two limits that block for as long, either may be the one that blocks: so no two do. */
-function apart(limit: Limit, place: number): Limit {
+/** Gives limits blocks of distinct lengths, since either of two equal blocks may be set. */
+function withDistinctSpans(limit: Limit, index: number): Limit {
   if (limit.algorithm === "concurrency" || limit.block === undefined) return limit;
   const { block } = limit;
   if (typeof block !== "object" || !("after" in block)) {
-    return { ...limit, block: apartBy(place, block) };
+    return { ...limit, block: distinctSpans(index, block) };
   }
-  return { ...limit, block: { ...block, for: apartBy(place, block.for) } };
+  return { ...limit, block: { ...block, for: distinctSpans(index, block.for) } };
 }
 
-function apartBy(place: number, lengths: Duration | readonly Duration[]): Duration[] {
+function distinctSpans(index: number, lengths: Duration | readonly Duration[]): Duration[] {
   return [lengths].flat().map((span) => {
     const ms = Number(span);
-    const apart = Math.max(0, ms - (ms % 8)) + 8 + place;
-    return Math.min(apart, 366 * 86_400_000 - 8 + place);
+    const apart = Math.max(0, ms - (ms % 8)) + 8 + index;
+    return Math.min(apart, 366 * 86_400_000 - 8 + index);
   });
 }

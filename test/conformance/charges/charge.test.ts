@@ -10,7 +10,7 @@ import { describeStores } from "../support/stores-under-test.ts";
 
 const SUBJECT = "customer";
 
-/** Units that can be held of a limit, and entries that a log can have. */
+/** The most units of a counter, and the most entries of a log. */
 const MOST = 2_000_000_000;
 const ENTRIES = 1_048_576;
 

@@ -14,10 +14,10 @@ import { changeTimesOf, randomStart, randomSubjects, randomWait } from "../rando
 import { claim } from "../support/claim.ts";
 import { MicroClock } from "../support/micro-clock.ts";
 
-/** Each policy has scripts of its own, which cost as much as dozens of steps: so there are fewer, and longer ones. */
+/** Each policy loads its own scripts, which costs as much as dozens of steps, so there are fewer and longer histories. */
 const HISTORIES = historiesOf(6, 500);
 const LENGTH = 75;
-/** With the oracle. */
+/** Histories that are compared with the oracle. */
 const EXACT = historiesOf(12, 500);
 
 /** Each history waits for its own replies only, so that the server gets its requests in batches. */
@@ -29,7 +29,7 @@ const POLICIES: readonly (readonly [what: string, make: (random: Random) => Limi
   ...KINDS.map(
     (kind) =>
       [
-        `${kind} beside another limit`,
+        `${kind} and another limit`,
         (random: Random) => [
           randomLimit(random, kind, random.chance(0.6) ? "small" : "wide", { name: "one" }),
           randomLimit(random, random.pick(KINDS), "small", { name: "other" }),
@@ -68,7 +68,7 @@ function same(actual: unknown, expected: unknown, context: () => string): void {
   if (!isSame) expect(actual, context()).toEqual(expected);
 }
 
-/** Does the same random things with a limiter in this process and one on Redis. Returns how many requests were admitted. */
+/** Compares random operations of a limiter on memoryStore with one on Redis. Returns the number of admitted requests. */
 async function compareTwins(
   random: Random,
   name: string,
@@ -105,9 +105,12 @@ async function compareTwins(
       // Now and then in one number, on the same counters.
       const cost = random.chance(0.15) ? 1 : randomCostByName(random, limits, last);
       const charge = act < 0.9;
-      const ask = (twin: Limiter) => (charge ? twin.consume : twin.peek)(subjects, { cost });
-      const [one, other] = (await Promise.all([ask(here), ask(there)])) as [Decision, Decision];
-      same(other, one, () => `asked ${JSON.stringify(cost)}, ${context()}`);
+      const decide = (twin: Limiter) => (charge ? twin.consume : twin.peek)(subjects, { cost });
+      const [one, other] = (await Promise.all([decide(here), decide(there)])) as [
+        Decision,
+        Decision,
+      ];
+      same(other, one, () => `requested ${JSON.stringify(cost)}, ${context()}`);
       if (one.allowed && charge) admitted.push([one, other]);
       last = one;
     }
@@ -115,7 +118,7 @@ async function compareTwins(
   return admitted.length;
 }
 
-/** Does the same random things with a limiter and the oracle. */
+/** Compares random operations of a limiter with the oracle. */
 async function compareExact(random: Random, limits: readonly Limit[]): Promise<void> {
   const time = new MicroClock(randomStart(random));
   const store = memoryStore({ clock: time.clock });

@@ -17,7 +17,7 @@ import { claim } from "../support/claim.ts";
 import { MicroClock } from "../support/micro-clock.ts";
 
 /*
- * A charge may be given back in parts: Lua and TypeScript say the same of each part, and leave the same room.
+ * A charge may be refunded in parts. Lua and TypeScript report the same for each part, and leave the same room.
  */
 
 const HISTORIES = historiesOf(10, 1_500);
@@ -49,7 +49,7 @@ async function compare(
   const open: { left: number; readonly receipts: readonly Receipt[] }[] = [];
 
   /** The numbers of a decision without its generations, which are the same in both stores. */
-  async function ask(mode: DecideMode, cost: number) {
+  async function decideBoth(mode: DecideMode, cost: number) {
     const replies = await Promise.all(
       stores.map((store) => store.run(operationFor(mode), { cost, mode, counters })),
     );
@@ -63,7 +63,7 @@ async function compare(
 
   for (let step = 0; step < LENGTH; step += 1) {
     const cost = random.whole(1, most);
-    const { replies, allowed } = await ask("charge", cost);
+    const { replies, allowed } = await decideBoth("charge", cost);
     if (allowed) {
       const receipts = replies.map((reply) => ({
         cost,
@@ -85,7 +85,7 @@ async function compare(
       charge.left -= part;
       if (charge.left === 0) open.splice(open.indexOf(charge), 1);
     }
-    await ask("inspect", cost);
+    await decideBoth("inspect", cost);
     if (random.chance(0.5)) time.advance(BigInt(random.magnitude(1, 2_000_000)));
   }
 }

@@ -19,31 +19,31 @@ describeStores((tested) => {
   test.each(KINDS)(
     "a refund of %s leaves no more room than if it was never asked",
     async (kind) => {
-      let given = 0;
+      let refunds = 0;
       await tested.run(HISTORIES, async (random) => {
         const size = random.chance(0.7) ? "small" : "wide";
-        const landed = await compare(tested, random, [randomLimit(random, kind, size)]);
-        given += landed;
+        const succeeded = await compare(tested, random, [randomLimit(random, kind, size)]);
+        refunds += succeeded;
       });
-      expect(given).toBeGreaterThan(HISTORIES / 10);
+      expect(refunds).toBeGreaterThan(HISTORIES / 10);
     },
   );
 
   test("a refund of several limits leaves no more room than without the request", async () => {
-    let given = 0;
+    let refunds = 0;
     await tested.run(HISTORIES * 2, async (random) => {
       const limits = randomPolicy(random, random.whole(2, 4));
       if (limits.some(startsWithRequest)) return;
-      const landed = await compare(tested, random, limits);
-      given += landed;
+      const succeeded = await compare(tested, random, limits);
+      refunds += succeeded;
     });
-    expect(given).toBeGreaterThan(HISTORIES / 10);
+    expect(refunds).toBeGreaterThan(HISTORIES / 10);
   });
 });
 
 /**
- * Sends requests to two worlds; some of them to the first only, which gives them back sooner or later.
- * The first must never have more room than the second. Returns how many refunds landed.
+ * Sends requests to two limiters. Some go to the first one only, which refunds them later. The first must never have more room
+ * than the second. Returns the number of successful refunds.
  */
 async function compare(
   tested: StoreUnderTest,
@@ -51,33 +51,37 @@ async function compare(
   limits: readonly Limit[],
 ): Promise<number> {
   const time = new MicroClock(randomStart(random));
-  const [asked, spared] = [1, 2].map(() =>
+  const [refunding, reference] = [1, 2].map(() =>
     createLimiter({ ...STORE_ALONE, name: "refunds", limits, store: tested.open(time.clock) }),
   ) as [Limiter, Limiter];
-  const doubtful: Decision[] = [];
-  /** When the window ends that the first doubtful request may have begun: until then, the worlds compare. */
+  const refundable: Decision[] = [];
+  /** The end of the window that the first refundable request may have started. The limiters compare until then. */
   let end: bigint | undefined;
-  let given = 0;
+  let refunds = 0;
   let last: Decision | undefined;
   for (let step = 0; step < LENGTH; step++) {
     time.advance(randomShortWait(random, last));
     if (end !== undefined && time.now >= end) break;
     const cost = randomCost(random, last);
-    last = await asked.consume(SUBJECT, { cost });
+    last = await refunding.consume(SUBJECT, { cost });
     if (last.allowed && random.chance(0.3)) {
-      doubtful.push(last);
+      refundable.push(last);
       if (limits.some(startsWithRequest))
         end ??= time.now + BigInt(last.resetAfterMs) * 1_000n - 999n;
     } else if (last.allowed) {
-      const { allowed } = await spared.consume(SUBJECT, { cost });
-      claim(allowed, () => `less room where less was asked of ${JSON.stringify(limits)}`);
+      const { allowed } = await reference.consume(SUBJECT, { cost });
+      claim(allowed, () => `less room after fewer charges of ${JSON.stringify(limits)}`);
     }
-    if (doubtful.length > 0 && random.chance(0.4)) {
-      const [decision] = doubtful.splice(random.whole(0, doubtful.length - 1), 1);
-      if (await asked.refund(decision as Decision)) given += 1;
+    if (refundable.length > 0 && random.chance(0.4)) {
+      const [decision] = refundable.splice(random.whole(0, refundable.length - 1), 1);
+      if (await refunding.refund(decision as Decision)) refunds += 1;
     }
     const probe = { cost: randomCost(random, last) };
-    claimNoLessRoom(await spared.peek(SUBJECT, probe), await asked.peek(SUBJECT, probe), limits);
+    claimNoLessRoom(
+      await reference.peek(SUBJECT, probe),
+      await refunding.peek(SUBJECT, probe),
+      limits,
+    );
   }
-  return given;
+  return refunds;
 }

@@ -98,7 +98,7 @@ async function afterReset(random: Random, limiter: Limiter, time: MicroClock): P
 
 /** All that was charged has come back; false when that takes longer than the clock goes. */
 async function afterExpiry(random: Random, limiter: Limiter, time: MicroClock): Promise<boolean> {
-  // A cost that is denied, so that what is reported is what was charged.
+  // The probe is denied, so that it reports the charged state.
   const { limits } = await limiter.peek(SUBJECT, { cost: Number.MAX_SAFE_INTEGER });
   const unused = Math.max(...limits.map(({ resetAfterMs }) => resetAfterMs));
   return time.advance(BigInt(unused) * 1_000n + BigInt(random.pick([0, 0, 1, 1_000_000])));

@@ -56,11 +56,11 @@ describeStores((tested) => {
         for (let round = 0; round < 20; round += 1) {
           if (last !== undefined)
             time.advance(nextGreedyRequest(random, limit, time.now, last).wait);
-          const asked = await Promise.all(
+          const decisions = await Promise.all(
             Array.from({ length: IN_FLIGHT }, () => limiter.consume(SUBJECT)),
           );
-          last = asked.at(-1);
-          for (const decision of asked) {
+          last = decisions.at(-1);
+          for (const decision of decisions) {
             if (!decision.allowed) continue;
             uses.push({ at: time.now, cost: USED });
             await limiter.settle(decision, USED);
@@ -68,7 +68,7 @@ describeStores((tested) => {
         }
         const excess = findExcess(limit, uses, roundsOf(limit));
         claim(excess === undefined, () => `${excess}: ${JSON.stringify(limit)}`);
-        claim(uses.length > 0, () => `nobody was admitted: ${JSON.stringify(limit)}`);
+        claim(uses.length > 0, () => `no request was admitted: ${JSON.stringify(limit)}`);
       });
     },
   );
@@ -95,16 +95,16 @@ function open(tested: StoreUnderTest, time: MicroClock, limits: readonly Limit[]
   return createLimiter({ ...STORE_ALONE, name: "settled", limits, store });
 }
 
-/** A request that was charged an estimate, and what it will turn out to have cost. */
+/** A request that was charged an estimate, and its real cost. */
 interface Estimated {
   readonly decision: Decision;
   readonly units: number;
 }
 
 /**
- * Sends requests to two worlds: in the first some are charged an estimate, and settled sooner or later; in the second they are
- * charged at once what they really cost. The first must never have more room, as soon as all is settled that costs more than
- * its estimate. Returns how many were settled.
+ * Sends requests to two limiters: the first charges an estimate to some of them and settles later; the second charges the real
+ * costs immediately. The first must never have more room, once all requests above their estimate are settled. Returns the number
+ * of settled requests.
  */
 async function compare(
   tested: StoreUnderTest,
@@ -114,7 +114,7 @@ async function compare(
   const time = new MicroClock(randomStart(random));
   const [estimating, knowing] = [open(tested, time, limits), open(tested, time, limits)];
   const unsettled: Estimated[] = [];
-  /** When the window ends that the first estimate may have begun: until then, the worlds compare. */
+  /** The end of the window that the first estimate may have started. The limiters compare until then. */
   let end: bigint | undefined;
   let settled = 0;
   let last: Decision | undefined;
@@ -135,7 +135,7 @@ async function compare(
       const [one] = unsettled.splice(random.whole(0, unsettled.length - 1), 1) as [Estimated];
       const { overflow } = await estimating.settle(one.decision, one.units);
       settled += 1;
-      // What cannot be held is gone.
+      // Units above the maximum of a counter are lost.
       if (overflow > 0) break;
     }
     if (unsettled.some(({ decision, units }) => units > Number(decision.cost))) continue;

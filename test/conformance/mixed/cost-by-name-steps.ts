@@ -7,7 +7,7 @@ import type { MixedStep } from "./step.ts";
 import type { MixedWorld, Request, Tier } from "./world.ts";
 import { claimUnchanged, isConcurrency, unitLimitsOf, unitsLeftIn } from "./world.ts";
 
-/** A cost by name uses of each limit what it says, all or nothing, and a settle makes each cost its own. */
+/** A cost by name charges each limit its own units or denies, and a settle corrects each of them. */
 export const consumeByName: MixedStep = {
   name: "consume by name",
   weight: 2,
@@ -48,7 +48,7 @@ export const consumeByName: MixedStep = {
   },
 };
 
-/** A charge by name uses of each limit what it says, and is denied by none. */
+/** A charge by name charges each limit its own units, and no limit denies it. */
 export const chargeByName: MixedStep = {
   name: "charge by name",
   weight: 1,
@@ -80,7 +80,7 @@ function peekState(
   return world.peekState(tier, { subjects, options: { cost: 1 } });
 }
 
-/** Units of every limit, by name: those that are not named cost 1. */
+/** The units of each limit by name; a limit that is not named costs 1. */
 function allUnits({ limits }: Tier, cost: CostByName): Record<string, number> {
   return Object.fromEntries(limits.map((limit) => [nameOf(limit), cost[nameOf(limit)] ?? 1]));
 }
@@ -89,13 +89,13 @@ function unitsOf(tier: Tier, cost: CostByName): number[] {
   return Object.values(allUnits(tier, cost));
 }
 
-/** The same of a charge, which takes no slotCosts. */
+/** The same for a charge, which takes no slots. */
 function chargedOf(tier: Tier, cost: CostByName): number[] {
   const slotCosts = tier.limits.filter(isConcurrency).map((limit) => [nameOf(limit), 0] as const);
   return unitsOf(tier, { ...cost, ...Object.fromEntries(slotCosts) });
 }
 
-/** Few slotCosts, as there are few. */
+/** A cost with one or two slots of each named concurrency limit, since these limits are small. */
 function withSlotCosts({ random }: MixedWorld, { limits }: Tier, cost: CostByName): CostByName {
   const concurrencyLimits = limits.filter((limit) => isConcurrency(limit) && nameOf(limit) in cost);
   const slotCosts = concurrencyLimits.map((limit) => [nameOf(limit), random.whole(1, 2)] as const);
@@ -114,7 +114,7 @@ function claimUsedEach(
   });
 }
 
-/** What cost more than was asked is charged to the unit; of what cost less, no more is given back than that. */
+/** A higher real cost is charged exactly; a lower one refunds at most the difference. */
 function claimSettled(
   before: Decision,
   after: Decision,

@@ -16,11 +16,11 @@ import type { Features, Stores } from "./world.ts";
 import { MixedWorld } from "./world.ts";
 
 /*
- * All features at once, in one world: what each of them promises alone, it promises beside the others. Every kind of step says
- * which laws hold when it happens; the guarantee is claimed of the whole history, at its end.
+ * All features work together in one world and keep the promises that each of them makes alone. Each kind of step checks its laws;
+ * the end of a history checks the guarantee of its limits.
  */
 
-/** On Redis each policy has its scripts made and loaded, so there are few histories, and long ones. */
+/** On Redis each policy loads its own scripts, so there are few histories, and long ones. */
 const LENGTH = 80;
 
 const PLAIN: Features = {
@@ -32,7 +32,7 @@ const PLAIN: Features = {
   races: false,
 };
 
-/** What a history has beside policies and subjects: mostly nothing that excludes something else. */
+/** The features of each world, by the title of its test. */
 const WORLDS: Record<string, Features> = {
   "in one process": PLAIN,
   "with slots": { ...PLAIN, slots: true },
@@ -57,7 +57,7 @@ const CLUSTER_WORLDS: Record<string, Features> = {
 
 let opened = 0;
 
-/** Declares the laws for one kind of place; each history has an empty one. */
+/** Declares the laws for one kind of store; each history starts with empty stores. */
 function declare(
   worlds: Record<string, Features>,
   count: number,
@@ -85,7 +85,7 @@ function declare(
     const histories = historiesOf(count, 40 * count);
     await runHistories(histories, run, lanes);
     if (!runsAllHistories) return;
-    // Each of them happens often enough to be claimed of.
+    // Each kind of step must happen often enough to prove something.
     const least = histories / 5;
     for (const [name, times] of seen) expect(times, name).toBeGreaterThan(least);
     expect(cachedDenials, "cached denials").toBeGreaterThan(features.denyCache ? least : -1);
@@ -101,7 +101,7 @@ function pickStep(random: Random, steps: typeof MIXED_STEPS) {
   return steps[0] as (typeof MIXED_STEPS)[number];
 }
 
-/** What two processes see that each have a client. */
+/** The stores of two processes, each with a client of its own. */
 function between(clients: readonly (Redis | Cluster)[], clock: Clock): Stores {
   const prefix = `mixed-${++opened}`;
   const [here, there] = clients.map((client) => countCalls(redisStore(client, { prefix, clock })));

@@ -8,7 +8,7 @@ import { isConcurrency } from "./world.ts";
 
 const isLeftOut: MixedStep["isLeftOut"] = ({ slots }) => !slots;
 
-/** Places are given back once, and only by who still holds them. */
+/** Slots are released once, and only by their holder. */
 const release: MixedStep = {
   name: "release",
   weight: 6,
@@ -22,16 +22,16 @@ const release: MixedStep = {
     const { decision, inThisProcess, slots } = holding as Tier["holdings"][number];
     const limiter = inThisProcess ? tier.enforcing : tier.otherProcess;
     const wasHeld = slots.some((each) => each.isHeld(decision, time.now));
-    const isRefunded = await limiter.release(decision);
+    const isReleased = await limiter.release(decision);
     for (const each of slots) each.release(decision);
-    claim(isRefunded === wasHeld, () => `gives back ${isRefunded}, ${world.describe(tier)}`);
+    claim(isReleased === wasHeld, () => `releases ${isReleased}, ${world.describe(tier)}`);
     const again = await limiter.release(decision);
-    claim(!again, () => `gives back twice, ${world.describe(tier)}`);
+    claim(!again, () => `releases twice, ${world.describe(tier)}`);
     return true;
   },
 };
 
-/** Who holds a place for too long has lost it, and is told. */
+/** A slot that is not released in time expires, and aborts the signal of its holder. */
 const lapse: MixedStep = {
   name: "lapse",
   weight: 0.5,
@@ -47,7 +47,7 @@ const lapse: MixedStep = {
     if (!(await world.advance(ttl - 1n))) return false;
     await world.claimSlots(tier);
     await world.advance(1n);
-    // Timers are of the real clock: those of a longer time are not waited for.
+    // Timers follow the real clock, so only short ones are awaited.
     if (signal !== undefined && ttl <= 20_000n) {
       if (!signal.aborted) await once(signal, "abort");
       claim(signal.reason.code === "HEADGATE_SLOT_LOST", explain);
@@ -57,7 +57,7 @@ const lapse: MixedStep = {
   },
 };
 
-/** Work holds a place while it runs, and no longer; who finds none does not run. */
+/** Work holds a slot exactly while it runs, and does not run without one. */
 const run: MixedStep = {
   name: "run",
   weight: 3,
@@ -93,7 +93,7 @@ const run: MixedStep = {
   },
 };
 
-/** What can happen to slots. */
+/** All kinds of steps that concern slots. */
 export const SLOT_STEPS: readonly MixedStep[] = [release, lapse, run];
 
 function ttlOf({ limits }: Tier): bigint {

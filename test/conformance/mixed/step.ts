@@ -1,12 +1,12 @@
 import type { Features, MixedWorld, Tier } from "./world.ts";
 
-/** One kind of thing that happens in a mixed world, with the laws that hold when it does. A feature of its own is one more of them. */
+/** One kind of step in a mixed world, with the laws that it checks. */
 export interface MixedStep {
   readonly name: string;
-  /** How often, beside the others. */
+  /** The relative frequency of the step. */
   readonly weight: number;
-  /** Where it cannot be. Default: nowhere. */
+  /** Whether worlds with these features leave the step out. Default: none do. */
   readonly isLeftOut?: (features: Features) => boolean;
-  /** Resolves with false where there was nothing to do. */
+  /** Resolves with false if there was nothing to do. */
   readonly run: (world: MixedWorld, tier: Tier) => Promise<boolean>;
 }

@@ -9,10 +9,10 @@ import type { MixedStep } from "./step.ts";
 import type { Admitted, MixedWorld, Request, Tier } from "./world.ts";
 import { claimUnchanged, unitsLeftIn } from "./world.ts";
 
-/** The longest time that is reported: 285 years. */
+/** The longest reported time: 285 years. */
 const LONGEST_MS = 9_007_199_254_740;
 
-/** A request: what is peeked is said, what is admitted is used, and a denial changes nothing. */
+/** A peek predicts the decision, an admission charges its cost, and a denial changes nothing. */
 const consume: MixedStep = {
   name: "consume",
   weight: 10,
@@ -44,7 +44,7 @@ const consume: MixedStep = {
   },
 };
 
-/** Looking changes nothing, whatever is peeked for. */
+/** A peek changes nothing. */
 const peek: MixedStep = {
   name: "peek",
   weight: 2,
@@ -60,7 +60,7 @@ const peek: MixedStep = {
   },
 };
 
-/** Requests in flight at once, of all limiters: all together they use what those use that were admitted. */
+/** Requests that are in flight at once charge the sum of the admitted costs. */
 const batch: MixedStep = {
   name: "batch",
   weight: 3,
@@ -96,7 +96,7 @@ const batch: MixedStep = {
   },
 };
 
-/** A charge uses what it says, in every limit, and is denied by none. */
+/** A charge adds its units to each limit, and no limit denies it. */
 const charge: MixedStep = {
   name: "charge",
   weight: 2,
@@ -119,7 +119,7 @@ const charge: MixedStep = {
   },
 };
 
-/** A settle makes a decision cost what it says, gives back no more than that, and works once. */
+/** A settle corrects the cost of a decision, refunds no more than the difference, and works once. */
 const settle: MixedStep = {
   name: "settle",
   weight: 3,
@@ -145,11 +145,11 @@ const settle: MixedStep = {
   },
 };
 
-/** A refund gives back no more than was charged, only to the generation that was charged, and works once. */
+/** A refund returns at most the charge, only within the generation of the charge, and works once. */
 const refund: MixedStep = {
   name: "refund",
   weight: 3,
-  // The second world was charged what is settled.
+  // The reference is charged the real costs, which a refund would contradict.
   isLeftOut: ({ reference }) => reference,
   async run(world, tier) {
     const one = takeAdmitted(world, tier);
@@ -169,7 +169,7 @@ const refund: MixedStep = {
   },
 };
 
-/** Whoever is reset is as if unused, and nobody else is. */
+/** A reset makes the given subjects unused, and changes no other subject. */
 const reset: MixedStep = {
   name: "reset",
   weight: 1,
@@ -198,14 +198,14 @@ const reset: MixedStep = {
   },
 };
 
-/** Whoever is blocked by hand is denied everything, here and beside; when that is ended, all is as it was. */
+/** A manual block denies everything in each process; its end restores the state. */
 const block: MixedStep = {
   name: "block",
   weight: 1,
   isLeftOut: ({ leases }) => leases,
   async run(world, tier) {
     const { random } = world;
-    // By the numbers of others, time has passed otherwise.
+    // Other limits would let time pass differently, so this request brings none.
     const request: Request = { subjects: world.randomSubjectsOf(tier), options: { cost: 1 } };
     const before = await world.peekState(tier, request);
     const limiter = random.pick([tier.enforcing, tier.shadow]);
@@ -221,7 +221,7 @@ const block: MixedStep = {
   },
 };
 
-/** What happens to one tier is nothing to the other. */
+/** A step of one tier does not change another tier. */
 const otherTier: MixedStep = {
   name: "other tier",
   weight: 1,
@@ -237,7 +237,7 @@ const otherTier: MixedStep = {
   },
 };
 
-/** Whoever is denied, also below zero, is admitted after the wait that was reported, and not a millisecond earlier. */
+/** A denied request is admitted after the reported wait and not a millisecond earlier, even if the limit is overdrawn. */
 const wait: MixedStep = {
   name: "wait",
   weight: 2,
@@ -253,11 +253,11 @@ const wait: MixedStep = {
     const request: Request = { subjects, options: { cost } };
     const denied = await tier.enforcing.consume(subjects, { cost });
     await world.record(tier, request, denied, true);
-    // What is remembered of a denial does not know what others were admitted since.
+    // A cached denial does not reflect later charges by other processes.
     const { retryAfterMs, allowed, limits } =
       denied.source === "deny-cache" ? await tier.otherProcess.peek(subjects, { cost }) : denied;
     if (allowed || !Number.isFinite(retryAfterMs)) return false;
-    // Nobody knows when a place comes free.
+    // The time of the next release is unknown.
     if (limits.some((state) => isConcurrencyState(state) && !state.allowed)) return false;
     const explain = () => `${JSON.stringify(denied)}, ${world.describe(tier)}`;
     if (!(await world.advance(BigInt(retryAfterMs - 1) * 1_000n))) return false;
@@ -274,7 +274,7 @@ const wait: MixedStep = {
   },
 };
 
-/** A clock that steps back makes nobody wait for longer. */
+/** A clock that steps back prolongs no wait. */
 const stepBack: MixedStep = {
   name: "step back",
   weight: 0.5,
@@ -282,7 +282,7 @@ const stepBack: MixedStep = {
   async run(world, tier) {
     const { random, time } = world;
     const request: Request = { subjects: world.randomSubjectsOf(tier), options: { cost: 1 } };
-    // Who only asks does not tell the store how late it is.
+    // Only a write tells the store the time.
     await charge.run(world, tier);
     await tier.enforcing.charge(request.subjects);
     const before = await tier.otherProcess.peek(request.subjects);
@@ -320,7 +320,7 @@ function takeAdmitted({ random }: MixedWorld, { admitted }: Tier) {
   return admitted.splice(random.whole(recent, admitted.length - 1), 1)[0];
 }
 
-/** A decision that was settled or given back is so once. */
+/** Fails if a settled or refunded decision can be settled or refunded again. */
 async function claimSettledOnce(
   world: MixedWorld,
   tier: Tier,
@@ -334,7 +334,7 @@ async function claimSettledOnce(
   claimUnchanged(before, await world.peekState(tier, request), () => "settled again");
 }
 
-/** What was peeked is what was decided. */
+/** Fails unless the decision matches the peek before it. */
 function claimMatchesPeek(decision: Decision, peeked: Decision, explain: () => string): void {
   const { allowed, retryAfterMs, wouldAllow, shadow } = decision;
   claimSame({ ...peeked, allowed, retryAfterMs, shadow }, decision, explain);
@@ -342,7 +342,7 @@ function claimMatchesPeek(decision: Decision, peeked: Decision, explain: () => s
   if (!shadow) claim(peeked.retryAfterMs === retryAfterMs, explain);
 }
 
-/** What is remembered is still true; whom others were admitted meanwhile, it makes wait for longer. */
+/** Fails unless a cached denial is right; a charge by another process may only prolong the real wait. */
 function claimCachedDenial(
   decision: Decision,
   peeked: Decision,
@@ -350,21 +350,21 @@ function claimCachedDenial(
   explain: () => string,
 ): void {
   claim(!decision.wouldAllow && !peeked.allowed, explain);
-  // Limits of other subjects than those that were denied may not be known.
+  // The cache may not know the limits of subjects that were not denied.
   for (const { name, retryAfterMs, remaining } of decision.limits.filter(
     (one) => !isConcurrencyState(one),
   )) {
     const expected = peeked.limits.find((state) => state.name === name) as LimitState;
-    // The longest time that is reported stands for all that are longer.
+    // The longest reported time stands for all longer times.
     const isExact = knowsAll && expected.retryAfterMs < LONGEST_MS;
     claim(retryAfterMs <= expected.retryAfterMs, explain);
     claim(!isExact || retryAfterMs === expected.retryAfterMs, explain);
-    // It is reported as it was: what came back since is not in it.
+    // A cached denial reports the units left at the denial, without later refills.
     claim(!knowsAll || remaining <= expected.remaining, explain);
   }
 }
 
-/** Between two looks at one moment, each limit lost so many units, or slots. */
+/** Fails unless each limit lost exactly these units, or slots, between two peeks at one time. */
 function claimUsed(
   before: Decision,
   after: Decision,
@@ -379,7 +379,7 @@ function claimUsed(
   });
 }
 
-/** Between two looks at one moment, no limit lost any, or got back more than so many units. */
+/** Fails if a limit lost units, or regained more than `units`, between two peeks at one time. */
 function claimRefunded(
   before: Decision,
   after: Decision,

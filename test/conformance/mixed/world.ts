@@ -29,44 +29,44 @@ import { claimNoLessRoom, startsWithRequest } from "../support/claim-no-less-roo
 import { Ledger, lowestCost } from "../support/ledger.ts";
 import { MicroClock } from "../support/micro-clock.ts";
 
-/** Where counts live, as two processes see it; in memory they are one. */
+/** The stores of two processes; in memory they are one store. */
 export interface Stores {
   readonly here: Store;
   readonly there: Store;
-  /** Resolves when no call is under way. */
+  /** Resolves when no call is in flight. */
   settled(): Promise<void>;
 }
 
-/** What a world has beside policies and subjects. */
+/** The optional features of a world. */
 export interface Features {
   readonly denyCache: boolean;
-  /** Units are leased: what is reported is what was known when they were taken. */
+  /** Limiters lease units, and report the state as of the lease. */
   readonly leases: boolean;
   readonly stepsBack: boolean;
-  /** Real costs are known to a second world, where they are charged at once. */
+  /** A second store, the reference, is charged the real costs immediately. */
   readonly reference: boolean;
-  /** Beside units, there are places. */
+  /** Policies include a concurrency limit. */
   readonly slots: boolean;
-  /** Both processes ask at once, and which of them is first is not said: then a history is not the same each time. */
+  /** Both processes send requests at once in an undefined order, so a history is not reproducible. */
   readonly races: boolean;
 }
 
-/** A denial is believed for a second, in microseconds. */
+/** The lifetime of a cached denial, in microseconds. */
 const DENY_CACHE_US = 1_000_000n;
 
-/** Units that a limiter may hold ahead. */
+/** The most units that a limiter leases. */
 const MAX_LEASED = 50;
 
-/** The limiters that may hold them: the enforcing one, the one in shadow, and the one beside. */
+/** The limiters that lease units: the enforcing one, the shadow one, and that of the other process. */
 const LEASING_LIMITERS = 3;
 
-/** A request as it is asked; with `limits` under other numbers. */
+/** A request, which may bring limits of its own. */
 export interface Request {
   readonly subjects: Record<string, string>;
   readonly options: { readonly cost: number; readonly limits?: readonly Limit[] };
 }
 
-/** A request that was admitted under a cost by name, and what each limit was charged in the end. */
+/** An admitted request with a cost by name, and the real cost by name. */
 interface RequestByName {
   readonly subjects: Request["subjects"];
   readonly decision: Decision;
@@ -74,40 +74,40 @@ interface RequestByName {
   readonly inThisProcess: boolean;
 }
 
-/** A request that took places, and where. */
+/** An admitted request that holds slots. */
 export interface SlotHolding {
   readonly decision: Decision;
   readonly inThisProcess: boolean;
-  /** Of each limit that counts places. */
+  /** The slots of each concurrency limit. */
   readonly slots: readonly OracleSlots[];
 }
 
-/** A request that was admitted here, and what it will turn out to have cost. */
+/** A request that this process admitted, and its real cost. */
 export interface Admitted {
   readonly decision: Decision;
   readonly request: Request;
   readonly units: number;
 }
 
-/** One policy with counters of its own, and the limiters that count on them. */
+/** One policy with its own counters, and the limiters that use them. */
 export interface Tier {
   readonly limits: readonly Limit[];
-  /** Other numbers for them. */
+  /** Other limits of the same shapes. */
   readonly plans: readonly (readonly Limit[])[];
   readonly dimensions: readonly string[];
   readonly enforcing: Limiter;
   readonly shadow: Limiter;
-  /** What another process knows, who remembers no denials: the store's own word. */
+  /** The limiter of another process, without a deny cache: it reports the state of the store. */
   readonly otherProcess: Limiter;
-  /** The same policy in the second world. */
+  /** The same policy on the reference store. */
   reference: Limiter | undefined;
   readonly ledger: Ledger;
   readonly admitted: Admitted[];
-  /** Who holds places, by the limit's name and the subject. */
+  /** The held slots by the name of the limit and the subject. */
   readonly slots: Map<string, OracleSlots>;
   readonly holdings: SlotHolding[];
   last: Decision | undefined;
-  /** When another process was admitted or charged something last: what is remembered here does not know of it. */
+  /** The time of the last charge by another process, which cached denials here do not reflect. */
   otherProcessChargedAt: bigint;
 }
 
@@ -118,10 +118,10 @@ export class MixedWorld {
   readonly time: MicroClock;
   readonly tiers: readonly Tier[];
   readonly #stores: Stores;
-  /** The moment by a clock that never stepped back. */
+  /** The time by a clock that never steps back. */
   #steady: bigint;
   #stepsBack = 0n;
-  /** Denials that were answered from memory of them. */
+  /** The number of denials from the deny cache. */
   cachedDenials = 0;
 
   constructor(random: Random, features: Features, open: (clock: Clock) => Stores) {
@@ -144,7 +144,7 @@ export class MixedWorld {
           ...randomPolicy(random, random.whole(1, 3), random.whole(1, 2), kinds),
           ...(features.slots ? [randomConcurrency(random)] : []),
         ];
-    // Windows that begin with a request begin elsewhere where another one was asked.
+    // A window that begins with a request begins at another time on the reference.
     const limits = written
       .map((limit) => ({ name: nameOf(limit), ...limit }))
       .map((limit) =>
@@ -152,8 +152,8 @@ export class MixedWorld {
           ? { ...limit, align: "clock" as const }
           : limit,
       );
-    // By which numbers time passed is said by who wrote last: a second world, what is remembered of denials, and what memory
-    // sweeps out as if unused do not know of others.
+    // Time passes under the limits of the last write. The reference, the deny cache and the sweep of memory do not know other
+    // limits, so all limits of a plan drain equally fast.
     const other = features.stepsBack ? withOtherValues : withOtherCapacity;
     const plans = [1, 2].map(() => limits.map((limit) => other(random, limit)));
     const lease = features.leases
@@ -179,21 +179,21 @@ export class MixedWorld {
     };
   }
 
-  /** Whether what is remembered of denials is all that there is to know. */
+  /** Whether cached denials reflect all charges. */
   isDenyCacheExact({ otherProcessChargedAt }: Tier): boolean {
     return this.time.now - otherProcessChargedAt >= DENY_CACHE_US;
   }
 
-  /** Lets time pass, mostly little; where denials are remembered, mostly so little that they still are. */
+  /** Lets a mostly short time pass; with a deny cache mostly less than the lifetime of a denial. */
   async elapse({ last }: Tier): Promise<void> {
     const { random, features } = this;
     const isShort = features.denyCache && random.chance(0.7);
     await this.advance(isShort ? BigInt(random.whole(0, 2_000)) : randomShortWait(random, last));
   }
 
-  /** False, and nothing passes, when that would be past the latest moment. */
+  /** Advances the clock. Returns false, without a change, if that would pass the latest time. */
   async advance(microseconds: bigint): Promise<boolean> {
-    // What is under way would take the clock back with it.
+    // Calls in flight would carry the earlier time.
     await this.#stores.settled();
     if (!this.time.advance(microseconds)) return false;
     this.#steady += microseconds;
@@ -209,10 +209,10 @@ export class MixedWorld {
     return randomSubjects(this.random, dimensions);
   }
 
-  /** Something to ask for, now and then under other numbers. */
+  /** A random request, sometimes under other limits. */
   randomRequest(tier: Tier): Request {
     const last = withoutSlots(tier.last);
-    // Now and then the same again, as clients do.
+    // Clients often repeat the same cost.
     const before = Number(last?.cost);
     const isSame = before > 0 && this.random.chance(0.4);
     const cost = isSame ? before : randomCost(this.random, last);
@@ -223,14 +223,14 @@ export class MixedWorld {
     };
   }
 
-  /** The limits of a request's subjects as they are, by the numbers that it brings. */
+  /** Peeks at the subjects of a request with a cost of 0, under the limits of the request. */
   async peekState({ otherProcess }: Tier, { subjects, options }: Request): Promise<Decision> {
     const peeked = await otherProcess.peek(subjects, { ...options, cost: 0 });
     claimInRange(peeked);
     return peeked;
   }
 
-  /** Notes what was decided here or beside. Only what was decided here is given back: a denial that is remembered is believed. */
+  /** Records a decision. Only this process settles or refunds, since its deny cache does not see refunds by another process. */
   async record(
     tier: Tier,
     request: Request,
@@ -251,7 +251,7 @@ export class MixedWorld {
     if (units > 0) await tier.reference?.charge(request.subjects, { cost: units });
   }
 
-  /** Notes what was admitted under a cost by name, and settled: every limit admitted the least of these units, or more. */
+  /** Records a request with a cost by name that was settled. Each limit admitted at least the lowest of the real costs. */
   async recordByName(
     tier: Tier,
     { subjects, decision, real, inThisProcess }: RequestByName,
@@ -264,7 +264,7 @@ export class MixedWorld {
     if (!isFree) await tier.reference?.charge(subjects, { cost: real });
   }
 
-  /** As much as was estimated, less, nothing, or more. */
+  /** A random real cost: the estimate, less, 0, or more. */
   realCost(decision: Decision): number {
     const { random } = this;
     const cost = Number(decision.cost);
@@ -273,7 +273,7 @@ export class MixedWorld {
     return cost + (random.chance(0.8) ? random.whole(1, 20) : random.magnitude(1, 1_000_000));
   }
 
-  /** Notes the places that a decision took. */
+  /** Records the slots of a decision. */
   #hold(
     tier: Tier,
     subjects: Request["subjects"],
@@ -292,7 +292,7 @@ export class MixedWorld {
     if (taken.length > 0) tier.holdings.push({ decision, inThisProcess, slots: taken });
   }
 
-  /** Who holds places of a limit, of these subjects. */
+  /** The slots of a limit for these subjects. */
   slotsOf(tier: Tier, limit: ConcurrencyLimit, subjects: Request["subjects"]): OracleSlots {
     const id = `${nameOf(limit)} of ${subjects[limit.per ?? "default"]}`;
     const slots = tier.slots.get(id) ?? new OracleSlots(microsecondsOf(limit.ttl));
@@ -300,7 +300,7 @@ export class MixedWorld {
     return slots;
   }
 
-  /** As many places are free as nobody holds. */
+  /** Fails unless each concurrency limit reports as many free slots as are not held. */
   async claimSlots(tier: Tier): Promise<void> {
     const limits = tier.limits.filter(isConcurrency);
     if (limits.length === 0) return;
@@ -315,7 +315,7 @@ export class MixedWorld {
     }
   }
 
-  /** In the second world there is at least as much room, where no request is charged less than it cost. */
+  /** Fails unless the reference has at least as much room, as long as no charge is below the real cost. */
   async claimNoMoreRoom(tier: Tier): Promise<void> {
     if (tier.reference === undefined) return;
     if (tier.admitted.some(({ decision, units }) => units > Number(decision.cost))) return;
@@ -332,7 +332,7 @@ export class MixedWorld {
     );
   }
 
-  /** Whether nobody was admitted more than was guaranteed, at the end. */
+  /** Fails if the history admitted more than a limit guarantees. */
   claimGuarantee(): void {
     const units = this.features.leases ? BigInt(MAX_LEASED * LEASING_LIMITERS) : 0n;
     for (const { limits, plans, ledger } of this.tiers) {
@@ -368,35 +368,35 @@ export function isConcurrency(limit: Limit): limit is ConcurrencyLimit {
   return limit.algorithm === "concurrency";
 }
 
-/** The limits that are charged. */
+/** The limits of units. */
 export function unitLimitsOf({ limits }: Tier): readonly Limit[] {
   return limits.filter((limit) => !isConcurrency(limit));
 }
 
-/** What was answered of units, near which costs are of interest. */
+/** The last decision without its concurrency limits, for costs near the units left. */
 function withoutSlots(last: Decision | undefined): Decision | undefined {
   const limits = last?.limits.filter((state) => !isConcurrencyState(state)) ?? [];
   return last === undefined || limits.length === 0 ? undefined : { ...last, limits };
 }
 
-/** Few, that mostly lapse long after they were taken. */
+/** A concurrency limit of few slots, mostly with a long time to live. */
 function randomConcurrency(random: Random): Limit {
   const ttl = random.pick([20, 1_000, 60_000]);
   return concurrency({ limit: random.whole(1, 6), ttl, name: "slots" });
 }
 
-/** What a limit has admitted of a decision: nothing where it was left out, and no more where it was charged more afterwards. */
+/** The units of a decision that a limit admitted: at most the estimate, and 0 if the cost left the limit out. */
 function leastUnits({ cost }: Decision, real: CostByName, name: string): number {
   const admitted = typeof cost === "number" ? cost : (cost[name] ?? 0);
   return Math.min(admitted, real[name] as number);
 }
 
-/** What is left of each limit, below zero where more is used. */
+/** The units left of each limit, negative when overdrawn. */
 export function unitsLeftIn({ limits }: Decision): number[] {
   return limits.map(({ remaining, overdrawn }) => remaining - overdrawn);
 }
 
-/** Fails unless two looks at one moment say the same. */
+/** Fails unless two peeks at one time report the same. */
 export function claimUnchanged(before: Decision, after: Decision, explain: () => string): void {
   claimSame(after, before, () => `changed: ${explain()}`);
 }

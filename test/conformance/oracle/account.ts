@@ -1,34 +1,34 @@
 /**
  * One limit's definition applied to one subject, in integer microseconds and exact integers. Times never step back.
- * Everything that is asked of an account at `now` takes it that nobody else spends from then on.
+ * Each estimate at `now` assumes no further charges.
  */
 export interface Account {
   /** Microseconds until `cost`, which is at most the capacity, fits; 0 when it fits now. */
   untilFits(cost: bigint, now: bigint): bigint;
-  /** Whole units left; below 0 where more is used than the capacity, which was larger once. */
+  /** Whole units left. Negative when the account was charged under a larger capacity. */
   remaining(now: bigint): bigint;
-  /** Microseconds until `remaining` grows; 0 when unused. */
+  /** Microseconds until `remaining` grows; 0 when the account is unused. */
   untilRefill(now: bigint): bigint;
-  /** Microseconds until everything that was charged has stopped to count. */
+  /** Microseconds until no charge counts any more. */
   untilReset(now: bigint): bigint;
   charge(cost: bigint, now: bigint): void;
-  /** Takes back what is left of a charge; false when nothing is. */
+  /** Refunds the units of a charge that still count. Returns false when none do. */
   refund(cost: bigint, charged: bigint, now: bigint): boolean;
-  /** Lets time pass by the present numbers, whichever will be asked next. */
+  /** Applies the time that has passed under the present limits, before other limits take effect. */
   advance(now: bigint): void;
   copy(): Account;
 }
 
-/** A limit's definition: what it grants, and accounts that keep to it. */
+/** The definition of a limit: its capacity, its window, and the accounts that implement it. */
 export interface Definition {
-  /** The most it grants at once. */
+  /** The largest burst, in units. */
   readonly capacity: bigint;
-  /** Microseconds in which the capacity comes back in full, rounded up. */
+  /** Microseconds until the whole capacity is refilled, rounded up. */
   readonly window: bigint;
-  /** The same of the window in which a moment is, where they differ. */
+  /** The length of the window at `now`, if windows differ in length. */
   readonly windowAt?: (now: bigint) => bigint;
   open(): Account;
-  /** A copy of an account of this shape that goes on by these numbers. */
+  /** Copies an account of the same shape, which continues under this definition. */
   adopt(account: Account): Account;
 }
 
@@ -37,7 +37,7 @@ export function floorDivide(numerator: bigint, denominator: bigint): bigint {
   return numerator < 0n ? -((denominator - 1n - numerator) / denominator) : numerator / denominator;
 }
 
-/** The units that are left of those that are granted, as far as growth goes: who is overdrawn has none. */
+/** Units left for the purpose of growth: an overdrawn account counts as empty. */
 export function clampToZero(units: bigint): bigint {
   return units > 0n ? units : 0n;
 }

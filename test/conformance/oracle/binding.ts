@@ -1,6 +1,9 @@
 import type { LimitState } from "@headgate/core";
 
-/** The longest wait when denied, the least share left when allowed, which is that of a limit of 0; then the longer window, then the name. */
+/**
+ * Picks the limit with the longest wait when denied, and with the smallest share left when allowed, where a limit of 0 counts as 1.
+ * The longer window breaks a tie, then the name.
+ */
 export function bindingOf(limits: readonly LimitState[], allowed: boolean): LimitState {
   const [binding] = limits.toSorted(
     (a, b) =>

@@ -9,9 +9,9 @@ interface Rates {
 }
 
 /**
- * `gcra` and `tokenBucket`: a debt that drains at refill/every units a microsecond and may reach the capacity.
- * Kept as the numerator over `every`, so that a microsecond drains exactly `refill`. A refund takes it that everything drained
- * at the fastest refill there was.
+ * Defines `gcra` and `tokenBucket` as a debt that drains at refill/every units a microsecond and may reach the capacity.
+ * The debt is a numerator over `every`, so that a microsecond drains exactly `refill`. A refund assumes that all units drained
+ * at the fastest refill rate so far.
  */
 export function defineLevel(rates: Rates): Definition {
   const { capacity, refill, every } = rates;
@@ -65,7 +65,7 @@ class LevelAccount implements Account {
     this.advance(now);
     const given = cost * this.#rates.every - (now - charged) * this.#fastest;
     if (given <= 0n) return false;
-    if (given > this.#debt) throw new RangeError("more is given back than there is");
+    if (given > this.#debt) throw new RangeError("the refund exceeds the debt");
     this.#debt -= given;
     return true;
   }

@@ -13,7 +13,7 @@ interface CalendarWindows {
   readonly at: (now: bigint) => DatedWindow;
 }
 
-/** The windows of a limit that keeps to a calendar; undefined where it does not. */
+/** Returns the window at a time for a limit with calendar windows, or undefined for other limits. */
 export function calendarWindowsOf(
   limit: FixedWindowLimit,
 ): ((now: bigint) => DatedWindow) | undefined {
@@ -26,7 +26,7 @@ export function calendarWindowsOf(
   };
 }
 
-/** `fixedWindow` of a day, week, month or year: a count that ends with it. */
+/** Defines `fixedWindow` of a day, week, month or year: the count starts from 0 in each window. */
 export function defineCalendarWindow(limit: bigint, at: (now: bigint) => DatedWindow): Definition {
   const windows = { limit, at };
   return {
@@ -41,7 +41,7 @@ export function defineCalendarWindow(limit: bigint, at: (now: bigint) => DatedWi
   };
 }
 
-/** More than `most` in one of a calendar's own windows. */
+/** Describes the first calendar window that admitted more than `most` units, if there is one. */
 export function findExcessByCalendar(
   at: (now: bigint) => DatedWindow,
   admissions: ReadonlyArray<{ readonly at: bigint; readonly cost: number }>,
@@ -69,7 +69,7 @@ function findWindow(window: CalendarWindow, timeZone: string, now: bigint): Date
     timeZone,
   );
   const first = firstDay(window, zoned.toPlainDate());
-  // An instant of a day may come after the first one of the next, where clocks are put back across midnight.
+  // When clocks are put back across midnight, some times of a day come after the start of the next day.
   const [start, end, next] = [0, 1, 2].map((after) =>
     startOf(first.add({ [`${window}s`]: after }), timeZone),
   ) as [bigint, bigint, bigint];
@@ -89,7 +89,7 @@ function firstDay(window: CalendarWindow, day: Temporal.PlainDate): Temporal.Pla
   }
 }
 
-/** In microseconds; clocks of servers begin with the epoch. */
+/** The start of a day in microseconds, at least 0: the clocks of servers begin with the epoch. */
 function startOf(day: Temporal.PlainDate, timeZone: string): bigint {
   const start = day.toZonedDateTime(timeZone).epochMilliseconds;
   return BigInt(Math.max(0, start)) * 1_000n;

@@ -5,21 +5,21 @@ import { Oracle } from "./oracle.ts";
 
 const PEEK = { charges: false } as const;
 
-/** What a decision with a cost by name says, but the binding limit, which depends on its limits only. */
+/** A decision with a cost by name, without the binding limit, which follows from its limits. */
 export interface DecisionByName {
   readonly allowed: boolean;
   readonly cost: CostByName;
   readonly limits: readonly LimitState[];
 }
 
-/** What a decision charged, and to whom. */
+/** The charges of a decision. */
 interface ChargeByName {
   readonly subjects: SubjectOf;
-  /** Of each limit that was asked. */
+  /** The decision of each limit that was charged. */
   readonly decisions: ReadonlyMap<Oracle, Decision>;
 }
 
-/** A limiter by the book whose limits cost each its own: each limit is a limiter of one. */
+/** An exact limiter for costs by name. Each limit is an oracle of its own. */
 export class OracleByName {
   readonly #oracles: readonly (readonly [name: string, oracle: Oracle])[];
   readonly #charges = new WeakMap<DecisionByName, ChargeByName>();
@@ -28,7 +28,7 @@ export class OracleByName {
     this.#oracles = limits.map((limit) => [nameOf(limit), new Oracle([limit])]);
   }
 
-  /** The exact microseconds behind the last answer, where the state of something changes. */
+  /** Microseconds from the last decision to each change of a limit's state. */
   get changeTimes(): bigint[] {
     return this.#oracles.flatMap(([, oracle]) => oracle.changeTimes);
   }
@@ -40,7 +40,7 @@ export class OracleByName {
     const decisions = peeked.map((decision, i) => {
       const [, oracle, units] = asked[i] as (typeof asked)[number];
       if (allowed && charge) return oracle.decide(subjects, units, now);
-      // What would have allowed is reported as it is, when another limit denies.
+      // When another limit denies, a limit that would allow reports its state without the charge.
       return allowed || !decision.allowed ? decision : stateIfAllowed(oracle, subjects, now);
     });
     const answer = {
@@ -92,7 +92,7 @@ export class OracleByName {
   }
 }
 
-/** How a limit is that would allow: what it says to a cost that never fits, but for that. */
+/** The state of a limit that would allow: its state at a cost that never fits, without the denial. */
 function stateIfAllowed(oracle: Oracle, subjects: SubjectOf, now: bigint): Decision {
   const denied = oracle.decide(subjects, Number.MAX_SAFE_INTEGER, now, PEEK);
   const limits = denied.limits.map((state) => ({ ...state, allowed: true, retryAfterMs: 0 }));

@@ -4,10 +4,10 @@ import { microsecondsOf } from "./definition.ts";
 
 const DAY = 86_400_000_000n;
 
-/** The longest duration there is. */
+/** The longest duration that options accept. */
 const LONGEST = 366n * DAY;
 
-/** No window by the calendar lasts longer. */
+/** No calendar window is longer than this. */
 const LONGEST_BY_CALENDAR: Readonly<Record<string, bigint>> = {
   day: 2n * DAY,
   week: 8n * DAY,
@@ -19,21 +19,21 @@ type Block = NonNullable<Exclude<Limit, { algorithm: "concurrency" }>["block"]>;
 
 /** How a limit blocks; times are in microseconds. */
 export interface Blocking {
-  /** For how long, the first time, the next one, and so on; the last of them repeats. */
+  /** The lengths of the first block, the next one, and so on; the last one repeats. */
   readonly spans: readonly bigint[];
-  /** The level is forgotten when so long has passed without another block, and as long as the last one lasted. */
+  /** The level is reset after this long without another block, but no sooner than the length of the last block. */
   readonly quiet: bigint;
-  /** How many denials set a block, within `quiet` of the first of them. */
+  /** The number of denials, within `quiet` of the first one, that sets a block. */
   readonly after: number;
 }
 
-/** The denials of a limit that are not forgotten. */
+/** The denials of a limit that count towards a block. */
 interface Denials {
   readonly count: number;
   readonly until: bigint;
 }
 
-/** How a limit blocks; undefined where it does not. */
+/** The blocking rule of a limit, if it has one. */
 export function blockingOf(limit: Limit, { window }: Definition): Blocking | undefined {
   if (limit.algorithm === "concurrency" || limit.block === undefined) return undefined;
   const { after, lengths } = afterDenials(limit.block);
@@ -41,7 +41,7 @@ export function blockingOf(limit: Limit, { window }: Definition): Blocking | und
   const written = limit.algorithm === "tokenBucket" ? limit.every : limit.window;
   const byCalendar = LONGEST_BY_CALENDAR[written];
   if (byCalendar !== undefined) return { spans, quiet: byCalendar, after };
-  // It is told in milliseconds, rounded up.
+  // The product uses the window in milliseconds, rounded up.
   const inFull = ((window + 999n) / 1_000n) * 1_000n;
   const bounded = inFull < LONGEST ? inFull : LONGEST;
   return { spans, quiet: laterOf(microsecondsOf(written), bounded), after };
@@ -52,30 +52,33 @@ function afterDenials(block: Block): { after: number; lengths: Duration | readon
   return { after: block.after, lengths: block.for };
 }
 
-/** The limits of one subject that are written together: whether they are blocked, and what can still be given back. */
+/** The state that the limits of one counter share: its block, its denials and its generation. */
 export class OracleCounter {
-  /** What was charged in another generation is not given back. */
+  /** A charge of an earlier generation cannot be refunded. */
   generation = 0;
-  /** Until then everything is denied. */
+  /** The end of the block, in microseconds. */
   #blockedUntil = 0n;
-  /** Which limit set the block, by its index in the policy; undefined where it was set by hand. */
+  /** The index of the limit that set the block; undefined for a manual block. */
   #setBy: number | undefined;
-  /** Blocks of limits since the level was forgotten. */
+  /** The number of blocks by limits since the level was reset. */
   #level = 0;
   #levelEnds = 0n;
-  /** By the places of the limits in the policy. */
+  /** Denials by the index of the limit in the policy. */
   readonly #denials = new Map<number, Denials>();
 
   get setBy(): number | undefined {
     return this.#setBy;
   }
 
-  /** Microseconds for which it is blocked; 0 when it is not. */
+  /** Microseconds until the block ends; 0 without a block. */
   blockedFor(now: bigint): bigint {
     return laterOf(this.#blockedUntil - now, 0n);
   }
 
-  /** Limits have denied what fits them. Returns the one that blocks, by its index: of those that were denied often enough, the one that blocks for the longest. */
+  /**
+   * Records that limits denied a cost that fits them. Of the limits with enough denials, the one with the longest block sets it.
+   * Returns its index, if there is one.
+   */
   recordDenials(limits: ReadonlyMap<number, Blocking>, now: bigint): number | undefined {
     if (now >= this.#levelEnds) this.#level = 0;
     const reached = [...limits].filter(
@@ -108,20 +111,20 @@ export class OracleCounter {
     return count + 1;
   }
 
-  /** A block by hand makes none shorter that is there. */
+  /** Sets a manual block, which never shortens an existing block. */
   block(span: bigint, now: bigint): void {
     this.#blockedUntil = laterOf(this.#blockedUntil, now + span);
     this.#setBy = undefined;
   }
 
-  /** True if it was blocked. The level stays. */
+  /** Ends the block and keeps the level. Returns whether there was a block. */
   unblock(now: bigint): boolean {
     const wasBlocked = this.blockedFor(now) > 0n;
     this.#blockedUntil = 0n;
     return wasBlocked;
   }
 
-  /** Forgets all but a block by hand. */
+  /** Resets all state except a manual block. */
   reset(): void {
     this.generation += 1;
     this.#level = 0;

@@ -10,12 +10,12 @@ import { defineWeightedWindow } from "./weighted-window.ts";
 
 const MS_PER_UNIT = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
 
-/** The definition of a limit that is plain data. */
+/** The definition of a limit. */
 export function definitionOf(limit: Limit): Definition {
   switch (limit.algorithm) {
     case "gcra": {
       const every = microsecondsOf(limit.window);
-      // Of a limit of 0, nothing is granted, and units from before drain one by one.
+      // A limit of 0 grants nothing, and drains one earlier unit in each window.
       if (limit.limit === 0) return defineLevel({ capacity: 0n, refill: 1n, every });
       return defineLevel({
         capacity: BigInt(limit.burst ?? limit.limit),
@@ -52,7 +52,7 @@ export function definitionOf(limit: Limit): Definition {
   }
 }
 
-/** What clients are told a limit is called: its own name, or its quota and the shortest way to write its window. */
+/** The reported name of a limit: its own name, or its quota and the shortest form of its window. */
 export function nameOf(limit: Limit): string {
   if (limit.name !== undefined) return limit.name;
   if (limit.algorithm === "concurrency") return `${limit.limit}-at-once`;
@@ -61,7 +61,7 @@ export function nameOf(limit: Limit): string {
     : `${limit.limit}-per-${shortest(limit.window)}`;
 }
 
-/** A duration as whole microseconds; of a calendar window, a day. */
+/** A duration in whole microseconds; a day for a calendar window. */
 export function microsecondsOf(duration: number | string): bigint {
   return BigInt(millisecondsOf(duration)) * 1_000n;
 }

@@ -7,7 +7,7 @@ interface Windows {
   readonly align: "first" | "clock";
 }
 
-/** `fixedWindow`: a count that ends with its window, [start, start + window). */
+/** Defines `fixedWindow`: a count that ends with its window, [start, start + window). */
 export function defineFixedWindow(windows: Windows): Definition {
   return {
     capacity: windows.limit,

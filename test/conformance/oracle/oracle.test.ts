@@ -11,11 +11,11 @@ import { compareExact, createOperationCounts } from "../support/compare-exact.ts
 /** Steps of one history: enough to fill and empty most limits several times. */
 const LENGTH = 400;
 
-/** Steps for each kind alone, and for each way to combine limits. */
+/** Histories for each kind alone, and for each combination of limits. */
 const ALONE = (20_000 / LENGTH) * SHARE;
 const COMBINED = (40_000 / LENGTH) * SHARE;
 
-/** What is done to both is counted, so that nobody makes it less by accident. */
+/** The compared operations are counted, so that the comparison does not shrink by accident. */
 const done = createOperationCounts();
 const LEAST = {
   requests: 300_000,
@@ -82,7 +82,7 @@ test("the comparison covers hundreds of thousands of requests and other operatio
   }
 });
 
-/** What happens in a history, where nothing else is said. */
+/** The default steps of a history. */
 function stepsOf(random: Random): Steps {
   return {
     length: LENGTH,

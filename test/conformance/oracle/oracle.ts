@@ -9,46 +9,46 @@ import { SlotsAccount } from "./slots.ts";
 
 export type { SubjectOf } from "./rule.ts";
 
-/** Units that can be held of a limit. */
+/** The most units that a counter can hold. */
 const MAX_UNITS = 2_000_000_000n;
 
-/** What can never be used: of a policy that counts places only. */
+/** The result of a charge to a policy that has concurrency limits only. */
 const NOTHING_CHARGED: ChargeResult = { charged: 0, overflow: 0, degraded: false };
 
-/** How a request is decided, beside what it costs. */
+/** Options of a decision, apart from its cost. */
 export interface DecideOptions {
-  /** False for a look. Default true. */
+  /** False for a peek. Default true. */
   readonly charges?: boolean;
-  /** In shadow nobody is denied, nor blocked. Default false. */
+  /** Shadow mode neither denies nor blocks. Default false. */
   readonly shadow?: boolean;
 }
 
-/** A limiter by the book: exact, unbounded, slow. Times are integer microseconds and never step back. */
+/** A limiter that computes exactly, without bounds, and slowly. Times are integer microseconds and never step back. */
 export class Oracle {
   readonly #drainsOnRead: boolean;
   #rules: readonly Rule[];
-  /** The rules of all numbers that were in force, by the limits that say them. */
+  /** The rules of all limits that were in effect, by those limits. */
   readonly #known = new Map<readonly Limit[], readonly Rule[]>();
   readonly #charges = new WeakMap<Decision, ChargeRecord>();
   readonly #held = new WeakMap<Decision, ChargeRecord>();
-  /** The exact microseconds behind the last answer, where the state of something changes. */
+  /** Microseconds from the last decision to each change of a limit's state. */
   changeTimes: bigint[] = [];
 
-  /** `drainsOnRead` as a world says; it matters only to whom `change` happens. */
+  /** `drainsOnRead` is that of the store under test. It matters only when `change` is called. */
   constructor(limits: readonly Limit[], drainsOnRead = false) {
     this.#rules = rulesOf(limits);
     this.#known.set(limits, this.#rules);
     this.#drainsOnRead = drainsOnRead;
   }
 
-  /** Goes on by other numbers: limits of the same shapes in the same order. */
+  /** Continues under other limits, which have the same shapes in the same order. */
   change(limits: readonly Limit[]): void {
     const rules = this.#known.get(limits) ?? rulesOf(limits, this.#rules);
     this.#known.set(limits, rules);
     this.#rules = rules;
   }
 
-  /** Decides, and charges if no limit denies, or blocks; unless it is a look. */
+  /** Decides. A request is charged if all limits allow it, and may set a block if not; a peek does neither. */
   decide(subjects: SubjectOf, cost: Cost, now: bigint, options: DecideOptions = {}): Decision {
     const { charges = true, shadow = false } = options;
     const rules =
@@ -70,7 +70,7 @@ export class Oracle {
     if (!allowed && charges && !shadow) {
       const set = blockOnDenial(requests, now);
       for (const { rule, account } of set) {
-        // A subject that has used nothing yet lets time pass by whatever numbers ask meanwhile, too, if it is there.
+        // A stored account lets time pass under the limits of each request, even if nothing is used.
         if (this.#drainsOnRead) saveAccount(rule, subjects, account);
         else rule.accounts.delete(subjects[rule.per] ?? "");
       }
@@ -103,7 +103,7 @@ export class Oracle {
     return decision;
   }
 
-  /** Charges whatever is left, as far as it can be held. Places are not charged. */
+  /** Charges regardless of the units left, up to MAX_UNITS. Concurrency limits are not charged. */
   charge(subjects: SubjectOf, cost: number, now: bigint): ChargeResult {
     const rules = this.#rules.filter(({ isConcurrency }) => !isConcurrency);
     return this.#chargeBy(rules, subjects, cost, now);
@@ -124,7 +124,7 @@ export class Oracle {
     return { charged: cost - overflow, overflow, degraded: false };
   }
 
-  /** Makes a decision, whose cost is not by name, cost so many units, by the numbers that it was made by. */
+  /** Settles a decision, whose cost is a number, at `units`, under the limits of the decision. */
   settle(decision: Decision, units: number, now: bigint): ChargeResult {
     const cost = Number(decision.cost);
     const charge = this.#charges.get(decision);
@@ -139,7 +139,7 @@ export class Oracle {
     return { charged: units, overflow: 0, degraded: false };
   }
 
-  /** Gives back what is left of a decision, by the numbers that it was made by; false when nothing is. */
+  /** Refunds the units of a decision that still count, under its limits. Returns false when none do. */
   refund(decision: Decision, now: bigint): boolean {
     const charge = this.#charges.get(decision);
     if (charge === undefined) return false;
@@ -147,7 +147,7 @@ export class Oracle {
     return this.#refundUnits(charge, now);
   }
 
-  /** So many units of each limit, or all that was charged; only to the generation that was charged. */
+  /** Refunds `less` units of each limit, or the whole charge, if the counter is still of the generation of the charge. */
   #refundUnits({ charged, subjects, at }: ChargeRecord, now: bigint, less?: bigint): boolean {
     let isRefunded = false;
     for (const counter of new Set(charged.map((one) => one.counter))) {
@@ -176,7 +176,7 @@ export class Oracle {
     return isRefunded;
   }
 
-  /** Gives back the places of a decision, once; false when none of them was held any more. */
+  /** Releases the slots of a decision, once. Returns false if all of them had expired. */
   release(decision: Decision, now: bigint): boolean {
     const record = this.#held.get(decision);
     if (record === undefined) return false;
@@ -186,12 +186,12 @@ export class Oracle {
     return wasHeld;
   }
 
-  /** Blocks by hand, for so many microseconds. */
+  /** Sets a manual block of `span` microseconds. */
   block(subjects: SubjectOf, span: bigint, now: bigint): void {
     for (const counter of this.#counters(this.#rules, subjects)) counter.block(span, now);
   }
 
-  /** True when one of them was blocked. */
+  /** Ends the blocks. Returns whether there was one. */
   unblock(subjects: SubjectOf, now: bigint): boolean {
     const counters = [...this.#counters(this.#rules, subjects)];
     return counters.map((counter) => counter.unblock(now)).includes(true);
@@ -201,7 +201,7 @@ export class Oracle {
     return new Set(rules.map((rule) => counterOf(rule, subjects)));
   }
 
-  /** Microseconds until a cost is admitted; undefined when it never is. */
+  /** Microseconds until a cost is admitted; undefined when it never fits. */
   untilAdmitted(subjects: SubjectOf, cost: number, now: bigint): bigint | undefined {
     let longest = 0n;
     for (const rule of this.#rules) {
@@ -212,13 +212,13 @@ export class Oracle {
     return longest;
   }
 
-  /** Lets time pass by the present numbers in some dimensions, whichever will be requests next. */
+  /** Applies the time that has passed, under the present limits, to some dimensions. */
   advance(dimensions: readonly string[], subjects: SubjectOf, now: bigint): void {
     const passed = this.#rules.filter(({ per }) => dimensions.includes(per));
     this.#advance(passed, subjects, now);
   }
 
-  /** Forgets what the subject of each dimension named has used, and blocks that limits have set. */
+  /** Resets the usage of the given subjects, and the blocks that limits have set. */
   reset(subjects: SubjectOf): void {
     const unitRules = this.#rules.filter(({ isConcurrency }) => !isConcurrency);
     for (const { per, accounts } of unitRules) accounts.delete(subjects[per] ?? "");
@@ -240,7 +240,7 @@ export class Oracle {
     const rest = counter.blockedFor(now);
     const setter = requests.find((other) => other.counter === counter && hasSetBlock(other));
     const isBlocked = rest > 0n && (setter === undefined || setter === one);
-    // By hand, a look sees what is below the block.
+    // A peek of 0 units sees the units below a manual block.
     const isHidden = isBlocked && (setter === one || units > 0n);
     const wait = isBlocked ? laterOf(one.wait, rest) : one.wait;
     const reset = laterOf(account.untilReset(now), isHidden ? rest : 0n);
@@ -265,17 +265,17 @@ export class Oracle {
   }
 }
 
-/** A limit that a request asks. */
+/** The part of a request that concerns one limit. */
 interface LimitRequest {
   readonly rule: Rule;
   readonly counter: OracleCounter;
   readonly units: bigint;
   account: Account;
-  /** Microseconds; undefined when it never fits. */
+  /** Microseconds until the units fit; undefined when they never do. */
   wait: bigint | undefined;
 }
 
-/** What a decision took, and who holds its places: the record itself. */
+/** The charge of a decision. The record itself is the holder of its slots. */
 interface ChargeRecord {
   readonly subjects: SubjectOf;
   /** Microseconds. */
@@ -291,19 +291,19 @@ interface ChargedLimit {
   readonly generation: number;
 }
 
-/** What a limit is requests for: one place, unless the cost is by name. */
+/** The units that a cost requests of a limit: at most one slot, unless the cost is by name. */
 function unitsOf({ name, isConcurrency }: Rule, cost: Cost): bigint {
   if (typeof cost !== "number") return BigInt(cost[name] ?? 1);
   return BigInt(isConcurrency ? Math.min(1, cost) : cost);
 }
 
-/** Those that are written when some are requests: also what a cost by name leaves out. */
+/** The rules of all counters that a request writes, including limits that a cost by name leaves out. */
 function rulesWrittenWith(rules: readonly Rule[], requests: readonly Rule[]): readonly Rule[] {
   if (requests.length === rules.length) return rules;
   return rules.filter(({ counters }) => requests.some((one) => one.counters === counters));
 }
 
-/** Charges what was requests, and takes the places. */
+/** Charges the requested units, and takes the slots. */
 function chargeLimits(
   requests: readonly LimitRequest[],
   subjects: SubjectOf,
@@ -325,13 +325,13 @@ function chargeLimits(
   return record;
 }
 
-/** How a limit will be when it has been charged. */
+/** Applies the charge to a copy of the account, so that a peek reports the state after it. */
 function previewCharge(one: LimitRequest, now: bigint): void {
   one.account = one.account.copy();
   if (one.units > 0n) one.account.charge(one.units, now);
 }
 
-/** Limits that denied what fits them block their counters. Returns those that set a block, which start as if unused. */
+/** Lets limits that denied a cost that fits them set blocks. Returns the limits that did, whose accounts start unused. */
 function blockOnDenial(requests: readonly LimitRequest[], now: bigint): readonly LimitRequest[] {
   const set: LimitRequest[] = [];
   for (const counter of new Set(requests.map((one) => one.counter))) {
@@ -342,9 +342,9 @@ function blockOnDenial(requests: readonly LimitRequest[], now: bigint): readonly
       if (rule.blocking !== undefined) blocking.set(rule.index, rule.blocking);
     }
     if (blocking.size === 0) continue;
-    const place = counter.recordDenials(blocking, now);
-    if (place === undefined) continue;
-    const setter = denying.find(({ rule }) => rule.index === place) as LimitRequest;
+    const setterIndex = counter.recordDenials(blocking, now);
+    if (setterIndex === undefined) continue;
+    const setter = denying.find(({ rule }) => rule.index === setterIndex) as LimitRequest;
     setter.account = setter.rule.definition.open();
     setter.wait = 0n;
     set.push(setter);
@@ -356,7 +356,7 @@ function hasSetBlock({ rule, counter }: LimitRequest): boolean {
   return rule.index === counter.setBy;
 }
 
-/** The later of two times from now; what never comes, never does. */
+/** The later of two times from now, where undefined is never. */
 function laterOf<Wait extends bigint | undefined>(one: Wait, other: bigint): Wait {
   return one === undefined || one > other ? one : (other as Wait);
 }

@@ -9,7 +9,7 @@ export type SubjectOf = Readonly<Record<string, string>>;
 
 /** One limit of a policy, and the accounts of its subjects. */
 export interface Rule {
-  /** Where it stands in the policy. */
+  /** The index of the limit in the policy. */
   readonly index: number;
   readonly definition: Definition;
   readonly name: string;
@@ -18,9 +18,9 @@ export interface Rule {
   readonly windowMs: number;
   readonly isConcurrency: boolean;
   readonly blocking: Blocking | undefined;
-  /** The accounts of all numbers that were in force, each by those by which it was written last. */
+  /** The account of each subject, under the definition that wrote it last. */
   readonly accounts: Map<string, SavedAccount>;
-  /** Those of the limits that are written counterId: all of a dimension that count units, and each that counts places. */
+  /** The counter of each subject. The unit limits of a dimension share counters; a concurrency limit has its own. */
   readonly counters: Map<string, OracleCounter>;
 }
 
@@ -29,10 +29,10 @@ interface SavedAccount {
   readonly account: Account;
 }
 
-/** The longest time that is reported, in microseconds: 285 years, a little below 2^53. What takes longer is reported as this. */
+/** The longest reported time, in microseconds: 285 years, a little below 2^53. Longer times are reported as this. */
 const LONGEST = 9_007_199_254_740_000n;
 
-/** The rules of a policy; with `before`, they go on with its accounts. */
+/** The rules of a policy. They continue with the accounts of `before`. */
 export function rulesOf(limits: readonly Limit[], before?: readonly Rule[]): readonly Rule[] {
   const counters = new Map<string, Map<string, OracleCounter>>();
   return limits.map((limit, index) => {
@@ -71,7 +71,7 @@ export function saveAccount(
   accounts.set(subjects[per] ?? "", { definition, account });
 }
 
-/** What is said of a subject beside its accounts, which is nothing at first. */
+/** The counter of a subject, created on first use. */
 export function counterOf({ per, counters }: Rule, subjects: SubjectOf): OracleCounter {
   const subject = subjects[per] ?? "";
   const known = counters.get(subject);
@@ -81,7 +81,7 @@ export function counterOf({ per, counters }: Rule, subjects: SubjectOf): OracleC
   return counter;
 }
 
-/** Undefined when a cost never fits. */
+/** Microseconds until the units fit; undefined when they never do. */
 export function untilFits(
   { definition }: Rule,
   account: Account,

@@ -1,6 +1,6 @@
 import type { Account, Definition } from "./account.ts";
 
-/** `slidingLog`: everything charged in (now - window, now]. */
+/** Defines `slidingLog`: all units charged in (now - window, now]. */
 export function defineLog(limit: bigint, window: bigint): Definition {
   return {
     capacity: limit,
@@ -20,9 +20,9 @@ class LogAccount implements Account {
   readonly #limit: bigint;
   readonly #window: bigint;
   #entries: Entry[] = [];
-  /** How many entries at the head have left. */
+  /** The number of expired entries at the head. */
   #expired = 0;
-  /** All units ever charged, and those of them that have left. */
+  /** All units ever charged, and those of them that have expired. */
   #total = 0n;
   #expiredTotal = 0n;
 
@@ -34,7 +34,7 @@ class LogAccount implements Account {
   untilFits(cost: bigint, now: bigint): bigint {
     this.#expire(now);
     if (this.#total - this.#expiredTotal + cost <= this.#limit) return 0n;
-    // The first entry after whose departure no more than limit - cost units are left.
+    // The first entry whose expiry leaves at most limit - cost units.
     const entry = this.#firstWithTotal(this.#total + cost - this.#limit);
     return entry.time + this.#window - now;
   }
@@ -48,7 +48,7 @@ class LogAccount implements Account {
     this.#expire(now);
     const used = this.#total - this.#expiredTotal;
     if (used === 0n) return 0n;
-    // The first entry after whose departure less than the limit is used, and less than now.
+    // The first entry whose expiry leaves fewer units than the limit, and fewer than now.
     const most = minimum(used, this.#limit);
     return this.#firstWithTotal(this.#total - most + 1n).time + this.#window - now;
   }
@@ -79,7 +79,7 @@ class LogAccount implements Account {
     const base = start > this.#expired ? before(start) : this.#expiredTotal;
     const left = before(end) - cost;
     if (start === end || left < base) return false;
-    // Units of one time are alike, so the newest of them go.
+    // Units charged at one time are interchangeable, so the newest entries go.
     const same = this.#entries
       .slice(start, end)
       .filter((_, i) => (i > 0 ? before(start + i) : base) < left)

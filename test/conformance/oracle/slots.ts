@@ -1,35 +1,35 @@
 import type { ConcurrencyLimit, LimitState } from "@headgate/core";
 import type { Account, Definition } from "./account.ts";
 
-/** Whoever is denied is told to come again so many microseconds later: nobody knows when a place comes free. */
+/** The reported wait of a denial, in microseconds: the time of the next release is unknown. */
 const RETRY_US = 1_000_000n;
 
-/** Whether a limit is of places, by what is told of it. */
+/** Whether a reported state is that of a concurrency limit. */
 export function isConcurrencyState({ windowMs }: Pick<LimitState, "windowMs">): boolean {
   return windowMs === 0;
 }
 
-/** Places by definition: who holds them, how many, and until when, in whole microseconds. */
+/** The slots of a concurrency limit, with their holders and expiry times in whole microseconds. */
 export class OracleSlots {
   readonly #ttl: bigint;
   readonly #held = new Map<unknown, { readonly until: bigint; readonly number: number }>();
 
-  /** In microseconds: for so long a place is held that nobody renews. */
+  /** `ttl` is the time in microseconds for which a slot is held without a renewal. */
   constructor(ttl: bigint) {
     this.#ttl = ttl;
   }
 
-  /** How many places are held. */
+  /** The number of held slots. */
   countHeld(now: bigint): number {
-    let taken = 0;
+    let count = 0;
     for (const [holder, { until, number }] of this.#held) {
-      if (until > now) taken += number;
+      if (until > now) count += number;
       else this.#held.delete(holder);
     }
-    return taken;
+    return count;
   }
 
-  /** Takes places, or renews those that the holder has. */
+  /** Takes slots, or renews those of the holder. */
   hold(holder: unknown, now: bigint, number = 1): void {
     this.#held.set(holder, { until: now + this.#ttl, number });
   }
@@ -42,7 +42,7 @@ export class OracleSlots {
     this.#held.delete(holder);
   }
 
-  /** Microseconds until each of the places lapses. */
+  /** Microseconds until each of the slots expires. */
   expiries(now: bigint): bigint[] {
     return [...this.#held.values()].map(({ until }) => until - now).filter((rest) => rest > 0n);
   }
@@ -54,7 +54,7 @@ export class OracleSlots {
   }
 }
 
-/** `concurrency`: of each subject's places, at most so many are taken. */
+/** Defines `concurrency`: each subject holds at most `limit` slots. */
 export function defineConcurrency(limit: ConcurrencyLimit, ttl: bigint): Definition {
   const capacity = BigInt(limit.limit);
   return {
@@ -65,14 +65,14 @@ export function defineConcurrency(limit: ConcurrencyLimit, ttl: bigint): Definit
   };
 }
 
-/** What is charged is held by nobody in particular; who holds what is a matter of `places`. */
+/** The account of a concurrency limit. A charge takes slots for an anonymous holder; `slots` knows the others. */
 export class SlotsAccount implements Account {
   readonly #limit: bigint;
   readonly slots: OracleSlots;
 
-  constructor(limit: bigint, places: OracleSlots) {
+  constructor(limit: bigint, slots: OracleSlots) {
     this.#limit = limit;
-    this.slots = places;
+    this.slots = slots;
   }
 
   untilFits(cost: bigint, now: bigint): bigint {
@@ -92,7 +92,7 @@ export class SlotsAccount implements Account {
   }
 
   charge(cost: bigint, now: bigint): void {
-    this.slots.hold(Symbol("nobody"), now, Number(cost));
+    this.slots.hold(Symbol("anonymous"), now, Number(cost));
   }
 
   refund(): boolean {

@@ -13,7 +13,7 @@ interface ChargedSubWindow {
   readonly count: bigint;
 }
 
-/** `slidingWindow` with several buckets: the current sub-window and as many whole ones before it as there are buckets. */
+/** Defines `slidingWindow` with several buckets: the current sub-window and one earlier sub-window for each bucket. */
 export function defineSubWindows(limit: bigint, window: bigint, buckets: bigint): Definition {
   const subWindows = { limit, buckets, size: ceilDivide(window, buckets) };
   return {
@@ -26,7 +26,7 @@ export function defineSubWindows(limit: bigint, window: bigint, buckets: bigint)
 
 class SubWindowsAccount implements Account {
   readonly #subWindows: SubWindows;
-  /** Sub-windows that were charged, oldest first. */
+  /** The charged sub-windows, oldest first. */
   #charged: readonly ChargedSubWindow[];
 
   constructor(subWindows: SubWindows, charged: readonly ChargedSubWindow[]) {
@@ -51,7 +51,7 @@ class SubWindowsAccount implements Account {
 
   untilRefill(now: bigint): bigint {
     if (this.#chargedInWindow(now).length === 0) return 0n;
-    // A limit of 0 has nothing to grow to but being unused.
+    // A limit of 0 grows only when it is unused again.
     if (this.#subWindows.limit === 0n) return this.untilReset(now);
     return this.untilFits(clampToZero(this.remaining(now)) + 1n, now);
   }

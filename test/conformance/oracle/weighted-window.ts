@@ -2,8 +2,8 @@ import type { Account, Definition } from "./account.ts";
 import { ceilDivide, clampToZero, floorDivide } from "./account.ts";
 
 /**
- * `slidingWindow` with one bucket: the current window's count and the previous one's, weighted by the share of it
- * that a window ending now still covers. Estimates are numerators over the window.
+ * Defines `slidingWindow` with one bucket: the count of the current window plus the weighted count of the previous one.
+ * The weight is the share of the previous window that a window ending now covers. Estimates are numerators over the window.
  */
 export function defineWeightedWindow(limit: bigint, window: bigint): Definition {
   return {
@@ -37,7 +37,7 @@ class WeightedWindowAccount implements Account {
 
   untilRefill(now: bigint): bigint {
     if (this.#estimate(now) === 0n) return 0n;
-    // A limit of 0 has nothing to grow to but being unused.
+    // A limit of 0 grows only when it is unused again.
     const target = this.#limit - clampToZero(this.remaining(now)) - 1n;
     return this.#untilEstimate(clampToZero(target), now);
   }
@@ -81,7 +81,7 @@ class WeightedWindowAccount implements Account {
     return copy;
   }
 
-  /** The two counts seen from `now`, and the microseconds left of the current window. */
+  /** The two counts as of `now`, and the microseconds left of the current window. */
   #at(now: bigint): { current: bigint; previous: bigint; left: bigint } {
     const passed = now / this.#window - this.#index;
     const left = this.#window - (now % this.#window);
@@ -94,7 +94,7 @@ class WeightedWindowAccount implements Account {
     return current * this.#window + previous * left;
   }
 
-  /** Microseconds until the estimate is at most `target` units, from 0 on. */
+  /** Microseconds until the estimate is at most `target` units, which is at least 0. */
   #untilEstimate(target: bigint, now: bigint): bigint {
     const { current, previous, left } = this.#at(now);
     const excess = this.#estimate(now) - target * this.#window;
@@ -102,7 +102,7 @@ class WeightedWindowAccount implements Account {
     // Within this window only the previous count fades, by `previous` in each microsecond.
     const here = previous === 0n ? left : ceilDivide(excess, previous);
     if (here < left) return here;
-    // From the next window's start on, what is now the current count fades.
+    // From the next window's start on, the present count fades.
     const excessThen = (current - target) * this.#window;
     return excessThen <= 0n ? left : left + ceilDivide(excessThen, current);
   }

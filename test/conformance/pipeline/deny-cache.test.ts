@@ -10,15 +10,15 @@ import type { Random } from "../random/random.ts";
 import { randomCost, randomShortWait, randomStart, randomSubjects } from "../random/steps.ts";
 import { MicroClock } from "../support/micro-clock.ts";
 
-// Two clients are two processes: what one of them gives back, the other one learns from the store only.
+// Two clients stand for two processes, which learn of each other's refunds from the store only.
 const [here, elsewhere] = useOwnDatabases(2) as [Redis, Redis];
 
-/** A denial is believed for a second. */
+/** The lifetime of a cached denial. */
 const DENY_CACHE_US = 1_000_000n;
 
 const DIMENSIONS = ["default", "tenant", "route"];
 
-/** What does not change while nobody is admitted. */
+/** The fields that do not change while no request is admitted. */
 function reported({ name, allowed, retryAfterMs, limit }: LimitState): object {
   return { name, allowed, retryAfterMs, limit };
 }
@@ -30,7 +30,7 @@ interface Tally {
 
 let opened = 0;
 
-/** Two processes ask one policy; every denial that was remembered is compared with what the store says. */
+/** Two processes use one policy; each cached denial is compared with a peek at the store. */
 async function runHistory(random: Random, resetsElsewhere: boolean, tally: Tally): Promise<void> {
   const time = new MicroClock(randomStart(random));
   const prefix = `denials-${++opened}`;
@@ -58,7 +58,7 @@ async function runHistory(random: Random, resetsElsewhere: boolean, tally: Tally
       random.chance(0.7) ? BigInt(random.whole(0, 2_000)) : randomShortWait(random, last),
     );
     const subject = randomSubjects(random, dimensions);
-    // The same cost again and again, as clients do; now and then another.
+    // Clients mostly repeat the same cost.
     const cost =
       last === undefined || random.chance(0.3) ? randomCost(random, last) : Number(last.cost);
     const peeked = await theirs.peek(subject, { cost });
@@ -70,7 +70,7 @@ async function runHistory(random: Random, resetsElsewhere: boolean, tally: Tally
         tally.wrong += 1;
         expect(time.now - resetAt).toBeLessThan(DENY_CACHE_US);
       } else {
-        // What others charged meanwhile can only make the wait longer; what they gave back, shorter.
+        // Later charges by other processes only prolong the wait; refunds shorten it.
         if (time.now - resetAt >= DENY_CACHE_US) {
           expect(decision.retryAfterMs).toBeLessThanOrEqual(peeked.retryAfterMs);
         }
@@ -96,7 +96,7 @@ async function runHistory(random: Random, resetsElsewhere: boolean, tally: Tally
   }
   await Promise.all([ours.close(), theirs.close()]);
 
-  /** What this process charges takes effect at once: nobody is report too short a wait. */
+  /** A charge by this process takes effect at once, so no reported wait is too short. */
   async function chargeHere(subject: Record<string, string>): Promise<void> {
     const decision = charged.pop();
     if (decision !== undefined && random.chance(0.5)) {
@@ -106,7 +106,7 @@ async function runHistory(random: Random, resetsElsewhere: boolean, tally: Tally
     }
   }
 
-  /** What this process gives back takes effect at once: the next answer is the store's. */
+  /** A refund or reset by this process takes effect at once: the store makes the next decision. */
   async function refundHere(subject: Record<string, string>, cost: number): Promise<void> {
     const decision = charged.pop();
     if (decision !== undefined && random.chance(0.7)) {
@@ -159,7 +159,7 @@ test("a cached denial does not report a limit that others have charged since", a
       fixedWindow({ limit: 1, window: "1h", per: "user", name: "own" }),
       fixedWindow({ limit: 3, window: "1h", per: "tenant", name: "all" }),
     ],
-    store: redisStore(here, { prefix: "beside", clock: time.clock }),
+    store: redisStore(here, { prefix: "shared", clock: time.clock }),
     storeTimeout: "1m",
   });
   const ada = { user: "ada", tenant: "acme" };

@@ -96,7 +96,7 @@ async function compare(
       : deployed.peek(subjects, cost));
     claimSame(decision, expected, context);
     if (charge && decision.allowed) admitted.push([decision, expected]);
-    // What takes longer to drain than its key lives is written by a denial.
+    // A denial writes a counter that drains for longer than its key lives.
     if (before !== undefined && !decision.allowed) {
       const after = [...(await tested.valuesIn(store))];
       const written = after.filter(([dimension, value]) => value !== before.get(dimension));

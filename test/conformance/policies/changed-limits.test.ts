@@ -50,7 +50,7 @@ describeStores((tested) => {
         refillAfterMs: Number(first / 1_000n),
         resetAfterMs: Number(all / 1_000n),
       });
-      // Who only looks is not denied.
+      // A peek is not denied.
       expect(await deployed.peek(SUBJECT, 0)).toMatchObject({ allowed: true, retryAfterMs: 0 });
       expect(stateOf(await deployed.consume(SUBJECT, 11)).retryAfterMs).toBe(
         Number.POSITIVE_INFINITY,
@@ -78,11 +78,11 @@ describeStores((tested) => {
       const { time, deployed } = open(per(500));
       await deployed.consume(SUBJECT, 500);
       await deployed.deploy([per(10)]);
-      const told = stateOf(await deployed.consume(SUBJECT));
+      const reported = stateOf(await deployed.consume(SUBJECT));
 
-      // Of one unit, the wait and what has to pass until one is left are the same.
-      expect(told.refillAfterMs).toBe(told.retryAfterMs);
-      time.now = START + BigInt(told.retryAfterMs) * 1_000n - 1n;
+      // For one unit, the wait and the time to the next refill are equal.
+      expect(reported.refillAfterMs).toBe(reported.retryAfterMs);
+      time.now = START + BigInt(reported.retryAfterMs) * 1_000n - 1n;
       expect(await deployed.consume(SUBJECT)).toMatchObject({ allowed: false, retryAfterMs: 1 });
       expect(await deployed.peek(SUBJECT, 0)).toMatchObject({ remaining: 0 });
       time.advance(1n);
@@ -95,8 +95,8 @@ describeStores((tested) => {
       const { time, deployed } = open(per(500));
       await deployed.consume(SUBJECT, 500);
       await deployed.deploy([per(10)]);
-      const told = stateOf(await deployed.consume(SUBJECT));
-      time.now = START + BigInt(told.resetAfterMs) * 1_000n - 1n;
+      const reported = stateOf(await deployed.consume(SUBJECT));
+      time.now = START + BigInt(reported.resetAfterMs) * 1_000n - 1n;
       expect(stateOf(await deployed.peek(SUBJECT, 0)).resetAfterMs).toBe(1);
       time.advance(1n);
       expect(stateOf(await deployed.peek(SUBJECT, 0))).toMatchObject({
@@ -185,7 +185,7 @@ describe("usage from a limit with a faster refill", () => {
     await deployed.deploy([slow]);
     await deployed.consume(SUBJECT);
     time.advance(30_000_000n);
-    // Others come, for whom what has expired is swept.
+    // Requests of other subjects sweep expired counters.
     for (let other = 0; other < 10; other += 1) await deployed.consume(`other ${other}`);
     expect(stateOf(await deployed.consume(SUBJECT))).toMatchObject({ overdrawn: 460 });
   });

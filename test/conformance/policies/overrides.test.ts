@@ -13,8 +13,8 @@ import { MicroClock } from "../support/micro-clock.ts";
 import { describeStores } from "../support/stores-under-test.ts";
 
 /*
- * Overrides come, change and end: each answer is the one after a deploy of the numbers that are in force for its subjects by then.
- * That a deploy goes on as exact rationals do is compared elsewhere.
+ * Overrides start, change and end: each decision equals that of a limiter with the effective limits of its subjects at that time.
+ * Other suites compare changed limits with exact arithmetic.
  */
 
 type Numbers = NonNullable<Override["limits"]>[string];
@@ -45,8 +45,8 @@ describeStores((tested) => {
         const called = random.chance(0.3)
           ? base.map((limit) => withOtherValues(random, limit))
           : undefined;
-        const asked = terms.filter(({ subject }) => isOf(subject, subjects));
-        const inForce = asked.filter(({ until }) => until === null || Number(time.now) < until);
+        const matching = terms.filter(({ subject }) => isOf(subject, subjects));
+        const inForce = matching.filter(({ until }) => until === null || Number(time.now) < until);
         const limits = numbersUnder(called ?? base, inForce);
         const shadow = shadowUnder(inForce);
         const cost = randomCost(random, last);
@@ -72,7 +72,7 @@ describeStores((tested) => {
         claim(ours.overridden === inForce.length > 0, context);
         if (act === "consume" && theirs.allowed) taken.push([ours, theirs]);
         if (inForce.length > 0) seen.overridden += 1;
-        if (inForce.length < asked.length) seen.ended += 1;
+        if (inForce.length < matching.length) seen.ended += 1;
         if (shadow && !ours.wouldAllow) seen.shadowed += 1;
         if (inForce.length > 1 && called !== undefined) seen.calls += 1;
         last = ours;
@@ -82,7 +82,7 @@ describeStores((tested) => {
   });
 });
 
-/** Up to one override for everybody, and for each of some sets of subjects. */
+/** At most one override for all subjects, and at most one for each of some sets of subjects. */
 function randomOverrides(
   random: Random,
   base: readonly Limit[],

@@ -42,7 +42,7 @@ describeStores((tested) => {
         const policy = policyWithin(random, base);
         return random.chance(0.3) ? withRandomBlocks(random, policy) : policy;
       });
-      // Each also with other numbers, which go on with the count of their shape.
+      // Each policy also comes with other numbers, which continue with the counts of its shape.
       const policies = [base, ...others].flatMap((policy) => [
         policy,
         policy.map((limit) => withOtherValues(random, limit)),

@@ -17,7 +17,7 @@ import { MicroClock } from "../support/micro-clock.ts";
 import { describeStores } from "../support/stores-under-test.ts";
 
 /*
- * What of a policy is in its keys, and so decides whether counts go on: for each dimension the shape of its limits.
+ * The keys of a policy contain the shape of the limits of each dimension. Counts continue as long as the shape is the same.
  */
 
 const SUBJECTS = { default: "somebody", ip: "192.0.2.1", tenant: "acme" };

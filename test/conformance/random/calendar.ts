@@ -3,7 +3,7 @@ import type { Random } from "./random.ts";
 
 const WINDOWS: readonly CalendarWindow[] = ["day", "week", "month", "year"];
 
-/** Zones that differ in when they change their clocks, and by how much. */
+/** Time zones whose clocks change at different times and by different amounts. */
 const ZONES = [
   "UTC",
   "Europe/Berlin",
@@ -19,7 +19,7 @@ const ZONES = [
   "Pacific/Chatham",
 ];
 
-/** A calendar window and, mostly, whose calendar it keeps to. */
+/** A calendar window, mostly with a time zone. */
 export function randomCalendar(random: Random): Pick<FixedWindowLimit, "window" | "timeZone"> {
   const window = random.pick(WINDOWS);
   return random.chance(0.1) ? { window } : { window, timeZone: random.pick(ZONES) };

@@ -3,7 +3,7 @@ import { nameOf } from "../oracle/definition.ts";
 import type { Random } from "./random.ts";
 import { randomCharge, randomCost, randomUnits } from "./steps.ts";
 
-/** A cost by name near what the last answer makes interesting: some limits left out, some not chosen. */
+/** A cost by name near the boundaries of the last decision. It leaves some limits out, and does not name some. */
 export function randomCostByName(
   random: Random,
   limits: readonly Limit[],
@@ -12,7 +12,7 @@ export function randomCostByName(
   return someOf(random, limits, () => randomCost(random, last));
 }
 
-/** Units to charge whatever is left, by name. */
+/** Units by name, to charge regardless of the units left. */
 export function randomChargeByName(
   random: Random,
   limits: readonly Limit[],
@@ -21,7 +21,7 @@ export function randomChargeByName(
   return someOf(random, limits, () => randomCharge(random, last));
 }
 
-/** What a decision turns out to have cost, by name: also of limits that it left out. */
+/** The real cost of a decision by name, including limits that its cost left out. */
 export function randomUnitsByName(
   random: Random,
   limits: readonly Limit[],
@@ -36,7 +36,7 @@ export function randomUnitsByName(
   );
 }
 
-/** One limit at least is asked. */
+/** Random units for some limits, of which at least one is charged. */
 function someOf(random: Random, limits: readonly Limit[], units: () => number): CostByName {
   const chosen = limits.filter(() => random.chance(0.8)).map(nameOf);
   const entries = chosen.map((name) => [name, random.chance(0.3) ? 0 : units()] as const);

@@ -4,16 +4,16 @@ import { Random } from "./random.ts";
 const SEED = Number(process.env["HEADGATE_SEED"] ?? 20_261_120);
 const ONLY_HISTORY = process.env["HEADGATE_HISTORY"];
 
-/** Whether all histories are run, so that how much they do together can be claimed. */
+/** Whether all histories run, so that their total number of operations can be checked. */
 export const runsAllHistories: boolean = ONLY_HISTORY === undefined;
 
 /** `HEADGATE_LONG=1` runs 25 times as many. */
 export const SCALE: number = process.env["HEADGATE_LONG"] === "1" ? 25 : 1;
 
-/** The share of suites that take long and claim in proportion: half, so that each commit is tested soon. */
+/** The scale of slow suites, whose expected counts follow it: half, so that a commit is tested soon. */
 export const SHARE: number = SCALE > 1 ? SCALE : 0.5;
 
-/** So many histories, or as many as are said for the long run; that is 25 times as many, where nothing is said. */
+/** The number of histories: `count`, or `long` in the long run, by default 25 times as many. */
 export function historiesOf(count: number, long: number = SCALE * count): number {
   return SCALE > 1 ? long : count;
 }

@@ -3,7 +3,7 @@ import { definitionOf, microsecondsOf } from "../oracle/definition.ts";
 import { randomCalendar } from "./calendar.ts";
 import type { Random } from "./random.ts";
 
-/** Every behaviour that has a definition of its own. */
+/** Each behaviour that has its own definition. */
 export const KINDS = [
   "gcra",
   "tokenBucket",
@@ -17,7 +17,7 @@ export const KINDS = [
 
 export type Kind = (typeof KINDS)[number];
 
-/** A calendar window ends when the clock says so, wherever that was before: calendar-clock.test.ts steps back in those. */
+/** For clocks that step back: calendar windows end by the clock alone, which calendar-clock.test.ts tests. */
 export const KINDS_WITHOUT_CALENDAR = KINDS.filter(
   (kind) => kind !== "fixedWindow by the calendar",
 );
@@ -26,7 +26,7 @@ const DAY_MS = 86_400_000;
 const MAX_LIMIT = 1_000_000_000;
 const MAX_LOG = 1_000_000;
 const MAX_SLOTS = 10_000;
-/** Windows people write, and some that divide nothing. */
+/** Common windows, and some that divide nothing. */
 const WINDOWS_MS = [1, 2, 7, 997, 1_000, 60_000, 3_600_000, DAY_MS, 1_000_003, 2_147_483_647];
 /** Limits that divide no window, and the ends of the range. */
 const LIMITS = [1, 2, 3, 7, 97, 7_919, 104_729, 300_000, 15_485_863, 999_999_937, MAX_LIMIT];
@@ -73,7 +73,7 @@ export function randomLimit(
   }
 }
 
-/** The same limit with other numbers of units: much more, much less, a little beside, or none. */
+/** The same limit with other numbers of units: far more, far fewer, one more or fewer, or none. */
 export function withOtherValues(random: Random, limit: Limit): Limit {
   const most = limit.algorithm === "slidingLog" ? MAX_LOG : MAX_LIMIT;
   const other = (units: number, bound: number): number =>
@@ -98,8 +98,8 @@ export function withOtherValues(random: Random, limit: Limit): Limit {
 }
 
 /**
- * The same limit with other numbers, and what drains continuously drains as fast as before: so that it does not matter by which
- * of the numbers time passed, also where nothing was written then.
+ * The same limit with another capacity. Buckets drain as fast as before, so that it does not matter under which of the limits
+ * time passed.
  */
 export function withOtherCapacity(random: Random, limit: Limit): Limit {
   const other = withOtherValues(random, limit);
@@ -108,7 +108,7 @@ export function withOtherCapacity(random: Random, limit: Limit): Limit {
   return { ...limit, burst: Math.max(1, Number(definitionOf(other).capacity)) };
 }
 
-/** The limit whose every number is the largest among limits of one shape. */
+/** Combines limits of one shape into the limit with the largest of each number. */
 export function largestOf(limits: readonly [Limit, ...Limit[]]): Limit {
   const [first] = limits;
   const capacity = Math.max(...limits.map((limit) => Number(definitionOf(limit).capacity)));
@@ -172,11 +172,11 @@ function randomWindow(random: Random): number {
   return random.chance(0.5) ? random.pick(WINDOWS_MS) : random.magnitude(1, 366 * DAY_MS);
 }
 
-/** At most `most`, and at most one unit a microsecond. */
+/** A quota of at most `most` units, and at most one unit a microsecond. */
 function randomQuota(random: Random, windowMs: number, most: number): number {
   const ceiling = Math.min(most, windowMs * 1_000);
   if (most > 20 && random.chance(0.25)) {
-    // Where limit × window crosses what a double holds.
+    // Near the quota at which limit × window exceeds the integers of a double.
     const crossing = Math.round(2 ** 53 / (windowMs * 1_000)) + random.whole(-2, 2);
     if (crossing >= 1 && crossing <= ceiling) return crossing;
   }

@@ -6,11 +6,11 @@ export class Random {
   constructor(seed: number, stream = 0) {
     this.#a = Math.imul(seed, 0x9e3779b1) ^ 0x243f6a88;
     this.#b = Math.imul(stream + 1, 0x85ebca6b) ^ Math.imul(seed, 0xc2b2ae35);
-    // The first numbers of neighbouring streams resemble each other.
+    // The first numbers of neighbouring streams are similar.
     for (let i = 0; i < 8; i++) this.#word();
   }
 
-  /** From 0, below 1, with 53 random bits. */
+  /** A number from 0 to below 1, with 53 random bits. */
   fraction(): number {
     return ((this.#word() >>> 5) * 67_108_864 + (this.#word() >>> 6)) / 2 ** 53;
   }

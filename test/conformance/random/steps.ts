@@ -1,10 +1,10 @@
 import type { Decision } from "@headgate/core";
 import type { Random } from "./random.ts";
 
-/** So many units can be held of a limit. */
+/** The most units that a counter can hold. */
 const MAX_UNITS = 2_000_000_000;
 
-/** A cost for the next request, near what the last answer makes interesting. */
+/** A cost for the next request, near the boundaries of the last decision. */
 export function randomCost(random: Random, last: Decision | undefined): number {
   if (last === undefined || random.chance(0.35)) return 1;
   const { remaining, limit } = random.pick(last.limits);
@@ -18,11 +18,11 @@ export function randomCost(random: Random, last: Decision | undefined): number {
     random.chance(0.2) ? limit + 1 : limit,
     random.chance(0.1) ? Number.MAX_SAFE_INTEGER : Math.ceil(most / 2),
   ]);
-  // Several limits seldom share a size; what one of them can never grant says little about the others.
+  // Limits seldom share a size; a cost that one of them can never grant tests little of the others.
   return Math.max(1, random.chance(0.1) ? cost : Math.min(cost, most));
 }
 
-/** Units to charge whatever is left: as many as a request would ask for, or far more, up to more than any counter can hold. */
+/** Units to charge regardless of the units left: a random cost, or far more, up to more than a counter can hold. */
 export function randomCharge(random: Random, last: Decision | undefined): number {
   if (last === undefined || random.chance(0.5)) return randomCost(random, last);
   const { remaining, overdrawn, limit } = random.pick(last.limits);
@@ -38,14 +38,14 @@ export function randomCharge(random: Random, last: Decision | undefined): number
   return Math.max(1, units);
 }
 
-/** What a decision turns out to have cost: nothing, less, as much, or more than it was charged. */
+/** The real cost of a decision: 0, less than, equal to, or more than its charge. */
 export function randomUnits(random: Random, charged: Pick<Decision, "cost">): number {
   const cost = Number(charged.cost);
   if (random.chance(0.4)) return random.whole(0, cost);
   return cost + (random.chance(0.7) ? random.whole(0, 20) : random.magnitude(1, 2_000_000_000));
 }
 
-/** Milliseconds to block by hand: less than, as long as, or more than what was told last; 0 to end a block. */
+/** Milliseconds of a manual block: less than, equal to, or more than the last reported wait; 0 ends a block. */
 export function randomBlock(random: Random, last: Decision | undefined): number {
   if (random.chance(0.4)) return 0;
   const near = (last?.retryAfterMs ?? 0) + random.pick([-1, 0, 1]);
@@ -54,19 +54,19 @@ export function randomBlock(random: Random, last: Decision | undefined): number 
 }
 
 /**
- * Microseconds to wait before the next request: nothing, next to nothing, or to the edge of one of the `moments` at
- * which something changes.
+ * Microseconds to wait before the next request: none, one, or close to one of the `changeTimes` at which a limit
+ * changes.
  */
 export function randomWait(
   random: Random,
   last: Decision | undefined,
-  moments: readonly bigint[],
+  changeTimes: readonly bigint[],
 ): bigint {
   if (last === undefined || random.chance(0.35)) return 0n;
   if (random.chance(0.1)) return 1n;
   const { windowMs } = random.pick(last.limits);
   const reported = random.pick(changeTimesOf(last));
-  const exact = moments.length > 0 ? random.pick(moments) : reported;
+  const exact = changeTimes.length > 0 ? random.pick(changeTimes) : reported;
   const window = Math.min(windowMs * 1_000, Number.MAX_SAFE_INTEGER);
   const wait = random.pick([
     exact,
@@ -81,13 +81,13 @@ export function randomWait(
   return wait < 0n ? 0n : wait;
 }
 
-/** As `randomWait`, and mostly so short that what was charged still counts. */
+/** Like `randomWait`, but mostly so short that earlier charges still count. */
 export function randomShortWait(random: Random, last: Decision | undefined): bigint {
   const wait = randomWait(random, last, []);
   return random.chance(0.6) ? wait / 10n : wait;
 }
 
-/** The moments of a decision as it tells them, in microseconds from its time on. */
+/** The times at which limits change, as a decision reports them, in microseconds from its time. */
 export function changeTimesOf(decision: Decision): bigint[] {
   return decision.limits
     .flatMap(({ retryAfterMs, resetAfterMs, refillAfterMs }) => [
@@ -99,7 +99,7 @@ export function changeTimesOf(decision: Decision): bigint[] {
     .map((ms) => BigInt(ms) * 1_000n);
 }
 
-/** Mostly the present; sometimes the epoch, where windows and stamps begin at nothing. In microseconds. */
+/** A start time in microseconds: mostly the present, sometimes the epoch. */
 export function randomStart(random: Random): bigint {
   return random.chance(0.9)
     ? BigInt(random.whole(1_700_000_000_000_000, 1_900_000_000_000_000))

@@ -11,13 +11,13 @@ import type { Steps } from "../support/compare-exact.ts";
 import { compareExact, countOperations, createOperationCounts } from "../support/compare-exact.ts";
 
 /*
- * Who holds a place, until when, and what everybody else is told, is as it is written, at the microsecond: places alone, and
- * beside limits of units which may block.
+ * Holders of slots, their expiry and all reported fields match the oracle to the microsecond, for concurrency limits alone and
+ * together with limits of units, which may block.
  */
 
 const LENGTH = 400;
 const ALONE = 80 * SHARE;
-const BESIDE = 92 * SHARE;
+const TOGETHER = 92 * SHARE;
 
 const done = createOperationCounts();
 const LEAST = {
@@ -38,7 +38,7 @@ describe("memoryStore takes slots as the oracle does", () => {
   });
 
   test("together with limits of units", async () => {
-    await runHistories(BESIDE, (random) => {
+    await runHistories(TOGETHER, (random) => {
       const units = randomPolicy(random, random.whole(1, 3), 2);
       const blocking = random.chance(0.3) ? withRandomBlocks(random, units).slice(0, 1) : units;
       return compare(random, random.shuffle([...randomConcurrencyLimits(random), ...blocking]));
@@ -69,7 +69,7 @@ function randomConcurrencyLimits(random: Random): Limit[] {
 function compare(random: Random, limits: readonly Limit[]): Promise<void> {
   const steps: Steps = {
     length: LENGTH,
-    // Mostly so little that places are still held.
+    // Mostly so short that slots are still held.
     wait: (last, oracle) =>
       random.chance(0.6)
         ? BigInt(random.whole(0, 300))
@@ -84,7 +84,7 @@ function compare(random: Random, limits: readonly Limit[]): Promise<void> {
   return compareExact(random, limits, steps, done);
 }
 
-/** A number that units make interesting, of which a place is one. */
+/** A cost near the boundaries of the unit limits, of which a concurrency limit takes one slot. */
 function oneOf(random: Random, last: Decision | undefined): Cost {
   const limits = last?.limits.filter((state) => !isConcurrencyState(state)) ?? [];
   return last === undefined || limits.length === 0
@@ -92,7 +92,7 @@ function oneOf(random: Random, last: Decision | undefined): Cost {
     : randomCost(random, { ...last, limits });
 }
 
-/** What some limits cost: of the first of them something, so that one is charged. */
+/** A cost by name of some limits. The first one is never free, so that one limit is charged. */
 function byName(random: Random, limits: readonly Limit[]): Cost {
   const charged = limits.filter((_, i) => i === 0 || random.chance(0.8));
   return Object.fromEntries(

@@ -22,12 +22,12 @@ import { MicroClock } from "../support/micro-clock.ts";
 
 const CONCURRENT_HISTORIES = 32;
 const LENGTH = 60;
-/** Each policy has its scripts made and loaded, so there are fewer, and longer ones. */
+/** Each policy loads its own scripts, so there are fewer and longer histories. */
 const TWINS_LENGTH = 200;
-/** Bytes of a place on record. */
+/** The bytes of one stored slot. */
 const RECORD_BYTES = 15;
 
-/** What was compared is counted, so that nobody makes it less by accident. */
+/** The compared operations are counted, so that the comparison does not shrink by accident. */
 const compared = { requests: 0, renewalsAndReleases: 0, inBatches: 0 };
 const LEAST = { requests: 56_000, renewalsAndReleases: 224_000, inBatches: 8_000 };
 
@@ -43,7 +43,7 @@ function randomSlotLimit(random: Random): SlotLimit {
   return { limit, ttlMs: random.pick([1, 7, 1_000, 60_000, 366 * 86_400_000]) };
 }
 
-/** Microseconds: mostly little, now and then about as long as places last. */
+/** Microseconds between steps: mostly few, sometimes about the time to live of a slot. */
 function randomPause(random: Random, ttlMs: number): bigint {
   if (random.chance(0.3)) return 0n;
   const ttl = ttlMs * 1_000;
@@ -60,7 +60,7 @@ function counterOn(
   return countersOf(counted, "ann")[0] as SubjectCounter;
 }
 
-/** What is answered to somebody who asks for a place: microseconds to wait, and the places left. */
+/** Requests a slot, and returns the reported wait in microseconds and the free slots. */
 async function requestSlot(store: CountingStore, counter: SubjectCounter, holder: string) {
   const mode = "charge" as const;
   const reply = await store.run(decide, { cost: 1, mode, holder, counters: [counter] });
@@ -78,7 +78,7 @@ async function renewOrRelease(
   return areHeld.map((isHeld) => isHeld === 1);
 }
 
-/** Does random things with places in some stores, and compares each with the definition. */
+/** Compares random operations on slots in some stores with the oracle. */
 async function compareWithOracle(
   random: Random,
   name: string,
@@ -110,7 +110,7 @@ async function compareWithOracle(
         times: [0, 0],
       };
       const answers = await onEach(async (store, counter) => {
-        // A client of Redis that had no answer may send the call again, which is as good as a renewal.
+        // A Redis client may resend a call without a reply, which renews the slot.
         if (!again || store.transport !== undefined) return requestSlot(store, counter, holder);
         await renewOrRelease(store, counter, [holder], true);
         return expected;
@@ -148,14 +148,14 @@ function claimEqual(actual: unknown, expected: unknown, context: () => string): 
   }
 }
 
-/** What some limits cost, by name; the first of them something, so that one is asked. */
+/** A cost by name. The first limit is never free, so that one limit is charged. */
 function randomCostByName(random: Random, limits: readonly Limit[]): Record<string, number> {
   return Object.fromEntries(
     limits.map(({ name = "" }, i) => [name, random.whole(i === 0 ? 1 : 0, 3)]),
   );
 }
 
-/** Does the same random things with a limiter in this process and one on Redis. */
+/** Compares random operations of a limiter on memoryStore with one on Redis. */
 async function compareTwins(random: Random, name: string, limits: readonly Limit[]): Promise<void> {
   const time = new MicroClock(randomStart(random));
   const twins = [
@@ -189,7 +189,7 @@ async function compareTwins(random: Random, name: string, limits: readonly Limit
     } else {
       const charge = act < 0.9;
       const isByName = random.chance(0.3);
-      // No order is kept among calls at once that ask different limits.
+      // Concurrent calls with different limits have no defined order.
       const count = isByName || random.chance(0.5) ? 1 : random.whole(2, 12);
       const requests = Array.from({ length: count }, () => ({
         subjects: randomSubjects(random, dimensions),
@@ -269,7 +269,7 @@ test("a clock that steps back neither prolongs nor ends a slot", async () => {
       }
       const back = BigInt(random.magnitude(1_000, 3_600_000_000));
       time.now = back < time.now ? time.now - back : 0n;
-      // Whoever finds the clock behind takes the places as of now.
+      // After a step back, the store treats slots as taken now.
       expect(await requestSlot(store, counter, newHolder())).toMatchObject({ wait: 1_000_000 });
       expect(await renewOrRelease(store, counter, holders, true)).toEqual(holders.map(() => true));
       time.advance(999_999n);

@@ -2,14 +2,14 @@ import type { Limit } from "@headgate/core";
 import { calendarWindowsOf, findExcessByCalendar } from "../oracle/calendar-window.ts";
 import { definitionOf, microsecondsOf } from "../oracle/definition.ts";
 
-/** A request that was admitted and not given back. */
+/** An admitted request that was not refunded. */
 export interface Admission {
   /** Microseconds. */
   readonly at: bigint;
   readonly cost: number;
 }
 
-/** What was admitted over a limit's guarantee, in words; undefined when all is well. `admissions` are in the order of their times. */
+/** Describes the first excess over the guarantee of a limit, if there is one. `admissions` are sorted by time. */
 export function findExcess(
   limit: Limit,
   admissions: readonly Admission[],
@@ -48,7 +48,7 @@ export function findExcess(
   }
 }
 
-/** More than `most` in some (t - window, t]. */
+/** Describes the first interval (t - window, t] that admitted more than `most` units. */
 function overWindow(
   admissions: readonly Admission[],
   window: bigint,
@@ -69,7 +69,7 @@ function overWindow(
   return undefined;
 }
 
-/** More than `capacity + refill * t / every` in some t from one admission to a later one. */
+/** Describes the first interval of length t that admitted more than `capacity + refill * t / every` units. */
 function overRate(
   admissions: readonly Admission[],
   capacity: bigint,
@@ -77,7 +77,7 @@ function overRate(
   every: bigint,
 ): string | undefined {
   let total = 0n;
-  /** The least that was admitted before some moment beyond what may come back by then, in 1/every units. */
+  /** The lowest difference so far between admitted and refilled units, in 1/every units. */
   let least: bigint | undefined;
   for (const { at, cost } of admissions) {
     const before = total * every - refill * at;
@@ -89,7 +89,7 @@ function overRate(
   return undefined;
 }
 
-/** More than the limit in one of a fixed window's own windows, when nothing was given back. */
+/** Describes the first window of a fixed window limit that admitted too much, without refunds. */
 export function findExcessInOwnWindow(
   limit: Limit,
   admissions: readonly Admission[],

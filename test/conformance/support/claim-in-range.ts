@@ -2,10 +2,10 @@ import type { Cost, Decision, LimitState } from "@headgate/core";
 import { isConcurrencyState } from "../oracle/slots.ts";
 import { claim } from "./claim.ts";
 
-/** So many units can be held of a limit. */
+/** The most units that a counter can hold. */
 const MAX_UNITS = 2_000_000_000;
 
-/** Whoever finds no place is told to come again after a second. */
+/** The reported wait when all slots are held. */
 const RETRY_MS = 1_000;
 
 /** Fails unless every field of a decision is in its range, and all of them agree with each other. */
@@ -54,7 +54,7 @@ function claimStateInRange(
   );
   claim(resetAfterMs === 0 || refillAfterMs > 0, explainRule("a limit in use has a refill time"));
   claim(resetAfterMs > 0 || remaining === limit, explainRule("an unused limit has all its units"));
-  // What is looked at with a cost of 0 is never denied, and what a lease pays was charged before others were.
+  // A peek of 0 units is never denied, and a lease was charged before later charges.
   const isPaid = cost === 0 || source === "lease";
   claim(!wouldAllow || isPaid || overdrawn === 0, explainRule("no request is admitted below zero"));
   if (state.allowed) return;
@@ -66,7 +66,7 @@ function claimStateInRange(
     cost > limit || isIntegerIn(retryAfterMs, 1, resetAfterMs),
     explainRule("the wait ends by the reset"),
   );
-  // What is remembered is reported as it was, with the time that is left.
+  // The deny cache reports the state at the denial, with the time left.
   claim(cost > remaining || source === "deny-cache", explainRule("a cost that fits is not denied"));
 }
 
@@ -93,7 +93,7 @@ function claimSlotsInRange(
   );
 }
 
-/** Whole units, for all limits or by their names. */
+/** Whether a cost has whole units, for all limits or by name. */
 function isCost(cost: Cost): boolean {
   const units = typeof cost === "number" ? [cost] : Object.values(cost);
   return units.length > 0 && units.every((each) => isIntegerIn(each, 0));

@@ -9,11 +9,11 @@ import { randomCharge, randomStart, randomSubjects, randomUnits } from "../rando
 import { claim, claimSame, claimSameCharge } from "./claim.ts";
 import { MicroClock } from "./micro-clock.ts";
 
-/** What was done to both, so that nobody makes it less by accident. */
+/** The number of compared operations, so that the comparison does not shrink by accident. */
 export interface OperationCounts {
   requests: number;
   requestsWithOtherLimits: number;
-  /** Told of a block. */
+  /** Requests that reported a block. */
   requestsBlocked: number;
   charged: number;
   settled: number;
@@ -37,7 +37,7 @@ export function createOperationCounts(): OperationCounts {
   };
 }
 
-/** All operations that were compared. */
+/** The number of all compared operations. */
 export function countOperations({
   requestsWithOtherLimits,
   requestsBlocked,
@@ -46,27 +46,27 @@ export function countOperations({
   return Object.values(done).reduce((sum, count) => sum + count, 0);
 }
 
-/** What happens in a history. */
+/** The random steps of a history. */
 export interface Steps {
   readonly length: number;
-  /** Where it begins, in microseconds. Default: mostly the present. */
+  /** The start time in microseconds. Default: mostly the present. */
   readonly start?: bigint;
   /** Microseconds. */
   readonly wait: (last: Decision | undefined, oracle: Oracle) => bigint;
   readonly cost: (last: Decision | undefined) => Cost;
   /** Whether there are charges, settles and refunds between the requests. */
   readonly charges?: boolean;
-  /** Whether some requests bring other numbers. */
+  /** Whether some requests bring other limits. */
   readonly changes?: boolean;
-  /** Milliseconds to block by hand, now and then; 0 to end a block. */
+  /** Milliseconds of an occasional manual block; 0 ends a block. */
   readonly block?: (last: Decision) => number;
-  /** Whether some requests are of a limiter in shadow. */
+  /** Whether some requests use a limiter in shadow mode. */
   readonly shadow?: boolean;
-  /** Whether places are given back. */
+  /** Whether slots are released. */
   readonly releases?: boolean;
 }
 
-/** Does the same random things with a limiter in this process and with the oracle. */
+/** Compares random operations of a limiter on memoryStore with those of the oracle. */
 export async function compareExact(
   random: Random,
   written: readonly Limit[],
@@ -75,7 +75,7 @@ export async function compareExact(
 ): Promise<void> {
   const time = new MicroClock(steps.start ?? randomStart(random));
   const store = memoryStore({ clock: time.clock });
-  // Other numbers would make another name of the numbers.
+  // A default name contains the numbers of a limit, so changing limits need a fixed name.
   const limits = steps.changes
     ? written.map((limit) => ({ name: nameOf(limit), ...limit }))
     : written;
@@ -84,11 +84,11 @@ export async function compareExact(
   const inShadow = steps.shadow ? createLimiter({ ...options, shadow: true }) : limiter;
   const oracle = new Oracle(limits, true);
   const dimensions = [...new Set(limits.map(({ per = "default" }) => per))];
-  // Whoever is alone is not swept out, as if all had drained by the numbers that were written last.
+  // With a single subject memory sweeps nothing, so the limits may drain at different rates.
   const isAlone = dimensions.length === 1 && random.chance(0.5);
   const other = isAlone ? withOtherValues : withOtherCapacity;
   const plans = [limits, ...(steps.changes ? otherPlansOf(random, limits, other) : [])];
-  /** What was admitted: the limiter's decision, and the oracle's. */
+  /** Admitted requests: the decisions of the limiter and the oracle. */
   const admitted: [Decision, Decision][] = [];
   let last: Decision | undefined;
   for (let step = 0; step < steps.length; step++) {
@@ -97,14 +97,14 @@ export async function compareExact(
     const cost = steps.cost(last);
     const charges = !random.chance(0.1);
     const plan = steps.changes ? random.pick(plans) : limits;
-    const asker = steps.shadow && random.chance(0.1) ? inShadow : limiter;
-    const shadow = asker !== limiter;
+    const sender = steps.shadow && random.chance(0.1) ? inShadow : limiter;
+    const shadow = sender !== limiter;
     oracle.change(plan);
     last = oracle.decide(subjects, cost, time.now, { charges, shadow });
-    const ask = charges ? asker.consume : asker.peek;
+    const decide = charges ? sender.consume : sender.peek;
     const context = () =>
       `step ${step}, ${JSON.stringify({ charges, shadow, cost, subjects, limits, plan })} at ${time.now}`;
-    const decision = await ask(subjects, plan === limits ? { cost } : { cost, limits: plan });
+    const decision = await decide(subjects, plan === limits ? { cost } : { cost, limits: plan });
     claimSame(decision, last, context);
     done.requests += 1;
     if (plan !== limits) done.requestsWithOtherLimits += 1;
@@ -125,15 +125,21 @@ export async function compareExact(
         claimSameCharge(settled, oracle.settle(exact, units, time.now), context);
         done.settled += 1;
       } else {
-        const given = await limiter.refund(own);
-        claim(given === oracle.refund(exact, time.now), () => `refunds ${given}, ${context()}`);
+        const refunded = await limiter.refund(own);
+        claim(
+          refunded === oracle.refund(exact, time.now),
+          () => `refunds ${refunded}, ${context()}`,
+        );
         done.refunded += 1;
       }
     }
     if (steps.releases && admitted.length > 0 && random.chance(0.3)) {
       const [own, exact] = random.pick(admitted.slice(-8));
-      const given = await limiter.release(own);
-      claim(given === oracle.release(exact, time.now), () => `releases ${given}, ${context()}`);
+      const released = await limiter.release(own);
+      claim(
+        released === oracle.release(exact, time.now),
+        () => `releases ${released}, ${context()}`,
+      );
       done.released += 1;
     }
     if (steps.block !== undefined && random.chance(0.05)) {
@@ -156,7 +162,7 @@ export async function compareExact(
   }
 }
 
-/** Other numbers for limits, for some of them the same. */
+/** Two plans with other values for most limits. */
 function otherPlansOf(
   random: Random,
   limits: readonly Limit[],

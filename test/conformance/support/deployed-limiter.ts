@@ -3,8 +3,8 @@ import { createLimiter } from "@headgate/core";
 import { STORE_ALONE } from "../../redis/store-alone.ts";
 
 /**
- * A limiter that goes on by other numbers, as a deploy would have it: the next one of its name takes over its counts, and can be
- * given back what the earlier ones admitted.
+ * A limiter whose limits change as in a deploy: the next limiter of the same name continues with the counts, and can refund the
+ * requests that earlier ones admitted.
  */
 export class DeployedLimiter {
   readonly #store: Store;

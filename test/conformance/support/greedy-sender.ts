@@ -2,7 +2,7 @@ import type { Decision, Limit } from "@headgate/core";
 import { definitionOf, microsecondsOf } from "../oracle/definition.ts";
 import type { Random } from "../random/random.ts";
 
-/** How a sender who wants as much as possible goes on after an answer. */
+/** The next request of a sender that takes as much as possible. */
 export interface NextRequest {
   /** Microseconds. */
   readonly wait: bigint;
@@ -10,8 +10,8 @@ export interface NextRequest {
 }
 
 /**
- * Aims at the edges: takes all that is left, at once, and comes back where a window ends, where the clock's windows
- * meet, or where something grows, give or take a microsecond.
+ * Chooses a request near a boundary: the sender takes all units left, and returns when a window ends, when windows of the clock
+ * meet, or when units refill, plus or minus a microsecond.
  */
 export function nextGreedyRequest(
   random: Random,
@@ -39,7 +39,7 @@ export function nextGreedyRequest(
   return { wait: wait < 0n ? 0n : wait, cost: Math.max(1, cost) };
 }
 
-/** The sub-window of a window in buckets, the window of others, the time to fill up of a bucket: where edges are. */
+/** The interval between boundaries: a sub-window, a window, or the time to fill a bucket. */
 function windowOf(limit: Limit): bigint {
   if (limit.algorithm !== "slidingWindow") return definitionOf(limit).window;
   const buckets = BigInt(limit.buckets ?? 1);

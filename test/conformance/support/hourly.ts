@@ -4,10 +4,10 @@ import { fixedWindow, gcra, slidingLog, slidingWindow, tokenBucket } from "@head
 export const MINUTE = 60_000_000n;
 export const HOUR = 60n * MINUTE;
 
-/** Where an hour by the clock begins. */
+/** The start of an hour of the clock. */
 export const START = 500_000n * HOUR;
 
-/** So many units in an hour, by each algorithm. */
+/** A limit of `limit` units an hour, by each algorithm. */
 export const ALGORITHMS: Record<string, (limit: number) => Limit> = {
   gcra: (limit) => gcra({ limit, window: "1h" }),
   tokenBucket: (limit) => tokenBucket({ capacity: limit, refill: limit, every: "1h" }),
@@ -18,7 +18,7 @@ export const ALGORITHMS: Record<string, (limit: number) => Limit> = {
   slidingLog: (limit) => slidingLog({ limit, window: "1h" }),
 };
 
-/** When 500 used at once have stopped to count: of ten, the first is free, and all are. */
+/** After 500 units at once under a limit of ten: when the first unit is free, and when all are. */
 export const RECOVERY_TIMES: Record<string, readonly [first: bigint, all: bigint]> = {
   // 491 of ten an hour, and 500.
   gcra: [(491n * HOUR) / 10n, 50n * HOUR],

@@ -1,7 +1,7 @@
-/** Up to here, in the year 2109, milliseconds in a double distinguish each microsecond from the next. */
+/** The latest time, in the year 2109, at which a double of milliseconds distinguishes microseconds. */
 const LATEST = (2n ** 42n - 1n) * 1_000n;
 
-/** A clock that stands still until it is moved, in whole microseconds. Handed to stores as `{ clock: time.clock }`. */
+/** A clock in whole microseconds that only the test advances. Stores take it as `{ clock: time.clock }`. */
 export class MicroClock {
   now: bigint;
 
@@ -9,10 +9,10 @@ export class MicroClock {
     this.now = now;
   }
 
-  /** Milliseconds; a quarter microsecond above, so that rounding cannot reach the microsecond below. */
+  /** The time in milliseconds, plus a quarter microsecond, so that rounding down keeps the microsecond. */
   readonly clock = (): number => (Number(this.now) + 0.25) / 1_000;
 
-  /** Moves on; false, and no move, when that would be past the latest moment. */
+  /** Advances the clock. Returns false, without a change, if that would pass the latest time. */
   advance(microseconds: bigint): boolean {
     if (this.now + microseconds > LATEST) return false;
     this.now += microseconds;

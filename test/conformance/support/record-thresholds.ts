@@ -3,7 +3,7 @@ import type { ThresholdReached } from "@headgate/core";
 import { CHANNELS } from "@headgate/core";
 import { onTestFinished } from "vitest";
 
-/** What is published while a test runs, in order, by the limiter's name. */
+/** Records the published thresholds of each limiter while a test runs, in order. */
 export class ThresholdRecorder {
   readonly #published = new Map<string, ThresholdReached[]>();
 
@@ -20,14 +20,14 @@ export class ThresholdRecorder {
     });
   }
 
-  /** What was published of a limiter since it was asked last. */
+  /** Returns the thresholds of a limiter since the last call. */
   take(limiter: string): readonly ThresholdReached[] {
     const published = this.#published.get(limiter) ?? [];
     this.#published.delete(limiter);
     return published;
   }
 
-  /** The same in short: threshold, and units used. */
+  /** The same as pairs of the threshold and the used units. */
   takePairs(limiter: string): readonly (readonly [threshold: number, used: number])[] {
     return this.take(limiter).map(({ threshold, used }) => [threshold, used]);
   }

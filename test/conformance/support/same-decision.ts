@@ -27,7 +27,7 @@ const STATE = [
   "refillAfterMs",
 ] as const;
 
-/** Whether two decisions say the same in every field: `toEqual`, at the speed that a million comparisons need. */
+/** Whether two decisions are equal in each field. Unlike `toEqual`, it is fast enough for a million comparisons. */
 export function isSameDecision(a: Decision, b: Decision): boolean {
   return (
     SUMMARY.every((field) => Object.is(a[field], b[field])) &&
@@ -40,7 +40,7 @@ export function isSameDecision(a: Decision, b: Decision): boolean {
   );
 }
 
-/** Units, or those of each limit by its name, in whichever order. */
+/** Whether two costs are equal; the order of names does not matter. */
 function isSameCost(a: Cost, b: Cost): boolean {
   if (typeof a === "number" || typeof b === "number") return Object.is(a, b);
   const names = Object.keys(a);

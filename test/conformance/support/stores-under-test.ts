@@ -6,18 +6,18 @@ import { useOwnDatabase } from "../../support/own-database.ts";
 import { historiesOf, runHistories } from "../random/histories.ts";
 import type { Random } from "../random/random.ts";
 
-/** A kind of store on which laws are tried. */
+/** A kind of store that the suites test. */
 export interface StoreUnderTest {
   /** An empty store on a clock. */
   open(clock: Clock): Store;
   /**
-   * Whether what drained until a denial, a look or a refund in vain stays drained at the numbers of that moment: in this process,
-   * where one set of numbers is in force at a time. Redis keeps nothing of them, and who writes next says how all of it drained.
+   * Whether a denial, a peek or a refund without effect fixes how much has drained, under the limits of that call. The memory
+   * store does; on Redis the next write decides how much has drained since the last one.
    */
   readonly drainsOnRead: boolean;
-  /** What a store keeps for each counter, by dimension, where a denial may write it so that it is kept for longer. */
+  /** The stored value of each counter by dimension, if a denial may write it to prolong its life. */
   valuesIn(store: Store): Promise<ReadonlyMap<string, string>>;
-  /** Runs about `count` histories on random numbers of their own, and fifty times as many in the long run; fewer on Redis, several at once. */
+  /** Runs about `count` histories, and fifty times as many in the long run. Redis runs fewer histories, several at once. */
   run(count: number, history: (random: Random) => Promise<void>): Promise<void>;
 }
 
@@ -45,7 +45,7 @@ export function describeRedisStore(declare: (tested: StoreUnderTest) => void): v
       drainsOnRead: false,
       async valuesIn({ prefix }) {
         const known = keys.get(prefix) ?? (await redis.keys(`${prefix}:*`));
-        // All of them are there as soon as one is.
+        // All keys exist as soon as one does.
         if (known.length > 0) keys.set(prefix, known);
         const counters = known.filter((key) => !key.includes(":log"));
         const values = await Promise.all(counters.map((key) => redis.getBuffer(key)));
@@ -53,7 +53,7 @@ export function describeRedisStore(declare: (tested: StoreUnderTest) => void): v
           counters.map((key, i) => [key.split(":").at(-2) ?? "", `${values[i]?.toString("hex")}`]),
         );
       },
-      // Each history waits for its own replies only, so that the server gets its requests in batches.
+      // Each history waits for its own replies only, so the server gets requests in batches.
       run: (count, history) =>
         runHistories(historiesOf(Math.ceil(count / 6), 12 * count), history, 64),
     });

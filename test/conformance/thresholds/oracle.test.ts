@@ -21,8 +21,8 @@ import { ThresholdRecorder } from "../support/record-thresholds.ts";
 import { describeStores } from "../support/stores-under-test.ts";
 
 /*
- * Which thresholds are told, by exact rationals: a threshold of so many units is told by the charge after which as many are used,
- * unless as many or more were told in the same window.
+ * The published thresholds match exact arithmetic: the charge that reaches the units of a threshold publishes it, unless this or a
+ * higher threshold was published in the same window.
  */
 
 /** Hundredths of a limit. */
@@ -65,7 +65,7 @@ class Model {
     return this.#limits.flatMap((limit, i) => {
       const line = this.#lineOf(i, subjects, plan);
       line.account.charge(BigInt(cost), now);
-      return this.#tell(limit, i, line, subjects[limit.per ?? "default"] ?? "", now);
+      return this.#publish(limit, i, line, subjects[limit.per ?? "default"] ?? "", now);
     });
   }
 
@@ -123,7 +123,7 @@ class Model {
     return line;
   }
 
-  #tell(
+  #publish(
     limit: Notifying,
     i: number,
     line: Line,
@@ -140,7 +140,7 @@ class Model {
     if (reached.length === 0) return [];
     if (now >= line.until) line.published = 0n;
     const fresh = reached.filter((one) => one.units > line.published);
-    const until = now + this.#rest(limit, line, now);
+    const until = now + this.#repeatsAfter(limit, line, now);
     if (fresh.length > 0) {
       line.published = fresh.at(-1)?.units ?? 0n;
       line.until = until;
@@ -153,9 +153,9 @@ class Model {
     }));
   }
 
-  /** How long a threshold that is told now is not told again. */
-  #rest(limit: Notifying, { account, definition }: Line, now: bigint): bigint {
-    // Of a window, all of it is used until it ends.
+  /** Microseconds until a threshold that is published now may be published again. */
+  #repeatsAfter(limit: Notifying, { account, definition }: Line, now: bigint): bigint {
+    // In a fixed window, the units stay used until it ends.
     if (limit.algorithm === "fixedWindow") return account.untilReset(now);
     return blockingOf({ ...limit, block: 1 } as Limit, definition)?.quiet as bigint;
   }
@@ -217,7 +217,7 @@ describeStores((tested) => {
       if (act < 0.1) {
         const { capacity } = definitionOf(random.pick(limits));
         const cost = random.magnitude(1, Math.max(1, Number(capacity)));
-        // No more than a limit can hold.
+        // A counter must be able to hold the units.
         if (model.used(subjects, time.now) + BigInt(cost) > 1_900_000_000n) continue;
         await limiter.charge(subjects, { cost });
         claimPublished(model.charge(subjects, cost, time.now, limits), context);

@@ -26,7 +26,7 @@ const SUBJECT = "ada";
 const DAY = 24n * HOUR;
 const notifyAt = [0.8, 1];
 
-/** Ten units an hour, and how long until a threshold may be published again. */
+/** Ten units an hour, and the time until a threshold may be published again. */
 const NOTIFYING: Record<string, readonly [limit: Limit, again: bigint]> = {
   gcra: [gcra({ limit: 10, window: "1h", notifyAt }), HOUR],
   "gcra with a burst": [gcra({ limit: 5, burst: 10, window: "1h", notifyAt }), 2n * HOUR],
@@ -51,7 +51,7 @@ const NOTIFYING: Record<string, readonly [limit: Limit, again: bigint]> = {
 describeStores((tested) => {
   interface Opened {
     readonly time: MicroClock;
-    readonly heard: ThresholdRecorder;
+    readonly recorder: ThresholdRecorder;
     readonly limiter: Limiter;
     /** Another limiter of the same counters. */
     again(options?: Partial<LimiterOptions>): Limiter;
@@ -67,7 +67,7 @@ describeStores((tested) => {
     const store = tested.open(time.clock);
     opened += 1;
     const name = `thresholds-${opened}`;
-    const heard = new ThresholdRecorder();
+    const recorder = new ThresholdRecorder();
     const again = (options: Partial<LimiterOptions> = {}): Limiter =>
       createLimiter({
         ...STORE_ALONE,
@@ -77,70 +77,70 @@ describeStores((tested) => {
         ...common,
         ...options,
       } as LimiterOptions);
-    return { name, time, heard, limiter: again(), again };
+    return { name, time, recorder, limiter: again(), again };
   }
 
-  async function use(limiter: Limiter, times: number, asked: string = SUBJECT): Promise<void> {
-    for (let i = 0; i < times; i += 1) await limiter.consume(asked);
+  async function use(limiter: Limiter, times: number, subject: string = SUBJECT): Promise<void> {
+    for (let i = 0; i < times; i += 1) await limiter.consume(subject);
   }
 
   describe.each(Object.entries(NOTIFYING))("%s", (_, [limits, again]) => {
     test("each threshold is published once, by the charge that reaches it", async () => {
-      const { name, heard, limiter } = open(limits);
+      const { name, recorder, limiter } = open(limits);
       await use(limiter, 7);
-      expect(heard.takePairs(name)).toEqual([]);
+      expect(recorder.takePairs(name)).toEqual([]);
       await limiter.peek(SUBJECT);
       await limiter.peek(SUBJECT, { cost: 3 });
-      expect(heard.takePairs(name)).toEqual([]);
+      expect(recorder.takePairs(name)).toEqual([]);
       await limiter.consume(SUBJECT);
-      expect(heard.takePairs(name)).toEqual([[0.8, 8]]);
+      expect(recorder.takePairs(name)).toEqual([[0.8, 8]]);
       await limiter.consume(SUBJECT);
-      expect(heard.takePairs(name)).toEqual([]);
+      expect(recorder.takePairs(name)).toEqual([]);
       await limiter.consume(SUBJECT);
-      expect(heard.takePairs(name)).toEqual([[1, 10]]);
+      expect(recorder.takePairs(name)).toEqual([[1, 10]]);
       // Denials charge nothing.
       await use(limiter, 5);
-      expect(heard.takePairs(name)).toEqual([]);
+      expect(recorder.takePairs(name)).toEqual([]);
       await limiter.consume("grace", { cost: 10 });
-      expect(heard.takePairs(name)).toEqual([
+      expect(recorder.takePairs(name)).toEqual([
         [0.8, 10],
         [1, 10],
       ]);
     });
 
     test("a threshold is published again after its window, and not before", async () => {
-      const { name, time, heard, limiter } = open(limits);
+      const { name, time, recorder, limiter } = open(limits);
       await limiter.consume(SUBJECT, { cost: 8 });
-      expect(heard.takePairs(name)).toEqual([[0.8, 8]]);
+      expect(recorder.takePairs(name)).toEqual([[0.8, 8]]);
       time.advance(again - 1n);
       await limiter.charge(SUBJECT, { cost: 8 });
-      expect(heard.takePairs(name).filter(([threshold]) => threshold === 0.8)).toEqual([]);
+      expect(recorder.takePairs(name).filter(([threshold]) => threshold === 0.8)).toEqual([]);
       time.advance(1n);
       await limiter.reset(SUBJECT);
       await limiter.consume(SUBJECT, { cost: 8 });
-      expect(heard.takePairs(name)).toEqual([[0.8, 8]]);
+      expect(recorder.takePairs(name)).toEqual([[0.8, 8]]);
     });
 
     test("refunded units that are used again publish no threshold", async () => {
-      const { name, time, heard, limiter } = open(limits);
+      const { name, time, recorder, limiter } = open(limits);
       for (let i = 0; i < 5; i += 1) {
         const decision = await limiter.consume(SUBJECT, { cost: 8 });
         expect(decision.allowed).toBe(true);
-        expect(heard.takePairs(name)).toEqual(i === 0 ? [[0.8, 8]] : []);
+        expect(recorder.takePairs(name)).toEqual(i === 0 ? [[0.8, 8]] : []);
         expect(await limiter.refund(decision)).toBe(true);
         time.advance(1_000n);
       }
     });
 
     test("charge and settle publish thresholds too", async () => {
-      const { name, heard, limiter } = open(limits);
+      const { name, recorder, limiter } = open(limits);
       const decision = await limiter.consume(SUBJECT, { cost: 2 });
       await limiter.settle(decision, 8);
-      expect(heard.takePairs(name)).toEqual([[0.8, 8]]);
+      expect(recorder.takePairs(name)).toEqual([[0.8, 8]]);
       await limiter.charge(SUBJECT, { cost: 7 });
-      expect(heard.takePairs(name)).toEqual([[1, 15]]);
+      expect(recorder.takePairs(name)).toEqual([[1, 15]]);
       await limiter.charge(SUBJECT, { cost: 7 });
-      expect(heard.takePairs(name)).toEqual([]);
+      expect(recorder.takePairs(name)).toEqual([]);
     });
   });
 
@@ -152,12 +152,12 @@ describeStores((tested) => {
       per: "tenant",
       notifyAt,
     });
-    const { name, heard, limiter, time } = open([month, gcra({ limit: 100, window: "1m" })]);
+    const { name, recorder, limiter, time } = open([month, gcra({ limit: 100, window: "1m" })]);
     const now = new Date(Number(time.now / 1_000n));
     const [begins, ends] = [0, 1].map((more) =>
       Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + more),
     ) as [number, number];
-    const told: ThresholdReached = {
+    const expected: ThresholdReached = {
       limiter: name,
       plugin: undefined,
       subject: { tenant: "acme" },
@@ -171,38 +171,38 @@ describeStores((tested) => {
       shadow: false,
     };
     await limiter.consume({ tenant: "acme", default: "ada" }, { cost: 8 });
-    expect(heard.take(name)).toEqual([told]);
-    // A charge says the same.
+    expect(recorder.take(name)).toEqual([expected]);
+    // A charge publishes the same.
     await limiter.charge({ tenant: "other", default: "ada" }, { cost: 8 });
-    expect(heard.take(name)).toEqual([{ ...told, subject: { tenant: "other" } }]);
+    expect(recorder.take(name)).toEqual([{ ...expected, subject: { tenant: "other" } }]);
   });
 
   test("a global limit publishes thresholds for the global subject", async () => {
     const limits = fixedWindow({ limit: 10, window: "1h", per: "global", notifyAt });
-    const { name, heard, limiter } = open(limits);
+    const { name, recorder, limiter } = open(limits);
     await limiter.consume("ada", { cost: 8 });
-    expect(heard.take(name)).toMatchObject([{ subject: { global: "*" }, per: "global" }]);
+    expect(recorder.take(name)).toMatchObject([{ subject: { global: "*" }, per: "global" }]);
   });
 
   test("each charged limit of a call publishes its own thresholds", async () => {
-    const { name, heard, limiter } = open([
+    const { name, recorder, limiter } = open([
       fixedWindow({ name: "hour", limit: 10, window: "1h", notifyAt: [0.5] }),
       slidingLog({ name: "day", limit: 20, window: "1d", notifyAt: [0.5, 0.75] }),
       gcra({ name: "burst", limit: 100, window: "1m" }),
       concurrency({ limit: 100, ttl: "1m" }),
     ]);
-    const told = () => heard.take(name).map((one) => [one.name, one.threshold, one.used]);
+    const published = () => recorder.take(name).map((one) => [one.name, one.threshold, one.used]);
     await limiter.consume(SUBJECT, { cost: 5 });
-    expect(told()).toEqual([["hour", 0.5, 5]]);
+    expect(published()).toEqual([["hour", 0.5, 5]]);
     await limiter.consume(SUBJECT, { cost: { hour: 0, day: 10, burst: 0 } });
-    expect(told()).toEqual([
+    expect(published()).toEqual([
       ["day", 0.5, 15],
       ["day", 0.75, 15],
     ]);
     await limiter.charge(SUBJECT, { cost: { hour: 0, day: 1, burst: 1 } });
-    expect(told()).toEqual([]);
+    expect(published()).toEqual([]);
     await limiter.charge("grace", { cost: { hour: 6, day: 12, burst: 1 } });
-    expect(told().toSorted()).toEqual([
+    expect(published().toSorted()).toEqual([
       ["day", 0.5, 12],
       ["hour", 0.5, 6],
     ]);
@@ -213,15 +213,15 @@ describeStores((tested) => {
       fixedWindow({ name: "hour", limit: 10, window: "1h", ...more }),
       slidingLog({ name: "day", limit: 100, window: "1d", ...more }),
     ];
-    const { name, heard, limiter } = open(limitsWith({}));
-    const told = () => heard.take(name).map((one) => [one.name, one.threshold, one.used]);
+    const { name, recorder, limiter } = open(limitsWith({}));
+    const published = () => recorder.take(name).map((one) => [one.name, one.threshold, one.used]);
     const notifying = { limits: limitsWith({ notifyAt }) };
     await limiter.consume(SUBJECT, { cost: { hour: 9, day: 1 } });
     await limiter.consume(SUBJECT, { cost: { hour: 0, day: 1 }, ...notifying });
     await limiter.charge(SUBJECT, { cost: { hour: 0, day: 1 }, ...notifying });
-    expect(told()).toEqual([]);
+    expect(published()).toEqual([]);
     await limiter.consume(SUBJECT, { cost: { hour: 1, day: 0 }, ...notifying });
-    expect(told()).toEqual([
+    expect(published()).toEqual([
       ["hour", 0.8, 10],
       ["hour", 1, 10],
     ]);
@@ -229,9 +229,9 @@ describeStores((tested) => {
 
   test("a share that a double cannot represent is rounded to the right number of units", async () => {
     const limits = fixedWindow({ limit: 100, window: "1h", notifyAt: [0.07, 0.29, 0.57, 0.58] });
-    const { name, heard, limiter } = open(limits);
+    const { name, recorder, limiter } = open(limits);
     for (let used = 1; used <= 60; used += 1) await limiter.consume(SUBJECT);
-    expect(heard.takePairs(name)).toEqual([
+    expect(recorder.takePairs(name)).toEqual([
       [0.07, 7],
       [0.29, 29],
       [0.57, 57],
@@ -240,58 +240,60 @@ describeStores((tested) => {
   });
 
   test("a limit of 1 publishes at the first unit, and a limit of 0 never", async () => {
-    const { name, heard, limiter, again } = open(fixedWindow({ limit: 1, window: "1h", notifyAt }));
+    const { name, recorder, limiter, again } = open(
+      fixedWindow({ limit: 1, window: "1h", notifyAt }),
+    );
     await limiter.consume(SUBJECT);
-    expect(heard.takePairs(name)).toEqual([
+    expect(recorder.takePairs(name)).toEqual([
       [0.8, 1],
       [1, 1],
     ]);
     const nothing = fixedWindow({ limit: 0, window: "1h", notifyAt });
     await limiter.close();
     await again({ limits: nothing }).charge("grace", { cost: 5 });
-    expect(heard.takePairs(name)).toEqual([]);
+    expect(recorder.takePairs(name)).toEqual([]);
   });
 
   test("a raised limit publishes at its new units, and a lowered one at its next charge", async () => {
-    const { name, heard, limiter } = open(fixedWindow({ limit: 10, window: "1h", notifyAt }));
+    const { name, recorder, limiter } = open(fixedWindow({ limit: 10, window: "1h", notifyAt }));
     const of = (limit: number, more: object = { notifyAt }) => ({
       limits: fixedWindow({ limit, window: "1h", ...more }),
     });
     await limiter.consume(SUBJECT, { cost: 10 });
-    expect(heard.takePairs(name)).toHaveLength(2);
+    expect(recorder.takePairs(name)).toHaveLength(2);
     await limiter.consume(SUBJECT, { cost: 5, ...of(20) });
-    expect(heard.takePairs(name)).toEqual([]);
+    expect(recorder.takePairs(name)).toEqual([]);
     await limiter.consume(SUBJECT, of(20));
-    expect(heard.take(name)).toMatchObject([{ threshold: 0.8, used: 16, limit: 20 }]);
+    expect(recorder.take(name)).toMatchObject([{ threshold: 0.8, used: 16, limit: 20 }]);
 
     await limiter.consume("grace", { cost: 15, ...of(100) });
-    expect(heard.takePairs(name)).toEqual([]);
+    expect(recorder.takePairs(name)).toEqual([]);
     await limiter.charge("grace", { cost: 1 });
-    expect(heard.takePairs(name)).toEqual([
+    expect(recorder.takePairs(name)).toEqual([
       [0.8, 16],
       [1, 16],
     ]);
 
     // Limits of a call say themselves whether they notify.
     await limiter.consume("joan", { cost: 9, ...of(10, {}) });
-    expect(heard.takePairs(name)).toEqual([]);
+    expect(recorder.takePairs(name)).toEqual([]);
     await limiter.consume("joan", of(10, { notifyAt: [0.5] }));
-    expect(heard.takePairs(name)).toEqual([[0.5, 10]]);
+    expect(recorder.takePairs(name)).toEqual([[0.5, 10]]);
   });
 
   test("concurrent requests with different notifyAt publish their own thresholds", async () => {
-    const { name, heard, limiter } = open(fixedWindow({ limit: 10, window: "1h" }));
+    const { name, recorder, limiter } = open(fixedWindow({ limit: 10, window: "1h" }));
     const at = (...shares: number[]) => ({
       cost: 2,
       limits: fixedWindow({ limit: 10, window: "1h", ...(shares[0] && { notifyAt: shares }) }),
     });
     // All scripts are known then, so that these go together.
     await Promise.all([at(0.1), at(0.1), at(), at()].map((how) => limiter.consume("grace", how)));
-    heard.take(name);
+    recorder.take(name);
     await Promise.all(
       [at(0.2), at(0.4), at(0.6, 0.7), at(0.6)].map((how) => limiter.consume(SUBJECT, how)),
     );
-    expect(heard.takePairs(name)).toEqual([
+    expect(recorder.takePairs(name)).toEqual([
       [0.2, 2],
       [0.4, 4],
       [0.6, 6],
@@ -300,12 +302,12 @@ describeStores((tested) => {
 
   test("the count continues when notifyAt is added or removed", async () => {
     const plain = fixedWindow({ limit: 10, window: "1h" });
-    const { name, heard, limiter, again } = open(plain);
+    const { name, recorder, limiter, again } = open(plain);
     await use(limiter, 9);
     await limiter.close();
     const notifying = again({ limits: { ...plain, notifyAt } });
     expect(await notifying.consume(SUBJECT)).toMatchObject({ allowed: true, remaining: 0 });
-    expect(heard.takePairs(name)).toEqual([
+    expect(recorder.takePairs(name)).toEqual([
       [0.8, 10],
       [1, 10],
     ]);
@@ -314,10 +316,10 @@ describeStores((tested) => {
   });
 
   test("thresholds are published anew after a reset", async () => {
-    const { name, heard, limiter } = open(fixedWindow({ limit: 10, window: "1h", notifyAt }));
+    const { name, recorder, limiter } = open(fixedWindow({ limit: 10, window: "1h", notifyAt }));
     for (let i = 0; i < 3; i += 1) {
       await limiter.consume(SUBJECT, { cost: 8 });
-      expect(heard.takePairs(name)).toEqual([[0.8, 8]]);
+      expect(recorder.takePairs(name)).toEqual([[0.8, 8]]);
       expect(await limiter.reset(SUBJECT)).toBe(true);
     }
     // Also where a block by hand stays.
@@ -325,29 +327,29 @@ describeStores((tested) => {
     await limiter.block(SUBJECT, "1m");
     await limiter.reset(SUBJECT);
     await limiter.unblock(SUBJECT);
-    heard.take(name);
+    recorder.take(name);
     await limiter.consume(SUBJECT, { cost: 8 });
-    expect(heard.takePairs(name)).toEqual([[0.8, 8]]);
+    expect(recorder.takePairs(name)).toEqual([[0.8, 8]]);
   });
 
   test("thresholds already published are not repeated after a block", async () => {
     const limits = fixedWindow({ limit: 10, window: "1h", block: "1m", notifyAt });
-    const { name, time, heard, limiter } = open(limits);
+    const { name, time, recorder, limiter } = open(limits);
     await use(limiter, 11);
-    expect(heard.takePairs(name)).toEqual([
+    expect(recorder.takePairs(name)).toEqual([
       [0.8, 8],
       [1, 10],
     ]);
     time.advance(MINUTE);
     await use(limiter, 10);
-    expect(heard.takePairs(name)).toEqual([]);
+    expect(recorder.takePairs(name)).toEqual([]);
     await limiter.reset(SUBJECT);
     await use(limiter, 9);
-    expect(heard.takePairs(name)).toEqual([[0.8, 8]]);
+    expect(recorder.takePairs(name)).toEqual([[0.8, 8]]);
   });
 
   test("thresholds are published with every kind of block", async () => {
-    const { name, heard, limiter } = open(
+    const { name, recorder, limiter } = open(
       [
         fixedWindow({ name: "kept", limit: 10, window: "1h", block: "1m", notifyAt: [0.5] }),
         slidingLog({
@@ -361,9 +363,9 @@ describeStores((tested) => {
       ],
       { blockOn: "settle" },
     );
-    const told = () => heard.take(name).map((one) => [one.name, one.threshold]);
+    const published = () => recorder.take(name).map((one) => [one.name, one.threshold]);
     const decision = await limiter.consume(SUBJECT, { cost: 7 });
-    expect(told().toSorted()).toEqual([
+    expect(published().toSorted()).toEqual([
       ["day", 0.7],
       ["denials", 0.6],
       ["kept", 0.5],
@@ -372,14 +374,14 @@ describeStores((tested) => {
     await limiter.consume(SUBJECT, { cost: 4 });
     await limiter.consume(SUBJECT, { cost: 4 });
     expect(await limiter.peek(SUBJECT)).toMatchObject({ blocked: true });
-    expect(told()).toEqual([]);
+    expect(published()).toEqual([]);
   });
 
   test("thresholds in shadow mode are marked as such", async () => {
     const limits = fixedWindow({ limit: 10, window: "1h", notifyAt });
-    const { name, heard, limiter } = open(limits, { shadow: true });
+    const { name, recorder, limiter } = open(limits, { shadow: true });
     await use(limiter, 12);
-    expect(heard.take(name)).toMatchObject([
+    expect(recorder.take(name)).toMatchObject([
       { threshold: 0.8, shadow: true },
       { threshold: 1, used: 10, shadow: true },
     ]);
@@ -388,7 +390,7 @@ describeStores((tested) => {
   test("a limiter that others extend publishes thresholds under its own name, once for all of them", async () => {
     const time = new MicroClock(START);
     const store = tested.open(time.clock);
-    const heard = new ThresholdRecorder();
+    const recorder = new ThresholdRecorder();
     const common = { ...STORE_ALONE, store };
     const all = createLimiter({
       ...common,
@@ -404,11 +406,11 @@ describeStores((tested) => {
       }),
     );
     for (const route of [...routes, ...routes]) await route.consume(SUBJECT, { cost: 4 });
-    expect(heard.takePairs("all")).toEqual([[0.8, 8]]);
-    expect(heard.takePairs("one")).toEqual([]);
+    expect(recorder.takePairs("all")).toEqual([[0.8, 8]]);
+    expect(recorder.takePairs("one")).toEqual([]);
     await routes[0]?.charge(SUBJECT, { cost: 5 });
-    expect(heard.takePairs("all")).toEqual([[1, 13]]);
-    expect(heard.takePairs("one")).toHaveLength(2);
+    expect(recorder.takePairs("all")).toEqual([[1, 13]]);
+    expect(recorder.takePairs("one")).toHaveLength(2);
   });
 
   test("a subscriber that throws changes no decision", async () => {
@@ -428,10 +430,12 @@ describeStores((tested) => {
   });
 
   test("calls of wait publish thresholds too", async () => {
-    const { name, heard, limiter } = open(fixedWindow({ limit: 1, window: "1h", notifyAt: [1] }));
+    const { name, recorder, limiter } = open(
+      fixedWindow({ limit: 1, window: "1h", notifyAt: [1] }),
+    );
     await limiter.wait(SUBJECT);
-    expect(heard.takePairs(name)).toEqual([[1, 1]]);
+    expect(recorder.takePairs(name)).toEqual([[1, 1]]);
     await limiter.run("grace", async () => {});
-    expect(heard.takePairs(name)).toEqual([[1, 1]]);
+    expect(recorder.takePairs(name)).toEqual([[1, 1]]);
   });
 });
