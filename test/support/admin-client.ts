@@ -1,16 +1,16 @@
 import { Redis } from "ioredis";
 import type { RedisProcess } from "./redis-process.ts";
 
-/** A server that takes longer is frozen, or as good as. */
+/** A server that takes longer counts as frozen. */
 const COMMAND_TIMEOUT_MS = 1_000;
 
 export interface AdminClient {
-  /** One command, answered with strings, lists and numbers (RESP2). Rejects after one second without an answer. */
+  /** Sends a command, whose reply has strings, lists and numbers (RESP2). Rejects after one second without a reply. */
   command(command: string, ...args: readonly (string | number)[]): Promise<unknown>;
   close(): void;
 }
 
-/** How a suite speaks to a server behind the back of the clients under test: by its socket, through restarts. */
+/** Opens a client apart from those under test. It uses the socket of the server, and reconnects after restarts. */
 export function openAdminClient(server: RedisProcess): AdminClient {
   const client = new Redis(server.socket, {
     commandTimeout: COMMAND_TIMEOUT_MS,

@@ -6,9 +6,9 @@ import { memoryStore } from "@headgate/core";
 export interface BreakerOnClock<Result> {
   readonly breaker: Breaker<Result>;
   readonly store: Store;
-  /** Lets time pass, in milliseconds. */
+  /** Advances the clock, in milliseconds. */
   advance(ms: number): void;
-  /** Counts calls that were made without asking. */
+  /** Records calls that the breaker did not run. */
   count(successes: number, failures: number): Promise<void>;
 }
 

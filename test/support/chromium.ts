@@ -3,7 +3,7 @@ import { chromium } from "playwright-core";
 import { hasTool } from "./install-debian.ts";
 import { onPath } from "./redis-binary.ts";
 
-/** The shell first: a whole browser also draws the pages of its own windows, which nobody sees, for twice the time. */
+/** The headless shell comes first: a whole browser also draws its own windows, and takes twice the time. */
 const NAMES = ["chromium-headless-shell", "chromium", "chromium-browser", "google-chrome"] as const;
 
 /** Whether there is a Chromium, installed where that can be done. */
@@ -19,7 +19,7 @@ export function hasChromium(): boolean {
 export function startChromium(): Promise<Browser> {
   return chromium.launch({
     executablePath: pathOfChromium() as string,
-    // Root has no sandbox.
+    // Chromium has no sandbox for root.
     chromiumSandbox: process.getuid?.() !== 0,
   });
 }

@@ -5,14 +5,14 @@ export interface ClusterNode {
   readonly port: number;
   /** Its name among the nodes. */
   readonly id: string;
-  /** To freeze, thaw, kill and restart it; a restarted node finds its place again, without its keys. */
+  /** The process, to freeze, thaw, kill and restart. A restarted node rejoins the cluster without its keys. */
   readonly process: RedisProcess;
-  /** What it was at the start; a failover changes that. */
+  /** The role at the start, which a failover changes. */
   readonly startedAs: "primary" | "replica";
   readonly admin: AdminClient;
 }
 
-/** What a node says of itself in CLUSTER NODES. */
+/** The entry of a node in CLUSTER NODES. */
 export interface OwnLine {
   readonly isPrimary: boolean;
   /** The later of two nodes that claim a slot has the larger one. */
@@ -20,7 +20,7 @@ export interface OwnLine {
   serves(slot: number): boolean;
 }
 
-/** The epoch that a node gives another one, which may be news to it. */
+/** The epoch of a node as another node knows it. */
 export async function epochAt(
   node: { readonly admin: AdminClient },
   other: { readonly id: string },
@@ -34,7 +34,7 @@ export async function ownLine(node: { readonly admin: AdminClient }): Promise<Ow
   const lines = String(await node.admin.command("CLUSTER", "NODES")).split("\n");
   const fields = lines.find((line) => line.includes("myself"))?.split(" ") ?? [];
   const isPrimary = fields[2]?.includes("master") ?? false;
-  // A slot under migration is noted in brackets, beside the range it still belongs to.
+  // A hash slot under migration is listed in brackets, and in the range of its owner.
   const ranges = fields
     .slice(8)
     .filter((range) => !range.startsWith("["))

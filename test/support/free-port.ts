@@ -2,7 +2,7 @@ import { once } from "node:events";
 import type { Server } from "node:net";
 import { createServer } from "node:net";
 
-/** Below the ports that systems give to outgoing connections, which could take the place of a server that is to come back. */
+/** Below the ports of outgoing connections, which could take the port of a server that restarts. */
 const FIRST = 16_384;
 const LAST = 32_767;
 const RANGE_LENGTH = 128;
@@ -10,7 +10,7 @@ const RANGE_LENGTH = 128;
 /** Ports of this process alone, as long as it listens on the first of them: other test files look for theirs at the same time. */
 let range: { next: number; readonly last: number } | undefined;
 
-/** A port on 127.0.0.1 where nobody listens, and which no other caller is given. */
+/** A free port on 127.0.0.1, which no other caller gets. */
 export async function freePort(): Promise<number> {
   for (;;) {
     if (range === undefined || range.next > range.last) range = await claimRange();

@@ -6,45 +6,45 @@ import { redisBackend } from "../../packages/core/src/limiter/redis-limiter.ts";
 import { brandStore } from "../../packages/core/src/store/store.ts";
 import { sendBy } from "./send-by.ts";
 
-/** A call that has been made and is not carried out yet. */
+/** A call to the store that waits for the test. */
 export interface HeldCall {
   readonly name: string;
-  /** Does what was asked; nobody hears of it before `deliver`. */
+  /** Executes the call. Its reply waits for `deliver`. */
   execute(): Promise<void>;
-  /** Answers, and lets all that follows from the answer be asked. */
+  /** Delivers the reply, and lets the code that waits for it continue. */
   deliver(): Promise<void>;
-  /** Both. */
+  /** Executes the call and delivers its reply. */
   carryOut(): Promise<void>;
-  /** Answers with an error; nothing is done. */
+  /** Rejects the call, which is not executed. */
   refuse(error: Error): Promise<void>;
 }
 
 export interface HeldStore {
   readonly store: CountingStore;
-  /** In the order in which they were made; whoever carries one out takes it off. */
+  /** The waiting calls in order. The test removes a call before it carries it out. */
   readonly held: HeldCall[];
-  /** Lets time pass, in milliseconds. */
+  /** Advances the clock, in milliseconds. */
   advance(ms: number): void;
 }
 
-/** Lets everything run that waits for nothing but its turn. */
+/** Runs pending microtasks. */
 export async function flushMicrotasks(): Promise<void> {
   for (let i = 0; i < 20; i += 1) await Promise.resolve();
 }
 
-/** Carries out everything that is asked, in the order it was asked. */
+/** Carries out all waiting calls in order, including those that they cause. */
 export async function carryOutAll(held: HeldCall[]): Promise<void> {
   for (let next = held.shift(); next !== undefined; next = held.shift()) await next.carryOut();
 }
 
-/** The answer to something, for which everything that is asked is carried out. */
-export async function resultOf<T>(held: HeldCall[], asked: Promise<T>): Promise<T> {
+/** Carries out all calls that a promise waits for, and returns its result. */
+export async function resultOf<T>(held: HeldCall[], pending: Promise<T>): Promise<T> {
   await flushMicrotasks();
   await carryOutAll(held);
-  return asked;
+  return pending;
 }
 
-/** The same of a server that starts, which may ask whether the store is ready, and waits for more than promises. */
+/** The same for a starting server, which may check the store and wait for more than promises. */
 export async function started<T>(held: HeldCall[], starting: Promise<T>): Promise<T> {
   let isStarting = true;
   const over = starting.finally(() => {
@@ -57,10 +57,10 @@ export async function started<T>(held: HeldCall[], starting: Promise<T>): Promis
   return over;
 }
 
-/** How the call is refused whose keys turn out to be in several slots. */
+/** The error of a call whose keys are in several hash slots. */
 export const CROSS_SLOT: Error = new HeadgateError("HEADGATE_STORE_MISCONFIGURED", "several slots");
 
-/** Servers in this process, each slot on one of its own. Each call is carried out when the test says so. */
+/** A store in this process with one server for each hash slot, whose calls wait until the test carries them out. */
 export function holdStore(slotOf: (key: string) => number): HeldStore {
   let now = 1_800_000_000_000;
   const memory = requireStore(memoryStore({ clock: () => now }));

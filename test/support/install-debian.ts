@@ -2,14 +2,14 @@ import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { onPath } from "./redis-binary.ts";
 
-/** Long enough for a slow mirror, short enough that a machine without network learns it soon. */
+/** Long enough for a slow mirror, and short enough for a machine without network. */
 const APT_TIMEOUT_MS = 180_000;
 
 /** A program that some tests need. */
 interface Tool {
-  /** As sentences have it. */
+  /** The name of the program in a sentence. */
   readonly name: string;
-  /** What its tests need, for who reads why they are skipped. */
+  /** The need of its tests, for the reason of a skipped test. */
   readonly need: string;
   /** Debian's package. */
   readonly debian: string;
@@ -23,7 +23,7 @@ export function hasTool({ name, need, debian, servicePidFile, isThere }: Tool): 
   if (!isThere()) installDebian(debian, servicePidFile);
   if (isThere()) return true;
   const remedy = `install ${name.toLowerCase()} (Debian: apt-get install ${debian})`;
-  // Where all is to be proven, nothing is left out silently.
+  // CI must not skip tests silently.
   if (process.env["CI"]) throw new Error(`no ${name}, and none could be installed: ${remedy}`);
   console.error(`Skipped what needs ${need}: ${remedy}.`);
   return false;
@@ -37,7 +37,7 @@ export function installDebian(name: string, servicePidFile?: string): void {
   if (process.getuid?.() !== 0 || onPath("apt-get") === undefined) return;
   console.error(`No ${name} was found: installing Debian's, for the tests.`);
   const hadService = servicePidFile === undefined || existsSync(servicePidFile);
-  // Old package lists may still do, and whether there is a server now is for the caller to see: no failure ends this.
+  // Old package lists may be enough, and the caller checks for the program, so failures are ignored.
   apt("update");
   apt("install", "--yes", "--no-install-recommends", name);
   if (!hadService) endService(servicePidFile);
@@ -58,7 +58,7 @@ function apt(...args: readonly string[]): void {
   if (status !== 0) console.error(`apt-get ${args[0]}: ${stderr?.trim() || "did not end in time"}`);
 }
 
-/** Ends the service, should the package have started it all the same: nobody asked for one. */
+/** Ends the service if the package has started it. */
 function endService(pidFile: string): void {
   if (!existsSync(pidFile)) return;
   const pid = Number(readFileSync(pidFile, "utf8"));

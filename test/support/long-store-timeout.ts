@@ -1,7 +1,7 @@
 import { afterAll, beforeAll } from "vitest";
 import { defaultStoreTimeout } from "../../packages/core/src/limiter/failure-options.ts";
 
-/** For programs that leave `storeTimeout` to its default: a busy machine must not make their decisions late. */
+/** Prolongs the default `storeTimeout`, so that a busy machine does not make decisions late. */
 export function useLongStoreTimeout(): void {
   const times = defaultStoreTimeout();
   const { byDefault } = times;

@@ -9,7 +9,7 @@ export interface LostPrimary<Library extends string> {
   readonly fault: "killed" | "frozen";
 }
 
-/** Every way through every client in `test:faults`; in a plain run, which has less time, one way through each of the first two. */
+/** Each fault with each client in `test:faults`; a plain run, which has less time, tests one fault with each of the first two. */
 export function lostPrimaries<Library extends string>(
   libraries: readonly [Library, Library, ...Library[]],
 ): LostPrimary<Library>[] {
@@ -26,18 +26,18 @@ export function lostPrimaries<Library extends string>(
   ];
 }
 
-/** A primary that is lost while a client asks it, and who takes its place. */
+/** A primary that is lost while a client uses it, and its successor. */
 export interface Failover {
   readonly client: RedisClient;
   readonly fault: LostPrimary<string>["fault"];
   readonly primary: RedisProcess;
-  /** Resolves when somebody else has its place. */
+  /** Resolves when another node has taken over. */
   takenOver(): Promise<unknown>;
-  /** From then to the first undegraded answer for everybody; clients have a backoff of their own. */
+  /** The time from the takeover to the first decision that is not degraded, including the client's backoff. */
   readonly recoveryMs: number;
 }
 
-/** Loses the primary, and waits until somebody else has its place. Resolves with both moments, of `performance.now()`. */
+/** Loses the primary, and waits until another node has taken over. Resolves with both times, as of `performance.now()`. */
 export async function loseTo({ fault, primary, takenOver }: Failover): Promise<{
   readonly lostAt: number;
   readonly takenOverAt: number;

@@ -8,25 +8,25 @@ import { NO_RECORD } from "../../packages/core/src/control/record.ts";
 import { redisBackend } from "../../packages/core/src/limiter/redis-limiter.ts";
 import { sendBy } from "./send-by.ts";
 
-/** An override without what is the same in all: for whom, of what, and until when in microseconds. */
-type Terms = Pick<Override, "subject" | "limits" | "shadow"> & {
+/** The part of an override that tests vary. `until` is in microseconds. */
+type OverrideTerms = Pick<Override, "subject" | "limits" | "shadow"> & {
   readonly limiter?: string;
   readonly until?: number | null;
 };
 
-/** A store whose operator is the test. */
+/** A store whose overrides and deny list the test sets. */
 export interface OverriddenStore {
   readonly store: CountingStore;
-  /** Puts overrides in force, in place of those before, for the limiter `api` unless they name another one. */
-  override(...terms: readonly Terms[]): void;
-  /** Puts a deny list in force, in place of the one before: networks, each with the microseconds in which it ends. */
+  /** Replaces the overrides. They apply to the limiter `api` unless they name another one. */
+  override(...terms: readonly OverrideTerms[]): void;
+  /** Replaces the deny list: networks, each with its end in microseconds. */
   deny(...entries: ReadonlyArray<readonly [network: string, until: number | null]>): void;
-  /** From now on what is known is too old; it is asked for, and the answer comes when `answer` is called. */
+  /** Makes the known record stale. Limiters wait for a refresh, which `answer` completes. */
   age(): void;
   answer(): void;
 }
 
-/** The one server of a store that is in this process. */
+/** The transport of a store in this process, which has one server. */
 const HERE: Omit<ScriptTransport, "send"> = {
   hashSlotOf: () => 0,
   isCrossSlotError: () => false,
@@ -35,7 +35,7 @@ const HERE: Omit<ScriptTransport, "send"> = {
   lastError: () => undefined,
 };
 
-/** Overrides on a store, whose clock is the server's. Limiters on it take it for one of a server. */
+/** Wraps a store so that limiters treat it as a server's and follow its overrides. The clock is that of the store. */
 export function overridden(given: Store): OverriddenStore {
   const store = requireStore(given);
   let record: ControlRecord = NO_RECORD;
@@ -82,8 +82,8 @@ export function overridden(given: Store): OverriddenStore {
       if (pending === undefined) answer();
     },
     override(...terms) {
-      const whole = { limiter: "api", from: store.now(), until: null };
-      const overrides = terms.map((one) => ({ ...whole, ...one }));
+      const defaults = { limiter: "api", from: store.now(), until: null };
+      const overrides = terms.map((one) => ({ ...defaults, ...one }));
       record = { ...record, version: record.version + 1, overrides };
       if (pending === undefined) answer();
     },

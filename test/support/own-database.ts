@@ -1,7 +1,7 @@
 import { Redis } from "ioredis";
 import { afterAll, beforeAll, inject } from "vitest";
 
-/** A client of a database that no suite uses which runs at the same time: each worker of the run has one, and 0 is for all. */
+/** Connects to the database of this worker, which no concurrent suite uses. All workers share database 0. */
 export function connectOwnDatabase(
   options: { readonly maxRetriesPerRequest?: number } = {},
 ): Redis {
@@ -9,7 +9,7 @@ export function connectOwnDatabase(
   return new Redis(inject("redisSocket"), { ...options, db });
 }
 
-/** As many clients of it for the tests of a suite, at whose begin and end it is empty. */
+/** Several clients of the worker's database for a suite. The database is emptied before and after the suite. */
 export function useOwnDatabases(count: number): readonly Redis[] {
   const clients = Array.from({ length: count }, () => connectOwnDatabase());
   beforeAll(() => clients[0]?.flushdb());
@@ -20,7 +20,7 @@ export function useOwnDatabases(count: number): readonly Redis[] {
   return clients;
 }
 
-/** One such client. */
+/** One client of the worker's database for a suite. */
 export function useOwnDatabase(): Redis {
   const [client] = useOwnDatabases(1);
   return client as Redis;

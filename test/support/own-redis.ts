@@ -3,15 +3,15 @@ import { afterAll, beforeAll, beforeEach } from "vitest";
 import type { RedisProcess } from "./redis-process.ts";
 import { startRedis } from "./redis-process.ts";
 
-/** A server that nobody else writes to, emptied before each test: whatever is in it was put there by the test. */
+/** A server for one suite, emptied before each test, so that it contains only data of the test. */
 export interface OwnRedis {
   readonly client: Redis;
   readonly server: RedisProcess;
-  /** Every key there is, as bytes. */
+  /** All keys as bytes. */
   scan(): Promise<Buffer[]>;
 }
 
-/** For the tests of a suite. */
+/** Starts such a server for a suite. */
 export function useOwnRedis(): OwnRedis {
   let server: RedisProcess | undefined;
   let client: Redis | undefined;

@@ -62,7 +62,7 @@ export async function startPrometheus(
   server.unref();
   guard.watch(server);
 
-  async function ask(path: string): Promise<unknown> {
+  async function query(path: string): Promise<unknown> {
     const answer = await fetch(`http://127.0.0.1:${port}${path}`);
     const { status, data, error } = (await answer.json()) as Record<string, unknown>;
     if (status !== "success") throw new Error(String(error));
@@ -89,11 +89,11 @@ export async function startPrometheus(
   });
   return {
     async query(expression) {
-      const data = await ask(`/api/v1/query?query=${encodeURIComponent(expression)}`);
+      const data = await query(`/api/v1/query?query=${encodeURIComponent(expression)}`);
       return (data as { result: Sample[] }).result;
     },
     async rules() {
-      const data = await ask("/api/v1/rules?type=alert");
+      const data = await query("/api/v1/rules?type=alert");
       return (data as { groups: { rules: { name: string; query: string }[] }[] }).groups.flatMap(
         (group) => group.rules,
       );

@@ -2,23 +2,23 @@ import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { BREAKER_CHANNELS } from "@headgate/breaker";
 import { onTestFinished } from "vitest";
 
-/** What happens to breakers until the test ends, in order, under the last word of its channel. */
-export function recordBreakerEvents(): [what: string, message: unknown][] {
+/** Records the events of breakers until the test ends, in order, with the last word of their channel. */
+export function recordBreakerEvents(): [name: string, message: unknown][] {
   return recordChannelEvents("state", "rejected", "degraded");
 }
 
-/** What they publish on some of their channels. */
+/** Records the events on some channels of breakers. */
 export function recordChannelEvents(
-  ...whats: readonly (keyof typeof BREAKER_CHANNELS)[]
-): [what: string, message: unknown][] {
-  const heard: [string, unknown][] = [];
-  for (const what of whats) {
-    const channel = BREAKER_CHANNELS[what];
-    const note = (message: unknown): void => {
-      heard.push([what, message]);
+  ...names: readonly (keyof typeof BREAKER_CHANNELS)[]
+): [name: string, message: unknown][] {
+  const events: [string, unknown][] = [];
+  for (const name of names) {
+    const channel = BREAKER_CHANNELS[name];
+    const record = (message: unknown): void => {
+      events.push([name, message]);
     };
-    subscribe(channel, note);
-    onTestFinished(() => void unsubscribe(channel, note));
+    subscribe(channel, record);
+    onTestFinished(() => void unsubscribe(channel, record));
   }
-  return heard;
+  return events;
 }

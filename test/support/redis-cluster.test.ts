@@ -11,8 +11,8 @@ describe("a test cluster", () => {
   });
   afterAll(() => cluster?.stop());
 
-  /** What one node answers to a plain client, errors as their words. */
-  async function ask(node: ClusterNode, ...command: [string, ...string[]]): Promise<unknown> {
+  /** The reply of one node to a plain client; an error becomes its message. */
+  async function send(node: ClusterNode, ...command: [string, ...string[]]): Promise<unknown> {
     const client = new Redis(node.port, "127.0.0.1", { protocol: 2 });
     const [name, ...args] = command;
     try {
@@ -29,8 +29,8 @@ describe("a test cluster", () => {
     const slot = await cluster.slotOf("key");
     expect(slot).toBe(12_539);
     expect(primary).toBe(cluster.nodes[2]);
-    expect(await ask(primary, "SET", "key", "value")).toBe("OK");
-    expect(await ask(cluster.nodes[0] as ClusterNode, "GET", "key")).toBe(
+    expect(await send(primary, "SET", "key", "value")).toBe("OK");
+    expect(await send(cluster.nodes[0] as ClusterNode, "GET", "key")).toBe(
       `MOVED ${slot} 127.0.0.1:${primary.port}`,
     );
   });
@@ -39,20 +39,20 @@ describe("a test cluster", () => {
     const [first, second] = cluster.nodes as readonly [ClusterNode, ClusterNode];
     const slot = await cluster.slotOf("{b}");
     expect(await cluster.primaryOf(slot)).toBe(first);
-    await ask(first, "MSET", "{b}1", "one", "{b}2", "two");
+    await send(first, "MSET", "{b}1", "one", "{b}2", "two");
     const migration = await cluster.beginMigration(slot, second);
     await migration.moveKeys(["{b}1"]);
     expect(await migration.keysLeft()).toEqual(["{b}2"]);
-    expect(await ask(first, "GET", "{b}2")).toBe("two");
-    expect(await ask(first, "GET", "{b}1")).toBe(`ASK ${slot} 127.0.0.1:${second.port}`);
-    expect(await ask(first, "MGET", "{b}1", "{b}2")).toMatch(/^TRYAGAIN/);
+    expect(await send(first, "GET", "{b}2")).toBe("two");
+    expect(await send(first, "GET", "{b}1")).toBe(`ASK ${slot} 127.0.0.1:${second.port}`);
+    expect(await send(first, "MGET", "{b}1", "{b}2")).toMatch(/^TRYAGAIN/);
     await migration.moveAllKeys();
     await migration.finish();
     expect(await cluster.primaryOf(slot)).toBe(second);
-    expect(await ask(second, "MGET", "{b}1", "{b}2")).toEqual(["one", "two"]);
+    expect(await send(second, "MGET", "{b}1", "{b}2")).toEqual(["one", "two"]);
     await cluster.waitUntilReady();
     await cluster.migrate(slot, first);
-    expect(await ask(first, "MGET", "{b}1", "{b}2")).toEqual(["one", "two"]);
+    expect(await send(first, "MGET", "{b}1", "{b}2")).toEqual(["one", "two"]);
   });
 
   test("fails over from a primary that was killed, and takes it back", async () => {

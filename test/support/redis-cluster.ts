@@ -12,7 +12,7 @@ const READY_TIMEOUT_MS = 20_000;
 const FAILOVER_TIMEOUT_MS = 15_000;
 
 export interface ClusterOptions {
-  /** Default: 3. With fewer than three nobody has the majority that a failover needs. */
+  /** Default: 3. With fewer than three, no majority can start a failover. */
   readonly primaries?: number;
   /** Of each primary. Default: 0. */
   readonly replicas?: 0 | 1;
@@ -32,7 +32,7 @@ export interface RedisCluster {
   /** "redis 7.0.15" or "valkey 8.0.1". */
   readonly version: string;
   slotOf(key: string): Promise<number>;
-  /** The running node that serves a slot by its own account; of two, the later one. */
+  /** The running node that claims a hash slot; of two, the one with the later epoch. */
   primaryOf(slot: number): Promise<ClusterNode>;
   /** The running node that serves a key. */
   nodeOf(key: string): Promise<ClusterNode>;
@@ -163,10 +163,10 @@ async function startNode(options: ClusterOptions, isPrimary: boolean): Promise<C
   };
 }
 
-/** Every node is told of every other, which is quicker than to wait until word gets round. */
+/** Introduces each node to each other, which is faster than waiting for gossip. */
 async function meet(nodes: readonly ClusterNode[]): Promise<void> {
   for (const [index, node] of nodes.entries()) {
-    // Equal epochs would be a conflict that nodes solve in their own time.
+    // Nodes with equal epochs would need time to resolve the conflict.
     await node.admin.command("CLUSTER", "SET-CONFIG-EPOCH", index + 1);
   }
   const busPorts = await Promise.all(nodes.map(readBusPort));
@@ -202,7 +202,7 @@ async function follow(nodes: readonly ClusterNode[], primaries: number): Promise
   for (const [index, replica] of nodes.entries()) {
     const primary = nodes[index - primaries];
     if (primary === undefined) continue;
-    await waitUntil("a replica has heard of its primary", READY_TIMEOUT_MS, () =>
+    await waitUntil("a replica knows its primary", READY_TIMEOUT_MS, () =>
       replica.admin.command("CLUSTER", "REPLICATE", primary.id),
     );
   }

@@ -14,7 +14,7 @@ const START_TIMEOUT_MS = 15_000;
 export interface RedisProcessOptions {
   /** Listens on 127.0.0.1 too: `true` takes a free port, a number that one. Default: the socket only. */
   readonly port?: boolean | number;
-  /** Where to put the socket, to start a server in the place of one that was stopped. Default: a new directory. */
+  /** Where to put the socket, to replace a stopped server. Default: a new directory. */
   readonly socket?: string;
   /** Further arguments of the server, as on its command line: `["--maxmemory", "2mb"]`. */
   readonly args?: readonly string[];
@@ -25,21 +25,21 @@ export interface RedisProcessOptions {
 export interface RedisProcess {
   /** The path of its unix socket. */
   readonly socket: string;
-  /** The TCP port on 127.0.0.1; 0 when none was asked for. */
+  /** The TCP port on 127.0.0.1; 0 without one. */
   readonly port: number;
   /** Of the process that runs now, or ran last: a restart changes it. */
   readonly pid: number;
-  /** The server's own words, such as "redis 7.0.15" or "valkey 8.0.1". */
+  /** The name and version of the server, such as "redis 7.0.15" or "valkey 8.0.1". */
   readonly version: string;
-  /** Whether it would answer: "ended" after `kill`, until `restart`. */
+  /** The state of the process: "ended" after `kill`, until `restart`. */
   readonly state: "running" | "frozen" | "ended";
   /** SIGSTOP: connections stay open, the kernel still accepts new ones, and nothing is answered. */
   freeze(): void;
-  /** SIGCONT: what arrived in the meantime is executed now. */
+  /** SIGCONT: the server executes the commands that arrived in the meantime. */
   thaw(): void;
-  /** SIGKILL, and resolves when it is gone. What it had in memory is lost, its place stays its own. */
+  /** SIGKILL; resolves when the process has ended. Its memory is lost; its port, socket and directory stay reserved. */
   kill(): Promise<void>;
-  /** Starts it anew on the same port, socket and directory, with `args` in place of the first ones if given. Kills it first. */
+  /** Starts it anew on the same port, socket and directory, with `args` instead of the first ones if given. Kills it first. */
   restart(args?: readonly string[]): Promise<void>;
   /** Ends it, frozen or not, and removes what it left. Calling it twice does no harm. */
   stop(): Promise<void>;
@@ -131,7 +131,7 @@ export async function startRedis(options: RedisProcessOptions = {}): Promise<Red
     async restart(newArgs = args) {
       await kill();
       args = newArgs;
-      // A killed server leaves its socket, which would let a client connect to nobody.
+      // A killed server leaves a stale socket.
       rmSync(socket, { force: true });
       await start();
     },
@@ -143,7 +143,7 @@ function hasEnded(server: ChildProcess): boolean {
   return server.pid === undefined || server.exitCode !== null || server.signalCode !== null;
 }
 
-/** Resolves when the server answers; its socket is nobody else's, so the answer is its own. */
+/** Resolves when the server replies. No other server uses its socket. */
 async function readVersion(server: ChildProcess, socket: string): Promise<string> {
   const client = new Redis(socket, { retryStrategy: () => 10, maxRetriesPerRequest: null });
   client.on("error", () => {});

@@ -14,7 +14,7 @@ export interface SentinelOptions {
   readonly replicas?: 1 | 2;
   /** Silence after which a Sentinel calls the primary down. Default: 1,000. */
   readonly downAfterMs?: number;
-  /** Of which a second try of a failed failover waits the double. Default: 2,000. */
+  /** The failover timeout; a failed failover is retried after twice this. Default: 2,000. */
   readonly failoverTimeoutMs?: number;
   /** Further arguments of each data server. */
   readonly args?: readonly string[];
@@ -30,7 +30,7 @@ export interface SentinelNode {
 export interface RedisSentinel {
   /** The name of the primary among the Sentinels. */
   readonly name: string;
-  /** Where the Sentinels are, as client libraries want them. */
+  /** The addresses of the Sentinels in the form of client libraries. */
   readonly addresses: readonly { readonly host: string; readonly port: number }[];
   /** The data servers; the first one was the primary at the start. */
   readonly nodes: readonly SentinelNode[];
@@ -64,7 +64,8 @@ export async function startSentinel(options: SentinelOptions = {}): Promise<Redi
     const [port] = ports;
     if (!ports.every((other) => other === port)) throw new Error(`Sentinels name ports ${ports}`);
     const found = nodes.find((node) => node.port === port);
-    if (found === undefined) throw new Error(`Sentinels name port ${port}, which is nobody's`);
+    if (found === undefined)
+      throw new Error(`Sentinels name port ${port}, which belongs to no server`);
     return found;
   }
 
@@ -146,9 +147,9 @@ function configOf(name: string, port: number, options: SentinelOptions): readonl
 }
 
 /**
- * Sentinels hear of each other every two seconds and ask for roles every ten, which is long for a test. Where they
- * ping as seldom as a silence may last, one late answer is a failover. And a replica is good for one only when asked
- * within five pings, which must therefore be more than the second in which it is asked while its primary is down.
+ * Sentinels announce themselves every two seconds and query roles every ten, which is long for a test. With a ping interval equal
+ * to the down time, one late reply causes a failover. And a replica is eligible only if it was queried within five pings, which
+ * must therefore be longer than the second between queries while the primary is down.
  */
 async function hurry(sentinel: SentinelNode): Promise<void> {
   const periods = ["INFO-PERIOD", 500, "PUBLISH-PERIOD", 200, "PING-PERIOD", 400] as const;

@@ -4,7 +4,7 @@ import { waitUntil } from "./wait-until.ts";
 
 const REPLICATED_WITHIN_MS = 20_000;
 
-/** Waits until each replica of the primary has said that it has all that was written until now. */
+/** Waits until each replica has acknowledged all writes to the primary up to now. */
 export async function waitUntilReplicated(primary: RedisProcess): Promise<void> {
   const admin = openAdminClient(primary);
   const read = async () => String(await admin.command("INFO", "replication"));

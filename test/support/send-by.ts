@@ -1,6 +1,6 @@
 import type { CountingStore, ScriptTransport } from "@headgate/core/internal";
 
-/** Sends the calls that are watched as `run` runs the others. */
+/** A transport that sends each call by `run`. */
 export function sendBy(run: CountingStore["run"]): ScriptTransport["send"] {
   return (sent) => {
     run(sent.operation, sent.call).then(
@@ -10,7 +10,7 @@ export function sendBy(run: CountingStore["run"]): ScriptTransport["send"] {
   };
 }
 
-/** A store that runs all its calls in another way. */
+/** A copy of a store that runs all calls by `run`. */
 export function runningBy<S extends CountingStore>(store: S, run: CountingStore["run"]): S {
   const transport = store.transport && { ...store.transport, send: sendBy(run) };
   return { ...store, run, transport };

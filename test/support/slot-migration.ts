@@ -6,7 +6,7 @@ const BATCH = 100;
 const MIGRATE_TIMEOUT_MS = 5_000;
 const GOSSIP_TIMEOUT_MS = 10_000;
 
-/** A slot on its way. Until `finish` or `cancel` the source answers for the keys it has, and says ASK for others. */
+/** A hash slot in migration. Until `finish` or `cancel` the source serves the keys it has, and replies ASK for others. */
 export interface SlotMigration {
   readonly from: ClusterNode;
   readonly to: ClusterNode;
@@ -39,8 +39,8 @@ export async function beginSlotMigration(
   async function moveKeys(keys: readonly string[]): Promise<void> {
     for (let start = 0; start < keys.length; start += BATCH) {
       const batch = keys.slice(start, start + BATCH);
-      const place = ["127.0.0.1", to.port, "", 0, MIGRATE_TIMEOUT_MS] as const;
-      await from.admin.command("MIGRATE", ...place, "KEYS", ...batch);
+      const target = ["127.0.0.1", to.port, "", 0, MIGRATE_TIMEOUT_MS] as const;
+      await from.admin.command("MIGRATE", ...target, "KEYS", ...batch);
     }
   }
 
@@ -56,15 +56,15 @@ export async function beginSlotMigration(
       }
     },
     async finish() {
-      // The new node first: a slot that nobody owns for a moment would be refused to clients.
+      // The new node first, because clients get errors while a hash slot has no owner.
       await to.admin.command("CLUSTER", "SETSLOT", slot, "NODE", to.id);
       await from.admin.command("CLUSTER", "SETSLOT", slot, "NODE", to.id);
       for (const node of running()) {
         if (node === to || node === from || !(await ownLine(node)).isPrimary) continue;
         await node.admin.command("CLUSTER", "SETSLOT", slot, "NODE", to.id);
       }
-      // The new owner's epoch is the latest. A node that has not heard of it would choose the same one for the next slot that it
-      // takes over, and while the two settle who is later, a slot may end as nobody's.
+      // The new owner has the latest epoch. A node that does not know it would choose the same one for the next hash slot, and
+      // while the two resolve the conflict, a hash slot may lose its owner.
       const { epoch } = await ownLine(to);
       await waitUntil("all nodes know of the slot's new owner", GOSSIP_TIMEOUT_MS, async () => {
         const epochs = await Promise.all(running().map((node) => epochAt(node, to)));

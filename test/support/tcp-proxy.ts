@@ -19,7 +19,7 @@ export interface TcpProxy {
   cutReply(afterBytes: number): void;
   /** A network gone for a while: bytes wait here until `pass`, as TCP would send them again. Default: both directions. */
   hold(...directions: readonly Direction[]): void;
-  /** A network gone for good: connections stay open, bytes are lost, and what lost some ends at `pass`. Default: both directions. */
+  /** A lost network: connections stay open and lose bytes; connections with losses end at `pass`. Default: both directions. */
   swallow(...directions: readonly Direction[]): void;
   /** Lets bytes pass again, those held first. */
   pass(): void;
@@ -59,8 +59,8 @@ interface Connection {
 }
 
 /**
- * Stands between clients and a server, and does to them what a network would, as a test says at run time.
- * Where the server refuses a connection, the client's is taken and ended.
+ * A proxy between clients and a server that simulates network faults at the command of a test.
+ * If the server refuses a connection, the proxy accepts and ends that of the client.
  */
 export async function startTcpProxy(target: ProxyTarget): Promise<TcpProxy> {
   const port = await freePort();
@@ -165,7 +165,7 @@ export async function startTcpProxy(target: ProxyTarget): Promise<TcpProxy> {
       clearTimeout(lane.timer);
       lane.waiting.length = 0;
     }
-    // What was written before the end arrives before it.
+    // Bytes written before the end arrive before it.
     for (const socket of connection.sockets) socket.destroySoon();
   }
 

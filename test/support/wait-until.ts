@@ -3,8 +3,8 @@ import { setTimeout as delay } from "node:timers/promises";
 const PAUSE_MS = 20;
 
 /**
- * Resolves with the first answer of `look` that is not `undefined`. An error of `look` is "not yet".
- * After `withinMs` it rejects, and says what it waited for and what stood in the way.
+ * Resolves with the first result of `look` that is not `undefined`. Errors of `look` count as "not yet".
+ * Rejects after `withinMs` with the awaited condition and the last error.
  */
 export async function waitUntil<Found>(
   what: string,

@@ -1,5 +1,5 @@
 import { registryIntervals } from "../../packages/core/src/registry/process-registry.ts";
 
-// Suites that look at all keys of a server, or count what is sent to it, may last longer than ten seconds. Those that are about
-// the registry write it when they want to.
+// Suites that read all keys of a server, or count its commands, may run for more than the ten seconds after which a process writes
+// to the registry. Suites of the registry write it themselves.
 registryIntervals().firstMs = 2 ** 30;

@@ -40,9 +40,7 @@ export class Ledger {
   /** Whether each counter that a decision charged has been reset since. */
   wasReset(decision: Decision): boolean {
     const current = new Set([...this.#generations.values()].map((each) => each.at(-1)));
-    return (this.#chargedBy.get(decision) ?? []).every(
-      (generation) => !current.has(generation),
-    );
+    return (this.#chargedBy.get(decision) ?? []).every((generation) => !current.has(generation));
   }
 
   /** Describes the first excess over the guarantee of a limit, in any generation of any subject. */
