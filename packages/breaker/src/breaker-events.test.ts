@@ -234,7 +234,7 @@ describe("outcomes of calls", () => {
     await breaker.record("failure", 11);
     const late = await breaker.admit();
     await count(0, 4);
-    // In a state in which it was not let through.
+    // The breaker is open now, and would reject this call.
     await late.record("success");
     await breaker.run(() => 1, { fallback: () => 2 });
     advance(30_000);

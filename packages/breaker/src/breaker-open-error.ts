@@ -13,14 +13,14 @@ const MESSAGES: Readonly<Record<BreakerState, string>> = {
   "metrics-only": `${NOT_LET_THROUGH} metrics only`,
 };
 
-/** The breaker did not let a call through. Recognise it by its `code`, `HEADGATE_BREAKER_OPEN`. */
+/** The breaker rejected a call. Recognise it by its `code`, `HEADGATE_BREAKER_OPEN`. */
 export class HeadgateBreakerOpenError extends HeadgateError {
   override readonly name = "HeadgateBreakerOpenError";
   /** The breaker's name. */
   readonly breaker: string;
   readonly target: string;
   readonly state: BreakerState;
-  /** When to ask again: milliseconds, rounded up; Infinity if the breaker was opened by hand. */
+  /** Milliseconds until a retry may be allowed, rounded up; Infinity after `forceOpen`. */
   readonly retryAfterMs: number;
   readonly degraded: boolean;
 

@@ -2,7 +2,7 @@ import type { Duration, Store } from "@headgate/core";
 import type { CheckedDuration, StoreTimeouts } from "@headgate/core/internal";
 import type { BreakerPolicy } from "./machine/breaker-policy.ts";
 
-/** Judges a call that has ended: a failure or not, or `"ignore"` if it says nothing about the target. */
+/** Decides whether a call that has ended is a failure; `"ignore"` if its end does not depend on the target. */
 export type IsFailure<Result> = (call: PromiseSettledResult<Result>) => boolean | "ignore";
 
 /** Options of `createBreaker`. */
@@ -13,7 +13,7 @@ export interface BreakerOptions<Result = unknown> {
   readonly store?: Store | undefined;
   /** The longest wait for the store, in time that this process runs: 1 ms to 1 minute. Default 100 ms. */
   readonly storeTimeout?: Duration | undefined;
-  /** The longest wait for the first answer of the store's client: 0, or 1 ms to 1 minute. Default 1 s. */
+  /** The longest wait for the first reply of the store's client: 0, or 1 ms to 1 minute. Default 1 s. */
   readonly connectTimeout?: Duration | 0 | undefined;
   /** Which calls count: those of the last 1 ms to 1 day, or the last 1 to 10,000 `calls`. Default `"5m"`. */
   readonly window?: Duration | { readonly calls: number } | undefined;
@@ -31,12 +31,12 @@ export interface BreakerOptions<Result = unknown> {
   readonly trialCalls?: number | undefined;
   /** A trial call that takes longer is a failure; if its process has crashed, other processes count it a second later. Default 30 s. */
   readonly trialCallTimeout?: Duration | undefined;
-  /** How long after closing all calls are let through again; it begins with one in ten. Default: at once. */
+  /** After closing, the share of allowed calls grows from one in ten to all of them in this time. Default: all are allowed at once. */
   readonly rampUp?: Duration | undefined;
   /** How long outcomes are collected before they are sent: up to 1 minute; 0 sends each by itself. Default 250 ms. */
   readonly flushInterval?: Duration | 0 | undefined;
   /**
-   * Whether a call that returned or threw is a failure of the target, or says nothing about it, such as an invalid request.
+   * Whether a call that returned or threw is a failure of the target, or must be ignored, such as an invalid request.
    * Default: a call that threw is a failure. If this function throws, the caller gets its error, and the call is a failure.
    */
   readonly isFailure?: IsFailure<Result> | undefined;
@@ -70,7 +70,7 @@ export interface Settings<Result> {
   readonly maxTargets: number;
   /** Equal if and only if two breakers have the same policy. */
   readonly canonical: string;
-  /** The policy as it was written, for messages. */
+  /** The written options as text, for messages. */
   readonly displayText: string;
   /** The written options of the policy; for a function `openFor`, its return values. */
   readonly policyOptions: Readonly<Record<string, unknown>>;

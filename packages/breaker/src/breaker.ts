@@ -3,20 +3,20 @@ import type { HeadgateBreakerOpenError } from "./breaker-open-error.ts";
 import type { BreakerState } from "./machine/period.ts";
 import type { Outcome, Snapshot } from "./snapshot.ts";
 
-/** The answer to whether a call may be made, for callers that make it themselves. */
+/** The decision on a call that the caller makes itself. */
 export interface Permit {
   readonly allowed: boolean;
   readonly state: BreakerState;
-  /** When to ask again: milliseconds, rounded up; 0 if the call is allowed, Infinity if the breaker was opened by hand. */
+  /** Milliseconds until a retry may be allowed, rounded up; 0 if the call is allowed, Infinity after `forceOpen`. */
   readonly retryAfterMs: number;
-  /** True if the store could not answer, so that this process decided by itself. */
+  /** True if the store did not reply, so that this process decided by itself. */
   readonly degraded: boolean;
   /**
-   * Reports how the call ended, and how many milliseconds it took; only the first report counts. Resolves when it is noted here;
-   * for a trial call, or with a `flushInterval` of 0, when the store has it. Rejects with `HEADGATE_INVALID_OPTION`.
+   * Reports how the call ended, and how many milliseconds it took; only the first report counts. Resolves when this process has recorded it;
+   * for a trial call, or with a `flushInterval` of 0, when the store has. Rejects with `HEADGATE_INVALID_OPTION`.
    */
   record(outcome: Outcome, durationMs?: number): Promise<void>;
-  /** Use it for a call that was not made, or that says nothing about the target: a trial call's slot is free again. */
+  /** Frees the slot of a trial call without an outcome: for a call that was not made, or whose end does not depend on the target. */
   release(): Promise<void>;
 }
 
@@ -28,7 +28,7 @@ export interface CallContext {
 
 /** Why a fallback was called. */
 export type FallbackContext<Result> =
-  /** The breaker did not let the call through. */
+  /** The breaker rejected the call. */
   | {
       readonly reason: "open";
       readonly error: HeadgateBreakerOpenError;
@@ -44,7 +44,7 @@ export type FallbackContext<Result> =
 
 /** Options of `run`. */
 export interface RunOptions<Result> {
-  /** Answers instead of a call that was not let through, or that failed. Its errors go to the caller. */
+  /** Returns the result in place of a call that was rejected or failed. Its errors go to the caller. */
   readonly fallback?: ((context: FallbackContext<Result>) => Result | Promise<Result>) | undefined;
   /**
    * Cancels the call: the promise rejects with the signal's reason, and the option `abortOutcome` decides how the call
@@ -61,20 +61,20 @@ export interface Target<Result = unknown> {
   readonly target: string;
 
   /**
-   * Makes a call if the breaker lets it through, and counts how it ended. Waits for the store at most `storeTimeout`, and
-   * usually not at all. Rejects with `HEADGATE_BREAKER_OPEN`, `HEADGATE_BREAKER_TIMEOUT`, the signal's reason, what the call
-   * throws, and `HEADGATE_INVALID_OPTION`.
+   * Makes a call if the breaker allows it, and records its outcome. Waits for the store at most `storeTimeout`, and
+   * usually not at all. Rejects with `HEADGATE_BREAKER_OPEN`, `HEADGATE_BREAKER_TIMEOUT`, the signal's reason, the call's
+   * error, and `HEADGATE_INVALID_OPTION`.
    */
   run<T extends Result>(
     call: (context: CallContext) => T | Promise<T>,
     options?: RunOptions<T>,
   ): Promise<T>;
 
-  /** Asks whether a call may be made. A denial is returned, not thrown. */
+  /** Decides whether a call may be made. A rejection is returned, not thrown. */
   admit(): Promise<Permit>;
 
   /**
-   * Counts a call that was made without asking, in the current state; while half-open, only trial calls count. Resolves
+   * Records the outcome of a call that was made without a permit; while half-open, only trial calls count. Resolves
    * and rejects like a permit's `record`.
    */
   record(outcome: Outcome, durationMs?: number): Promise<void>;
@@ -83,15 +83,15 @@ export interface Target<Result = unknown> {
   snapshot(): Promise<Snapshot>;
 
   /**
-   * Opens the breaker in the whole fleet: no call is let through until `reset`, or until a week has passed without a call. Rejects with
-   * the store's errors, such as `HEADGATE_STORE_UNAVAILABLE`: then the order holds in this process alone, until the store answers.
+   * Opens the breaker in the whole fleet: it rejects all calls until `reset`, or until a week has passed without a call. Rejects with
+   * the store's errors, such as `HEADGATE_STORE_UNAVAILABLE`: then the state is set in this process alone, until the store replies.
    */
   forceOpen(): Promise<void>;
 
-  /** Lets every call through and counts none. Lasts as long, and rejects with the same errors, as `forceOpen`. */
+  /** Allows all calls and records none. Lasts as long, and rejects with the same errors, as `forceOpen`. */
   disable(): Promise<void>;
 
-  /** Lets every call through and counts them. Lasts as long, and rejects with the same errors, as `forceOpen`. */
+  /** Allows all calls and records them. Lasts as long, and rejects with the same errors, as `forceOpen`. */
   metricsOnly(): Promise<void>;
 
   /** Closes the breaker and forgets all calls, in the whole fleet. Rejects with the same errors as `forceOpen`. */

@@ -9,15 +9,15 @@ import type { Outcome, Snapshot } from "./snapshot.ts";
  * `RejectedCall`, `DegradedBreaker`, `BreakerCall` and `BreakerSnapshot`.
  */
 export const BREAKER_CHANNELS = {
-  /** This process learned that a target is in another state. */
+  /** The state of a target changed, as this process sees it. */
   state: "headgate:breaker:state",
-  /** A call was not let through. */
+  /** A call was rejected. */
   rejected: "headgate:breaker:rejected",
-  /** The store did not answer: this process decides by itself until it does. */
+  /** The store did not reply: this process decides by itself until it does. */
   degraded: "headgate:breaker:degraded",
   /** The outcome of a call is known. */
   call: "headgate:breaker:call",
-  /** This process learned the state and the counts of a target. */
+  /** This process received the state and the counts of a target. */
   snapshot: "headgate:breaker:snapshot",
 } as const;
 
@@ -29,11 +29,11 @@ export interface BreakerStateChange {
   readonly from: BreakerState;
   readonly to: BreakerState;
   /**
-   * Whether this process caused the change: true in at most one process of the fleet. In none if the reply that
-   * says so came too late, or after a later one.
+   * Whether this process caused the change: true in at most one process of the fleet, and in none if that process
+   * ignored the reply because it came too late, or after a later one.
    */
   readonly causedHere: boolean;
-  /** The number of calls that caused it, of the window or trial calls; `failures` and `slowCalls` are some of them. */
+  /** The number of calls that caused it, in the window or trial calls; `failures` and `slowCalls` are some of them. */
   readonly calls: number;
   readonly failures: number;
   readonly slowCalls: number;
@@ -45,11 +45,11 @@ export interface BreakerStateChange {
   readonly openings: number;
   /** How long it will be open: milliseconds, rounded up; 0 if it is not open, or if that is not known. */
   readonly openForMs: number;
-  /** True if it is the state of this process only, because the store does not answer. */
+  /** True if it is the state of this process only, because the store does not reply. */
   readonly degraded: boolean;
 }
 
-/** Published on `headgate:breaker:rejected`: a call was not let through. */
+/** Published on `headgate:breaker:rejected`: a call was rejected. */
 export interface RejectedCall {
   readonly breaker: string;
   readonly target: string;
@@ -58,11 +58,11 @@ export interface RejectedCall {
   readonly degraded: boolean;
 }
 
-/** Published on `headgate:breaker:degraded`, once for each target and outage: the store did not answer. */
+/** Published on `headgate:breaker:degraded`, once for each target and outage: the store did not reply. */
 export interface DegradedBreaker {
   readonly breaker: string;
   readonly target: string;
-  /** Why the store did not answer, known by its `code`. */
+  /** The reason for the missing reply; its `code` identifies it. */
   readonly reason: HeadgateError;
 }
 

@@ -25,7 +25,7 @@ import { createStoreAccess } from "./tracker/store-access.ts";
 import { TargetTracker } from "./tracker/target-tracker.ts";
 import { TrackerRegistry } from "./tracker/tracker-registry.ts";
 
-/** The links of a name on a store: breakers that share them know and report the same. */
+/** The trackers of a name on a store. Breakers that share them have the same views, and report together. */
 interface Trackers {
   get(target: string): TargetTracker;
   /** Sends the collected outcomes. */
@@ -122,7 +122,7 @@ function createTrackers(name: string, store: CountingStore, settings: Settings<n
   };
 }
 
-/** The part of the policy that is in the keys in which calls are counted. */
+/** The part of the policy that is in the keys of windows. */
 function windowFingerprint({ policy: { window, windowSize } }: Settings<never>): string {
   return fingerprint(`${window.kind} ${windowSize}`);
 }
@@ -149,7 +149,7 @@ function createLocalMemory(store: CountingStore, targets: number): CountingStore
   );
 }
 
-/** In memory nothing grows stale; without a flush interval, each call asks. */
+/** Views of memory never grow stale; without a flush interval, each call reads the store. */
 function maxViewAgeOf(
   isShared: boolean,
   { flushIntervalMicros, storeTimes }: Settings<never>,

@@ -5,28 +5,28 @@ import { expect, test } from "vitest";
 import { brandStore } from "../../core/src/store/store.ts";
 import { createBreaker } from "./create-breaker.ts";
 
-/** A breaker in memory, and how often that was asked since the last time. */
-function countAsks(options = {}) {
+/** A breaker in memory, and the number of operations since the last call of `operations`. */
+function countOperations(options = {}) {
   let now = 1_800_000_000_000;
   const memory = requireStore(memoryStore({ clock: () => now }));
-  let asked = 0;
+  let count = 0;
   const store = brandStore({
     ...memory,
     runSync<Call>(operation: Operation<Call>, call: Call) {
-      asked += 1;
+      count += 1;
       return (memory.runSync as NonNullable<CountingStore["runSync"]>)(operation, call);
     },
   });
   const breaker = createBreaker({ name: "payments", store, minimumCalls: 4, ...options });
   return {
     breaker,
-    pass(ms: number) {
+    advance(ms: number) {
       now += ms;
     },
-    asks() {
-      const count = asked;
-      asked = 0;
-      return count;
+    operations() {
+      const total = count;
+      count = 0;
+      return total;
     },
   };
 }
@@ -34,48 +34,48 @@ function countAsks(options = {}) {
 test.each([{}, { flushInterval: 0 }, { flushInterval: "1m" }])(
   "a breaker in memory does not read a closed target again: %j",
   async (options) => {
-    const { breaker, pass, asks } = countAsks(options);
+    const { breaker, advance, operations } = countOperations(options);
     await breaker.admit();
-    expect(asks()).toBe(1);
+    expect(operations()).toBe(1);
     for (let hour = 0; hour < 48; hour += 1) {
-      pass(3_600_000);
+      advance(3_600_000);
       expect((await breaker.admit()).allowed).toBe(true);
     }
-    expect(asks()).toBe(0);
-    // Each outcome is counted at once, and brings all the news there is.
+    expect(operations()).toBe(0);
+    // Each outcome is stored at once, and its reply brings the new state.
     for (let i = 0; i < 4; i += 1) await breaker.record("failure");
-    expect(asks()).toBe(4);
+    expect(operations()).toBe(4);
     for (let i = 0; i < 10; i += 1) expect((await breaker.admit()).allowed).toBe(false);
-    expect(asks()).toBe(0);
+    expect(operations()).toBe(0);
   },
 );
 
 test("a call that is aborted before it starts does not read the store", async () => {
-  const { breaker, asks } = countAsks();
+  const { breaker, operations } = countOperations();
   const signal = AbortSignal.abort(new Error("gone"));
   await expect(breaker.run(() => 1, { signal })).rejects.toThrow("gone");
-  expect(asks()).toBe(0);
+  expect(operations()).toBe(0);
 });
 
 test("a call that is aborted while it is admitted releases only a trial call's lease", async () => {
-  const { breaker, pass, asks } = countAsks();
+  const { breaker, advance, operations } = countOperations();
   async function giveUp() {
-    asks();
+    operations();
     const controller = new AbortController();
     const running = breaker.run(() => 1, { signal: controller.signal });
     controller.abort(new Error("gone"));
     await expect(running).rejects.toThrow("gone");
-    return asks();
+    return operations();
   }
-  // Let through.
+  // The call is allowed.
   expect(await giveUp()).toBe(1);
   await breaker.forceOpen();
-  pass(1_000);
-  // Refused.
+  advance(1_000);
+  // The call is rejected.
   expect(await giveUp()).toBe(1);
   await breaker.reset();
   for (let i = 0; i < 4; i += 1) await breaker.record("failure");
-  pass(30_000);
+  advance(30_000);
   expect(await giveUp()).toBe(2);
 });
 
@@ -91,7 +91,7 @@ test("every method rejects if the store's clock returns no time", async () => {
   await expect(breaker.record("success")).rejects.toMatchObject(failure);
   await expect(breaker.forceOpen()).rejects.toMatchObject(failure);
   await expect(permit.record("success")).rejects.toMatchObject(failure);
-  // A call whose outcome cannot be counted has ended all the same.
+  // A call ends even if its outcome cannot be stored.
   expect(await breaker.run(() => "fine").catch((error: object) => error)).toSatisfy(
     (answer: unknown) => answer === "fine" || (answer as { code?: string }).code === failure.code,
   );

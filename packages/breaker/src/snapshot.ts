@@ -17,8 +17,8 @@ export interface Snapshot {
   readonly slowCallRate: number | null;
   /** How often it opened in a row, without closing in between. */
   readonly openings: number;
-  /** Milliseconds until trial calls are let through, rounded up; 0 if it is not open. */
+  /** Milliseconds until trial calls are allowed, rounded up; 0 if it is not open. */
   readonly retryAfterMs: number;
-  /** True if the store could not answer: these are the state and the calls of this process only. */
+  /** True if the store did not reply: these are the state and the calls of this process only. */
   readonly degraded: boolean;
 }

@@ -5,13 +5,13 @@ import type { CallOutcome, CountedOutcome } from "../machine/call-outcome.ts";
 import type { Outcome } from "../snapshot.ts";
 import type { TargetTracker } from "../tracker/target-tracker.ts";
 
-/** A call that was let through in one era of a target: its end is reported once. */
+/** A call that was admitted in one generation of a target. Only its first outcome is recorded. */
 export interface AdmittedCall {
   /** Reports the outcome. */
   end(outcome: CallOutcome): Promise<unknown> | undefined;
 }
 
-/** A call that is counted in the window. */
+/** Admits a call whose outcome goes into the window. */
 export function admitCall(tracker: TargetTracker): AdmittedCall {
   const { generation } = tracker;
   let hasEnded = false;
@@ -25,7 +25,7 @@ export function admitCall(tracker: TargetTracker): AdmittedCall {
   };
 }
 
-/** A trial call, which holds one of the fleet's slots: it fails when it takes too long. */
+/** Admits a trial call, which holds one of the fleet's slots and fails after `trialCallTimeout`. */
 export function admitTrialCall(
   tracker: TargetTracker,
   leaseId: number,
@@ -65,7 +65,7 @@ export function countedOutcome(outcome: Outcome, isSlow: boolean): CountedOutcom
   return isSlow ? "slow-success" : "success";
 }
 
-/** The answer of `admit`. */
+/** Creates the permit that `admit` returns. */
 export function toPermit(
   admitted: AdmittedCall | undefined,
   { state, retryAfterMs, degraded }: Pick<Permit, "state" | "retryAfterMs" | "degraded">,

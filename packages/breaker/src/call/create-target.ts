@@ -26,7 +26,7 @@ export interface TargetContext<Result> {
   throwIfClosed(): void;
 }
 
-/** Makes the public methods of one target. */
+/** Creates the public methods of one target. */
 export function createTarget<Result>(
   tracker: TargetTracker,
   context: TargetContext<Result>,
@@ -35,7 +35,7 @@ export function createTarget<Result>(
   const { slowCallMs } = settings;
   const isTimed = slowCallMs !== Number.POSITIVE_INFINITY;
 
-  /** A call that is not let through now, as it is published. */
+  /** The message of a call that is rejected now. */
   function describeRejection(): RejectedCall {
     const { view } = tracker;
     return {
@@ -60,7 +60,7 @@ export function createTarget<Result>(
     } finally {
       const isSlow = isTimed && performance.now() - startedAtMs > slowCallMs;
       const counted = outcome === "ignore" ? outcome : countedOutcome(outcome, isSlow);
-      // Not awaited: the link reports errors of the store.
+      // Not awaited, because the tracker reports errors of the store.
       admitted.end(counted)?.catch(() => {});
     }
     const usesFallback =
@@ -128,16 +128,16 @@ export function createTarget<Result>(
     reset: createStateSetter("reset", "closed", true),
   };
 
-  /** A method that sets the state by hand. */
+  /** Creates a method that sets the state by hand. */
   function createStateSetter(
     method: string,
     state: BreakerState,
-    empties = false,
+    emptiesWindow = false,
   ): () => Promise<void> {
     return async (more?: unknown) => {
       throwIfClosed();
       rejectExtraArgument(`${method}()`, more);
-      await tracker.setState(state, empties);
+      await tracker.setState(state, emptiesWindow);
     };
   }
 

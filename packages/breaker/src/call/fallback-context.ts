@@ -3,7 +3,7 @@ import { HeadgateBreakerOpenError } from "../breaker-open-error.ts";
 import type { RejectedCall } from "../channels.ts";
 import type { CallResult } from "./make-call.ts";
 
-/** Why the fallback is called for a call that was not let through. */
+/** Why the fallback is called for a rejected call. */
 export class OpenFallbackContext {
   readonly reason = "open";
   readonly retryAfterMs: number;
@@ -15,7 +15,7 @@ export class OpenFallbackContext {
     this.#rejected = rejected;
   }
 
-  /** Created when it is read: it costs more than all the rest of a call that is not let through. */
+  /** Created when it is read: it costs more than all the rest of a rejected call. */
   get error(): HeadgateBreakerOpenError {
     this.#error ??= new HeadgateBreakerOpenError(this.#rejected);
     return this.#error;

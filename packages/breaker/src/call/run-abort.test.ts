@@ -45,7 +45,7 @@ describe("aborted calls", () => {
     const { breaker: before, store } = breakerOnClock();
     await before.forceOpen();
     await before.close();
-    // It has to ask how the target is doing.
+    // The new breaker must read the state from the store.
     const { breaker } = breakerOnClock({ store });
     const controller = new AbortController();
     const fallback = vi.fn(() => "cached");

@@ -9,13 +9,13 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-/** A fallback that keeps what it was asked. */
+/** A fallback that keeps its contexts. */
 function cache() {
-  const asked: FallbackContext<string>[] = [];
+  const contexts: FallbackContext<string>[] = [];
   return {
-    asked,
+    contexts,
     fallback(context: FallbackContext<string>) {
-      asked.push(context);
+      contexts.push(context);
       return "cached";
     },
   };
@@ -26,10 +26,10 @@ describe("the fallback is called", () => {
     const { breaker, count, advance } = breakerOnClock();
     await count(0, 4);
     advance(10_000);
-    const { asked, fallback } = cache();
+    const { contexts, fallback } = cache();
     expect(await breaker.run(() => "real", { fallback })).toBe("cached");
-    expect(asked).toHaveLength(1);
-    const [context] = asked;
+    expect(contexts).toHaveLength(1);
+    const [context] = contexts;
     expect(context).toMatchObject({ reason: "open", retryAfterMs: 20_000 });
     expect((context as { error?: unknown } | undefined)?.error).toMatchObject({
       code: "HEADGATE_BREAKER_OPEN",
@@ -51,20 +51,20 @@ describe("the fallback is called", () => {
 
   test("the fallback is called when the call throws a failure", async () => {
     const { breaker } = breakerOnClock();
-    const { asked, fallback } = cache();
+    const { contexts, fallback } = cache();
     const error = new Error("upstream");
     expect(await breaker.run(() => Promise.reject(error), { fallback })).toBe("cached");
-    expect(asked).toEqual([{ reason: "error", error }]);
-    expect((asked[0] as { error?: unknown }).error).toBe(error);
+    expect(contexts).toEqual([{ reason: "error", error }]);
+    expect((contexts[0] as { error?: unknown }).error).toBe(error);
   });
 
   test("the fallback is called when the call times out", async () => {
     const { breaker } = breakerOnClock();
-    const { asked, fallback } = cache();
+    const { contexts, fallback } = cache();
     const answer = breaker.run(() => new Promise<string>(() => {}), { fallback, timeout: 50 });
     await vi.advanceTimersByTimeAsync(50);
     expect(await answer).toBe("cached");
-    expect(asked).toEqual([
+    expect(contexts).toEqual([
       {
         reason: "timeout",
         error: expect.objectContaining({
@@ -79,9 +79,9 @@ describe("the fallback is called", () => {
     const { breaker } = breakerOnClock<string>({
       isFailure: (call) => call.status === "rejected" || call.value === "broken",
     });
-    const { asked, fallback } = cache();
+    const { contexts, fallback } = cache();
     expect(await breaker.run(() => "broken", { fallback })).toBe("cached");
-    expect(asked).toEqual([{ reason: "result", result: "broken" }]);
+    expect(contexts).toEqual([{ reason: "result", result: "broken" }]);
   });
 
   test("the fallback may be async", async () => {
@@ -101,10 +101,10 @@ describe("the fallback is called", () => {
     const { breaker, count, advance } = breakerOnClock({ trialCalls: 1 });
     await count(0, 4);
     advance(30_000);
-    const { asked, fallback } = cache();
+    const { contexts, fallback } = cache();
     const error = new Error("still broken");
     expect(await breaker.run(() => Promise.reject(error), { fallback })).toBe("cached");
-    expect(asked).toEqual([{ reason: "error", error }]);
+    expect(contexts).toEqual([{ reason: "error", error }]);
     expect(await breaker.snapshot()).toMatchObject({ state: "open", openings: 2 });
   });
 });
@@ -112,24 +112,24 @@ describe("the fallback is called", () => {
 describe("the fallback is not called", () => {
   test("the fallback is not called for a successful call", async () => {
     const { breaker } = breakerOnClock();
-    const { asked, fallback } = cache();
+    const { contexts, fallback } = cache();
     expect(await breaker.run(() => "real", { fallback })).toBe("real");
-    expect(asked).toEqual([]);
+    expect(contexts).toEqual([]);
   });
 
   test("the fallback is not called for an error that is no failure", async () => {
     const { breaker } = breakerOnClock<string>({ isFailure: () => false });
-    const { asked, fallback } = cache();
+    const { contexts, fallback } = cache();
     const error = new Error("not found");
     await expect(breaker.run(() => Promise.reject(error), { fallback })).rejects.toBe(error);
-    expect(asked).toEqual([]);
+    expect(contexts).toEqual([]);
   });
 
   test.each(["ignore", "success", "failure"] as const)(
     "the fallback is not called for an aborted call that counts as %s",
     async (abortOutcome) => {
       const { breaker } = breakerOnClock<string>({ abortOutcome });
-      const { asked, fallback } = cache();
+      const { contexts, fallback } = cache();
       const controller = new AbortController();
       const { signal } = controller;
       const call = vi.fn(() => new Promise<string>(() => {}));
@@ -139,7 +139,7 @@ describe("the fallback is not called", () => {
       expect(call).toHaveBeenCalledOnce();
       controller.abort(reason);
       await expect(answer).rejects.toBe(reason);
-      expect(asked).toEqual([]);
+      expect(contexts).toEqual([]);
     },
   );
 });

@@ -204,7 +204,7 @@ describe("isFailure", () => {
       code: "HEADGATE_INVALID_OPTION",
       message: `isFailure must return true, false or "ignore", got ${received}`,
     });
-    // Who cannot tell counts it as a failure, so that it shows.
+    // An invalid result counts as a failure, so that the mistake becomes visible.
     expect(await breaker.snapshot()).toMatchObject({ calls: 1, failures: 1 });
   });
 

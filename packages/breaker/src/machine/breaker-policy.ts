@@ -1,13 +1,13 @@
 import type { Window } from "./window.ts";
 
-/** When a breaker opens and closes, as both twins take it. Times are microseconds. */
+/** When a breaker opens and closes. Times are microseconds. */
 export interface BreakerPolicy {
   readonly window: Window;
   /** The window's length, or how many calls it holds. */
   readonly windowSize: number;
   readonly minimumCalls: number;
   readonly minimumSuccessRate: number;
-  /** Above 1 where calls are never slow. */
+  /** Above 1 if no call is slow. */
   readonly slowCallRate: number;
   readonly trialCalls: number;
   /** How long a trial call's lease lasts. */
@@ -15,7 +15,7 @@ export interface BreakerPolicy {
   readonly rampUpMicros: number;
   /** How long it stays open the first, the second, ... time in a row; the last one repeats. */
   readonly openForMicros: readonly number[];
-  /** The same, as the Lua twin takes it. */
+  /** The policy as text, for the Lua twin; target.lua describes it. */
   readonly description: string;
 }
 

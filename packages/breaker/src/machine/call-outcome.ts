@@ -1,7 +1,7 @@
 /** How a call counts in a window. */
 export type CountedOutcome = "success" | "failure" | "slow-success" | "slow-failure";
 
-/** How an admitted call ended; `"ignore"` says nothing about the target. */
+/** How an admitted call ended; `"ignore"` if that does not depend on the target. */
 export type CallOutcome = CountedOutcome | "ignore";
 
 export function isFailure(outcome: CountedOutcome): boolean {

@@ -8,7 +8,7 @@ export type BreakerState = "closed" | "open" | "half-open" | ManualState;
 /** The states that only operators set. */
 export type ManualState = "forced-open" | "disabled" | "metrics-only";
 
-/** The id of the period in which a call was admitted; `"any"` for a call that was made without asking. */
+/** The id of the period in which a call was admitted; `"any"` for a call that was made without a decision. */
 export type AdmittedPeriod = number | "any";
 
 /** Microseconds. */
@@ -22,7 +22,7 @@ interface Lease {
   endsAt: number;
 }
 
-/** The state of a target. Twin of the record that period.lua describes; changed in place. */
+/** A period of a target in one state, the twin of the record in period.lua. Functions change it in place. Times are microseconds since the epoch. */
 export interface Period {
   state: BreakerState;
   id: number;
@@ -38,9 +38,9 @@ export interface Period {
   failedTrials: number;
   slowTrials: number;
   leases: Lease[];
-  /** Whether it must be kept. */
+  /** Whether it has unsaved changes. */
   isDirty: boolean;
-  /** Whether it began now. */
+  /** Whether the current operation began it. */
   isNew: boolean;
 }
 
@@ -66,7 +66,7 @@ export function createInitialPeriod(now: number): Period {
   };
 }
 
-/** Begins a period in place of another; `counts` are the numbers that caused it. */
+/** Replaces the period with a new one; `counts` are the calls that caused it. */
 function beginPeriod(
   period: Period,
   state: BreakerState,
@@ -88,7 +88,7 @@ function beginPeriod(
   period.isNew = true;
 }
 
-/** Opens for as long as the policy says, or for a time that is given. */
+/** Opens for the given duration, or else for the one of the policy. */
 export function beginOpen(
   period: Period,
   policy: BreakerPolicy,
@@ -112,7 +112,7 @@ export function beginHalfOpen(period: Period, id: number, now: number): void {
   period.expiresAt = now + DAY_MICROS;
 }
 
-/** Calls that were let through before must not count afterwards: the record stays for a day, the longest possible window and ramp. */
+/** Closes. The record stays for a day, the longest possible window and ramp, so that calls admitted earlier do not count. */
 export function beginClosed(
   period: Period,
   id: number,
@@ -126,7 +126,7 @@ export function beginClosed(
   period.expiresAt = now + DAY_MICROS;
 }
 
-/** A state set by hand stays as long as somebody asks for it once a week. */
+/** Begins a manual state, which stays as long as it is read at least once a week. */
 export function beginManualState(
   period: Period,
   state: ManualState,
@@ -138,7 +138,7 @@ export function beginManualState(
   period.expiresAt = now + 7 * DAY_MICROS;
 }
 
-/** The clock stepped back. The rest of a period or lease is never longer than its full length. */
+/** Keeps the rest of a period or lease within its full length when the clock has stepped back. */
 function correctForClockStep(period: Period, now: number): void {
   if (period.beganAt > now) {
     const step = period.beganAt - now;
@@ -156,7 +156,7 @@ function correctForClockStep(period: Period, now: number): void {
   }
 }
 
-/** Ends a half-open period when it has all its trial calls. Returns whether it closed, and the window is to be emptied. */
+/** Ends a half-open period once all its trial calls have ended. Returns whether it closed, and the window must be emptied. */
 export function endHalfOpen(
   period: Period,
   policy: BreakerPolicy,
@@ -178,7 +178,7 @@ export function endHalfOpen(
   return true;
 }
 
-/** Brings a period to the present; returns it, or the one that came after it. */
+/** Applies the changes that are due by time. Returns the current period. */
 export function advancePeriod(
   period: Period,
   policy: BreakerPolicy,
@@ -189,7 +189,7 @@ export function advancePeriod(
   correctForClockStep(period, now);
   if (period.expiresAt <= now) return createInitialPeriod(now);
   if (period.state === "open" && period.endsAt <= now) beginHalfOpen(period, id, now);
-  // Another policy may have wanted more trial calls.
+  // The last call's policy may need more trial calls than this one.
   else if (period.state === "half-open") endHalfOpen(period, policy, id, now);
   else if (isManual(period.state) && period.expiresAt < now + 6 * DAY_MICROS) {
     period.expiresAt = now + 7 * DAY_MICROS;
@@ -208,7 +208,7 @@ export function acceptsOutcomes({ state, id }: Period, admittedIn: AdmittedPerio
   return id === 0 || admittedIn === "any" || admittedIn === id;
 }
 
-/** Opens when the window holds enough calls, and they are bad. */
+/** Opens if the window holds enough calls and they exceed the policy's thresholds. */
 export function openIfThresholdsExceeded(
   period: Period,
   policy: BreakerPolicy,
@@ -222,7 +222,7 @@ export function openIfThresholdsExceeded(
     beginOpen(period, policy, id, now, window);
 }
 
-/** Microseconds until the period changes by time alone: an open one ends, a ramp does, a place for a trial call is free. */
+/** Microseconds until the period changes by time alone: an open period or a ramp ends, or a slot for a trial call becomes free. */
 export function microsUntilChange(period: Period, policy: BreakerPolicy, now: number): number {
   if (period.state !== "half-open") return Math.max(period.endsAt - now, 0);
   const held = period.leases.filter((lease) => lease.endsAt > now);

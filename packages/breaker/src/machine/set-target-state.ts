@@ -12,13 +12,13 @@ export interface SetStateRequest {
   readonly state: BreakerState;
   /** Microseconds that an open period lasts, or the ramp of a closed one. */
   readonly durationMicros: number;
-  /** How often it has opened in a row. */
+  /** Openings in a row after the change. */
   readonly openings: number;
   /** Whether the window is emptied. */
   readonly emptiesWindow: boolean;
 }
 
-/** Sets the state of a target by hand. The reply is that of a contact. */
+/** Sets the state of a target by hand. The reply has the format of `syncTarget`. */
 export const setTargetState: Operation<SetStateRequest> = createTargetOperation(
   "set-target-state",
   setTargetStateLua,

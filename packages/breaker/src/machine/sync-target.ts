@@ -14,14 +14,14 @@ export interface SyncRequest {
   readonly target: TargetKeys;
   /** The period in which the calls were admitted. */
   readonly admittedIn: AdmittedPeriod;
-  /** How they ended, in a batch of the policy's window; undefined for none. */
+  /** Their outcomes, in a batch of the policy's window; undefined for none. */
   readonly outcomes: OutcomeBatch | undefined;
   readonly endedTrial: EndedTrialCall | undefined;
-  /** Whether one more call is asked for. */
+  /** Whether it requests a call. */
   readonly requestsCall: boolean;
 }
 
-/** Contacts a target: reports how calls ended, asks for one more, and learns its state. sync-target.lua documents the reply. */
+/** Reports how calls of a target ended, requests a call, and reads the target's state. sync-target.lua documents the reply. */
 export const syncTarget: Operation<SyncRequest> = createTargetOperation(
   "sync-target",
   syncTargetLua,

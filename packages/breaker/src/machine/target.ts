@@ -7,10 +7,10 @@ import { advancePeriod, createInitialPeriod, microsUntilChange } from "./period.
 import type { CallCounts } from "./window.ts";
 import { encodeReply, REPLY_SIZE } from "./wire.ts";
 
-/** How much work a contact is for the server; a decision on one counter is 1. */
+/** The server's work for one operation on a target; a decision on one counter is 1. */
 const WEIGHT = 8;
 
-/** Where a target's counts are, and when it opens. Both keys are in one cluster slot. */
+/** The keys and the policy of a target. Both keys have the same hash slot. */
 export interface TargetKeys {
   readonly periodKey: string;
   readonly windowKey: string;
@@ -33,7 +33,7 @@ interface StoredWindow {
   readonly counts: CallCounts;
 }
 
-/** A step on one target, whose reply reports it: sync-target.lua has its numbers. */
+/** Creates an operation on one target. Its reply has the format that sync-target.lua documents. */
 export function createTargetOperation<Call extends { readonly target: TargetKeys }>(
   name: string,
   source: LuaSource,
@@ -89,7 +89,7 @@ export function emptyWindow(
   target.isWindowDirty = true;
 }
 
-/** Stores the changes; returns the state of the target, with the answer to the question. */
+/** Stores the changes. Returns the reply: the target's state and the decision. */
 export function saveTarget(
   { periodKey, windowKey, policy }: TargetKeys,
   { period, window, windowBeganAt, isWindowDirty }: LoadedTarget,

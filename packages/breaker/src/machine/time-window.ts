@@ -2,7 +2,7 @@ import type { CountedOutcome } from "./call-outcome.ts";
 import { isFailure, isSlow } from "./call-outcome.ts";
 import type { CallCounts, OutcomeBatch, Window } from "./window.ts";
 
-/** Twin of the state in time-window.lua: `counts` holds the three numbers of each sub-window, number n at place n % SUB_WINDOWS. */
+/** Twin of the state in time-window.lua: `counts` holds the calls, failures and slow calls of each sub-window, at position index % SUB_WINDOWS. */
 export interface TimeWindowState extends CallCounts {
   newest: number;
   calls: number;
@@ -83,7 +83,7 @@ export const timeWindow: Window<TimeWindowState, OutcomeTotals> = {
   createBatch: () => new OutcomeTotals(),
 };
 
-/** Adds to a count with an upper bound; returns what was added. */
+/** Adds to a count up to its maximum. Returns the added number. */
 function addTo(counts: number[], position: number, more: number): number {
   const before = counts[position] as number;
   const added = Math.min(more, MAX_COUNT - before);

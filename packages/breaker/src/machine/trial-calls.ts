@@ -12,7 +12,7 @@ export interface EndedTrialCall {
   readonly outcome: CallOutcome;
 }
 
-/** Ends a trial call, whose outcome counts if its lease has not ended. Returns whether the window is to be emptied. */
+/** Ends a trial call, whose outcome counts if its lease has not ended. Returns whether the window must be emptied. */
 export function endTrialCall(
   period: Period,
   policy: BreakerPolicy,

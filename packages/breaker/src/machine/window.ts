@@ -7,11 +7,11 @@ export interface CallCounts {
   readonly slowCalls: number;
 }
 
-/** Outcomes on their way to a window, as it counts them. */
+/** Outcomes that will be added to a window. */
 export interface OutcomeBatch {
   readonly size: number;
   add(outcome: CountedOutcome): void;
-  /** As the Lua twin of the window takes it. */
+  /** Encodes the outcomes for the window's Lua twin. */
   toString(): string;
 }
 
@@ -29,8 +29,8 @@ export interface Window<
   advance(state: State, now: number, size: number): boolean;
   /** Counts outcomes. */
   add(state: State, outcomes: Batch, now: number, size: number): void;
-  /** Microseconds after which a window without new outcomes is as good as absent. */
+  /** Microseconds after which a window without new outcomes is the same as none. */
   retentionMicros(size: number): number;
-  /** A place for outcomes to come, of which no more are kept than can count. */
+  /** Creates an empty batch. It drops outcomes that cannot count. */
   createBatch(size: number): Batch;
 }

@@ -4,7 +4,7 @@ import type { CallOutcome, CountedOutcome } from "./call-outcome.ts";
 import type { AdmittedPeriod, BreakerState, Period } from "./period.ts";
 import type { CallCounts } from "./window.ts";
 
-/* The numbers that scripts take and return; sync-target.lua, set-target-state.lua and period.lua document them. */
+/* Codecs for the numbers of scripts, which sync-target.lua, set-target-state.lua and period.lua document. */
 
 /** The states, by their numbers. */
 export const STATES: readonly BreakerState[] = [

@@ -8,13 +8,13 @@ import type { OutcomeBatch } from "../machine/window.ts";
 import type { TargetView } from "./target-view.ts";
 
 /**
- * A target in the memory of this process, for the time in which the store does not answer. Memory answers at once, so calls take
- * effect in their order, awaited or not.
+ * A target in the memory of this process, for outages of the store. Memory replies at once, so calls take effect in their order,
+ * whether they are awaited or not.
  */
 export interface LocalTarget {
   /** Counts outcomes, and decides nothing. */
   record(outcomes: OutcomeBatch): void;
-  /** Forgets what was counted. */
+  /** Forgets all outcomes. */
   clear(): void;
   /** Decides from now on, starting from the fleet's last known state. */
   startDeciding(view: TargetView | undefined): void;
@@ -26,7 +26,7 @@ export interface LocalTarget {
 
 /** `store` is memory of this process, on the clock of the shared one. */
 export function createLocalTarget(store: CountingStore, target: TargetKeys): LocalTarget {
-  /** A clock without a valid time is reported where the store is asked, which always happens before. */
+  /** Ignores a clock without a valid time, because the earlier call of the store has reported it. */
   function run<Call>(operation: Operation<Call>, call: Call): void {
     store.run(operation, call).catch(() => {});
   }

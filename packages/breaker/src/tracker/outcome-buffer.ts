@@ -19,7 +19,7 @@ export interface OutcomeBufferOptions {
 export class OutcomeBuffer {
   readonly #options: OutcomeBufferOptions;
   #batch: OutcomeBatch;
-  /** The period in which the calls were let through. */
+  /** The period in which the calls were admitted. */
   #admittedIn: AdmittedPeriod = "any";
   #isDue = false;
   // It does not keep the process alive: unsent outcomes are lost when the process ends.
@@ -39,7 +39,7 @@ export class OutcomeBuffer {
     return this.#isDue;
   }
 
-  /** Adds the outcome of a call that was let through in a period. */
+  /** Adds the outcome of a call that was admitted in a period. */
   add(outcome: CountedOutcome, period: AdmittedPeriod): void {
     this.#batch.add(outcome);
     if (this.#admittedIn === "any") this.#admittedIn = period;
@@ -55,14 +55,14 @@ export class OutcomeBuffer {
     return taken;
   }
 
-  /** Drops calls that were let through in an earlier period, which cannot count any more. */
+  /** Drops calls that were admitted in an earlier period, because they do not count any more. */
   dropAdmitted(): void {
     if (this.#admittedIn !== "any") this.#empty();
   }
 
   #markDue(): void {
     this.#isDue = true;
-    // A report belongs to many requests, and keeps the context of none.
+    // A report has outcomes of many requests, and must not keep the async context of one of them.
     background.runInAsyncScope(this.#options.onDue);
   }
 

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { breakerOnClock } from "../../../../test/support/breaker-on-clock.ts";
 import { Ramp } from "./ramp.ts";
 
-/** Which of so many calls are let through, counted from 1, when so much of a ramp of 1,000 is left. */
+/** The numbers of the admitted calls, from 1, with the given rest of a ramp of 1,000. */
 function admitted(left: number, calls: number): number[] {
   const ramp = new Ramp(1_000);
   return Array.from({ length: calls }, (_, i) => i + 1).filter(() => ramp.tryAdmit(left));

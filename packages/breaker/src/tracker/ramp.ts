@@ -2,7 +2,7 @@
 const CALL_PRICE = 1_000_000;
 const INITIAL_CREDIT = 100_000;
 
-/** Lets through a growing share of calls, evenly spread: one in ten at first, all of them at the end. */
+/** Admits a growing share of calls, evenly spread: one in ten at first, all of them at the end. */
 export class Ramp {
   readonly #length: number;
   #credit = 0;
@@ -12,7 +12,7 @@ export class Ramp {
     this.#length = length;
   }
 
-  /** Whether one more call is let through, with this much of the ramp left. */
+  /** Whether the next call is admitted, with this much of the ramp left. */
   tryAdmit(left: number): boolean {
     // During a deploy another policy's ramp may be longer, and this one's length may be 0.
     const passed = this.#length === 0 ? 1 : Math.max(1 - left / this.#length, 0);

@@ -6,19 +6,19 @@ import { monitorStore, rejectWrongType, toStoreFailure } from "@headgate/core/in
 export interface StoreAccess {
   /** Microseconds. */
   now(): number;
-  /** Whether it can fail to answer, and other processes count there. */
+  /** Whether other processes count there; such a store can also be unavailable. */
   readonly isShared: boolean;
-  /** Runs a step. Rejects as the store does, within its time; a reply that comes after that is handed to `onLate`. */
+  /** Runs an operation. Rejects with the store's errors, and after its timeout; `onLate` gets a reply that arrives after that. */
   run<Call>(
     step: Operation<Call>,
     call: Call,
     onLate?: (reply: readonly number[]) => void,
   ): Promise<readonly number[]>;
-  /** Sends a step without a time limit, even to a store that is known to be away. Rejects with the store's errors. */
+  /** Sends an operation without a time limit, even to a store that is known to be unavailable. Rejects with the store's errors. */
   sendUntimed<Call>(step: Operation<Call>, call: Call): Promise<unknown>;
   /** Like `run`, but at once, if the store is this process's memory. */
   readonly runNow: CountingStore["runSync"];
-  /** Why the store did not answer; throws every other error. */
+  /** Returns the reason for a missing reply. Throws all other errors. */
   toStoreFailure(error: unknown): HeadgateError;
   /** Waits for calls in flight, and stops health checks of an unavailable store. */
   close(): Promise<void>;

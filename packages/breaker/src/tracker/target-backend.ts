@@ -15,7 +15,7 @@ import type { StoreAccess } from "./store-access.ts";
 import type { TargetView } from "./target-view.ts";
 import { readView } from "./target-view.ts";
 
-/** How calls ended. */
+/** The outcomes of calls that were admitted in one period. */
 export type OutcomeReport = Pick<SyncRequest, "admittedIn" | "outcomes">;
 
 /** The decoded reply of a request. */
@@ -32,11 +32,11 @@ export interface TargetBackendOptions {
   readonly name: string;
   readonly keys: TargetKeys;
   readonly access: StoreAccess;
-  /** For outages; undefined where the store is the memory of this process, and never away. */
+  /** Decides during outages; undefined if the store is the memory of this process, which is always available. */
   readonly local: LocalTarget | undefined;
 }
 
-/** Contacts a target in the store, and while that is away in this process alone. */
+/** Reads and changes a target in the store, or during an outage in this process alone. */
 export class TargetBackend {
   readonly #options: TargetBackendOptions;
   #lastSequence = 0;
@@ -49,7 +49,7 @@ export class TargetBackend {
     this.#options = options;
   }
 
-  /** One contact. If the store is memory, it ends at once. */
+  /** Reports outcomes, and reads the state. Synchronous if the store is memory. */
   sync(
     report: OutcomeReport,
     endedTrial: EndedTrialCall | undefined,
@@ -86,7 +86,7 @@ export class TargetBackend {
     }
   }
 
-  /** Sets the state for the whole fleet, or, if the store does not answer, for this process alone. */
+  /** Sets the state for the whole fleet, or, if the store does not reply, for this process alone. */
   async setState(
     state: BreakerState,
     emptiesWindow: boolean,
@@ -120,8 +120,8 @@ export class TargetBackend {
   }
 
   /**
-   * A place for a trial call that arrived too late is not used. It goes back the way it came, which
-   * works even while the store is still known to be down; if it does not arrive, the lease ends by itself.
+   * Releases the lease of a trial call that arrived too late to be used. This is sent even while the store is
+   * known to be down; if it does not arrive, the lease ends by itself.
    */
   #releaseLateLease(reply: readonly number[]): void {
     const { access, keys } = this.#options;
@@ -137,7 +137,7 @@ export class TargetBackend {
     access.sendUntimed(syncTarget, call).catch(() => {});
   }
 
-  /** The store answers: this process only counts, for the next outage. */
+  /** The store replied: this process only counts, for the next outage. */
   #leaveDegraded(view: TargetView, outcomes: OutcomeBatch | undefined): void {
     const { local } = this.#options;
     this.#lastView = view;
@@ -146,7 +146,7 @@ export class TargetBackend {
     if (outcomes !== undefined) local?.record(outcomes);
   }
 
-  /** The store did not answer: this process decides by itself. Throws every other error. */
+  /** The store did not reply: this process decides by itself. Throws all other errors. */
   #enterDegraded(error: unknown): { readonly local: LocalTarget; readonly failure: HeadgateError } {
     const { access, breaker, name } = this.#options;
     const failure = access.toStoreFailure(error);

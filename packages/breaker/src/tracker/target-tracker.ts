@@ -26,7 +26,7 @@ const RECHECK_MICROS = 1_000_000;
 export interface TrackerContext {
   readonly breaker: string;
   readonly access: StoreAccess;
-  /** Memory of this process; undefined where the store itself is. */
+  /** Memory of this process; undefined if the store itself is memory. */
   readonly local: CountingStore | undefined;
   /** How many microseconds outcomes are collected; 0 sends each by itself, also if nothing is shared. */
   readonly flushIntervalMicros: number;
@@ -76,7 +76,7 @@ export class TargetTracker {
     });
   }
 
-  /** The last known state. Only valid after the first answer. */
+  /** The last known state. Only valid after the first reply. */
   get view(): TargetView {
     return this.#view as TargetView;
   }
@@ -122,7 +122,7 @@ export class TargetTracker {
     return request;
   }
 
-  /** Records the outcome of a call that was let through in a generation; if each is sent by itself, resolves when it is counted. */
+  /** Records the outcome of a call that was admitted in a generation. Without a flush interval, resolves when the store has it. */
   recordOutcome(outcome: CountedOutcome, generation: number | "any"): Promise<unknown> | undefined {
     publishOutcome(this.#labels, outcome);
     if (generation !== "any" && generation !== this.#generation) return undefined;
@@ -146,7 +146,7 @@ export class TargetTracker {
     await this.#sync(this.#takeOutcomes(), { leaseId, outcome }, false);
   }
 
-  /** Reports the collected outcomes, and learns the state of the target. */
+  /** Reports the collected outcomes, and reads the state of the target. */
   async refresh(): Promise<void> {
     await this.#sync(this.#takeOutcomes(), undefined, false);
   }
@@ -159,18 +159,18 @@ export class TargetTracker {
     return this.#flushing;
   }
 
-  /** Sends all there is. */
+  /** Sends all collected outcomes. */
   async drain(): Promise<void> {
     await this.#flushing;
     if (!this.#buffer.isEmpty) await this.flush();
   }
 
-  /** Sets the state by hand, for the whole fleet. Rejects with the store's errors: then it is set for this process alone. */
-  async setState(state: BreakerState, empties: boolean): Promise<void> {
+  /** Sets the state by hand, for the whole fleet. Rejects with the store's errors, after setting it for this process alone. */
+  async setState(state: BreakerState, emptiesWindow: boolean): Promise<void> {
     // Earlier outcomes are reported before the state change, because state changes and reports may overtake each other.
     if (this.#lastReport !== undefined) await this.#lastReport.catch(() => {});
     if (!this.#buffer.isEmpty) await this.refresh();
-    const { result, failure } = await this.#backend.setState(state, empties);
+    const { result, failure } = await this.#backend.setState(state, emptiesWindow);
     this.#updateView(result);
     if (failure !== undefined) throw failure;
     // The reply of a later request came first, and that request may also have reached the store first.
@@ -190,13 +190,13 @@ export class TargetTracker {
     return this.#decideByView(this.view, this.#context.access.now());
   }
 
-  /** Many calls that find the view too old ask once; if that gave a trial call, the next ones may make the others. */
+  /** Calls that find the view too old share one request. If the target is half-open then, only that request may get a trial call. */
   async #joinRequest(request: Promise<CallDecision>): Promise<CallDecision> {
     await request;
     return this.#decideByView(this.view, this.#context.access.now());
   }
 
-  /** The answer without request again. */
+  /** Decides by a view, without another request. */
   #decideByView(view: TargetView, now: number): CallDecision {
     if (view.state === "open" || view.state === "forced-open" || view.state === "half-open")
       return REJECTED;
@@ -210,7 +210,7 @@ export class TargetTracker {
       do await this.refresh();
       while (this.#buffer.isDue);
     } catch (error) {
-      // For example, a given clock without a valid time: calls report that too.
+      // The cause may be a custom clock without a valid time, which calls report, too.
       emitWarning(
         codeOf(error) ?? "HEADGATE_BAD_REPLY",
         `outcomes were not counted: ${String(error)}`,
@@ -218,7 +218,7 @@ export class TargetTracker {
     }
   }
 
-  /** One contact; at once, where the store is memory. Returns the answer to a call that was asked for. */
+  /** Reports outcomes, and updates the view. Returns the decision on a requested call. Synchronous if the store is memory. */
   #sync(
     report: OutcomeReport,
     endedTrial: EndedTrialCall | undefined,
@@ -226,12 +226,12 @@ export class TargetTracker {
   ): CallDecision | Promise<CallDecision> {
     const result = this.#backend.sync(report, endedTrial, requestsCall);
     if (!(result instanceof Promise)) return this.#updateView(result);
-    const learned = result.then((later) => this.#updateView(later));
-    if (report.outcomes !== undefined) this.#lastReport = learned;
-    return learned;
+    const decision = result.then((later) => this.#updateView(later));
+    if (report.outcomes !== undefined) this.#lastReport = decision;
+    return decision;
   }
 
-  /** All outcomes that wait. */
+  /** Takes all collected outcomes. */
   #takeOutcomes(): OutcomeReport {
     this.#context.unsent.delete(this);
     return this.#buffer.take();

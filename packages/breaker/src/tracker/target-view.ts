@@ -15,11 +15,11 @@ import type { Snapshot } from "../snapshot.ts";
 /** The reported state of a target. Times are microseconds of the store's clock, as this process reads it. */
 export interface TargetView {
   readonly state: BreakerState;
-  /** The period's number; 0 for a target that has no record. */
+  /** The period's id; 0 for a target that has no record. */
   readonly period: number;
-  /** When it was learned. */
+  /** When the reply was received. */
   readonly receivedAt: number;
-  /** When the period changes by time alone: an open period or a ramp ends, or a place for a trial call comes free. */
+  /** When the period changes by time alone: an open period or a ramp ends, or a slot for a trial call becomes free. */
   readonly changesAt: number;
   readonly openings: number;
   readonly degraded: boolean;
@@ -27,7 +27,7 @@ export interface TargetView {
   readonly reply: readonly number[];
 }
 
-/** Reads a reply of sync-target.lua or set-target-state.lua. Throws `HEADGATE_BAD_REPLY`. */
+/** Decodes a reply of sync-target.lua or set-target-state.lua. Throws `HEADGATE_BAD_REPLY`. */
 export function readView(reply: readonly number[], now: number, degraded: boolean): TargetView {
   if (!isTargetReply(reply)) {
     throw new HeadgateError("HEADGATE_BAD_REPLY", `sync-target returned ${JSON.stringify(reply)}`);
@@ -52,10 +52,10 @@ export function ratesOf({ calls, failures, slowCalls }: CallCounts): {
   return { successRate: (calls - failures) / calls, slowCallRate: slowCalls / calls };
 }
 
-/** A ramp lets one call in ten through, and trial calls usually end long before their leases, so no longer wait is needed. */
+/** A ramp admits at least one call in ten, and trial calls usually end long before their leases, so no longer wait is needed. */
 const MAX_RETRY_AFTER_MS = 1_000;
 
-/** When to ask again if a target lets no call through: milliseconds, rounded up; Infinity if it was opened by hand. */
+/** Milliseconds until a target that rejects calls may allow one, rounded up; Infinity after `forceOpen`. */
 export function retryAfterMsOf({ state, changesAt, receivedAt }: TargetView, now: number): number {
   if (state === "forced-open") return Number.POSITIVE_INFINITY;
   const left = Math.max(toMilliseconds(changesAt - Math.max(now, receivedAt)), 1);

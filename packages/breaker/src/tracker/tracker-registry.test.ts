@@ -7,18 +7,18 @@ import { TrackerRegistry } from "./tracker-registry.ts";
 setFlagsFromString("--expose-gc");
 const collectGarbage = runInNewContext("gc") as () => void;
 
-/** A registry, and the targets for which a link was made since the last time. */
+/** A registry, and the names of the trackers created since the last call of `created`. */
 function start(maxTargets: number) {
-  const made: string[] = [];
+  const created: string[] = [];
   const registry = new TrackerRegistry(maxTargets, (name) => {
-    made.push(name);
+    created.push(name);
     return { name } as TargetTracker;
   });
-  return { registry, made: () => made.splice(0) };
+  return { registry, created: () => created.splice(0) };
 }
 
-/** Lets go what nobody holds; what was looked at in this turn is held until it is over. */
-async function letGo(): Promise<void> {
+/** Collects garbage. Weak references that were read in this turn are held until the turn ends. */
+async function collectUnreferenced(): Promise<void> {
   await new Promise((resolve) => setImmediate(resolve));
   collectGarbage();
   await new Promise((resolve) => setImmediate(resolve));
@@ -26,33 +26,33 @@ async function letGo(): Promise<void> {
 
 describe("the trackers of a breaker", () => {
   test("a target has one tracker", () => {
-    const { registry, made } = start(2);
+    const { registry, created } = start(2);
     const tracker = registry.get("a");
     expect(registry.get("a")).toBe(tracker);
     expect(registry.get("b")).not.toBe(tracker);
-    expect(made()).toEqual(["a", "b"]);
+    expect(created()).toEqual(["a", "b"]);
   });
 
   test("the last used trackers are kept without references", async () => {
-    const { registry, made } = start(2);
+    const { registry, created } = start(2);
     for (const name of ["a", "b", "a", "c"]) registry.get(name);
-    made();
-    await letGo();
+    created();
+    await collectUnreferenced();
     registry.get("a");
     registry.get("c");
-    expect(made()).toEqual([]);
+    expect(created()).toEqual([]);
     registry.get("b");
-    expect(made()).toEqual(["b"]);
+    expect(created()).toEqual(["b"]);
   });
 
   test("a referenced tracker is kept, however many others are used", async () => {
     const { registry } = start(1);
     const held = registry.get("a");
     for (let i = 0; i < 100; i += 1) registry.get(`t${i}`);
-    await letGo();
+    await collectUnreferenced();
     expect(registry.get("a")).toBe(held);
     registry.get("b");
-    await letGo();
+    await collectUnreferenced();
     expect(registry.get("a")).toBe(held);
   });
 
@@ -63,31 +63,31 @@ describe("the trackers of a breaker", () => {
     );
     const held = registry.get("held");
     for (const name of ["gone", "a", "b", "idle", "a"]) registry.get(name);
-    await letGo();
+    await collectUnreferenced();
     expect([...registry.calledTargets()]).toEqual(["a", "b", held.name]);
   });
 
   test("a tracker that was created again is not removed when the old one is collected", async () => {
-    const { registry, made } = start(1);
+    const { registry, created } = start(1);
     registry.get("a");
     registry.get("b");
     await new Promise((resolve) => setImmediate(resolve));
     collectGarbage();
-    made();
+    created();
     const held = registry.get("a");
-    expect(made()).toEqual(["a"]);
-    // It is told now that the first is gone.
-    await letGo();
+    expect(created()).toEqual(["a"]);
+    // The registry is notified only now that the first tracker was collected.
+    await collectUnreferenced();
     registry.get("b");
     expect(registry.get("a")).toBe(held);
   });
 
   test("unreferenced trackers beyond maxTargets are garbage-collected", async () => {
-    const { registry, made } = start(10);
+    const { registry, created } = start(10);
     for (let i = 0; i < 1_000; i += 1) registry.get(`t${i}`);
-    made();
-    await letGo();
+    created();
+    await collectUnreferenced();
     for (let i = 999; i >= 0; i -= 1) registry.get(`t${i}`);
-    expect(made()).toHaveLength(990);
+    expect(created()).toHaveLength(990);
   });
 });

@@ -4,7 +4,7 @@ import type { TargetTracker } from "./target-tracker.ts";
 import type { TargetView } from "./target-view.ts";
 
 /**
- * The links of a breaker: the last used ones, and all that are still referenced, so that a target never has two.
+ * The trackers of a breaker: the last used ones, and all that are still referenced, so that a target never has two.
  */
 export class TrackerRegistry {
   readonly #create: (name: string, target: string) => TargetTracker;
@@ -14,9 +14,9 @@ export class TrackerRegistry {
     if (this.#referenced.get(name)?.deref() === undefined) this.#referenced.delete(name);
   });
 
-  /** `make` gets the target's name, which is bounded and may be kept, and the target itself, which may not. */
-  constructor(maxTargets: number, make: (name: string, target: string) => TargetTracker) {
-    this.#create = make;
+  /** `create` gets the target's name, which is bounded and may be kept, and the target itself, which may not. */
+  constructor(maxTargets: number, create: (name: string, target: string) => TargetTracker) {
+    this.#create = create;
     this.#lastUsed = new LRUCache({ max: maxTargets });
   }
 
@@ -45,7 +45,7 @@ export class TrackerRegistry {
   }
 }
 
-/** Whether a target was called, or asked about: its state is known from the first answer on. */
+/** Whether a target was called or read: its view exists from the first reply on. */
 function wasCalled(tracker: TargetTracker): boolean {
   return (tracker.view as TargetView | undefined) !== undefined;
 }

@@ -4,12 +4,12 @@ import { expect, test } from "vitest";
 import type { BreakerOptions } from "./breaker-options.ts";
 import { readBreakerOptions } from "./read-options.ts";
 
-/** In microseconds, so that equal lengths of time are equal words. */
+/** Formats durations as microseconds, so that equal durations have equal texts. */
 const format = (duration: unknown): string =>
   String(parseDuration(duration, "duration", "HEADGATE_INVALID_OPTION"));
 const wording = { formatDuration: format, formatWindow: format, defaultSuffix: "" };
 
-// Operators' tools know of a breaker only the options that were given.
+// The registry has only the options that were set.
 test.each<BreakerOptions>([{}, { window: { calls: 10 } }, { window: "1m", slowCall: "2s" }])(
   "operators see the defaults of options that are not set in %j",
   (options) => {
@@ -25,8 +25,8 @@ test.each<BreakerOptions>([{}, { window: { calls: 10 } }, { window: "1m", slowCa
       openFor: openFor / 1_000,
       trialCalls: policy.trialCalls,
     };
-    const words = formatBreakerOptions({ ...options }, wording);
-    expect(words).toBe(formatBreakerOptions(all, wording));
-    expect(words).toContain("success of at least");
+    const text = formatBreakerOptions({ ...options }, wording);
+    expect(text).toBe(formatBreakerOptions(all, wording));
+    expect(text).toContain("success of at least");
   },
 );
