@@ -1,10 +1,10 @@
 import type { Breaker, Outcome, Permit } from "@headgate/breaker";
 import { claim } from "../conformance/support/claim.ts";
 import type { MicroClock } from "../conformance/support/micro-clock.ts";
+import type { ByHand, ModelPermit } from "./model-record.ts";
 import type { Rules } from "./model-rules.ts";
 import type { ModelView } from "./model-target.ts";
 import { ModelTarget } from "./model-target.ts";
-import type { ByHand, ModelPermit } from "./model-written.ts";
 import type { Called } from "./oracle-window.ts";
 
 /** When to ask again, at the latest, after a ramp refused, or where all places for trial calls are taken. */

@@ -1,7 +1,7 @@
+import type { ByHand, ModelPermit, Written } from "./model-record.ts";
+import { DAY, holds, isByHand, stepBack, unexpired } from "./model-record.ts";
 import type { Rules } from "./model-rules.ts";
 import { isTooBad, leaseOf, memoryOf, openWindow } from "./model-rules.ts";
-import type { ByHand, ModelPermit, Written } from "./model-written.ts";
-import { DAY, holds, isByHand, stepBack, unexpired } from "./model-written.ts";
 import type { Called, Counts, WindowOracle } from "./oracle-window.ts";
 import { count } from "./oracle-window.ts";
 

@@ -6,7 +6,7 @@ import { readBreakerOptions } from "../../packages/breaker/src/read-options.ts";
 import type { Random } from "../conformance/random/random.ts";
 import { claim } from "../conformance/support/claim.ts";
 import { randomBreaker } from "./random-breaker.ts";
-import type { Report } from "./random-contacts.ts";
+import type { Report } from "./random-calls.ts";
 
 /** Places in the reply of a contact, behind the clock. */
 const STATE = 1;

@@ -9,7 +9,7 @@ import type { ClusterNode } from "../../support/cluster-nodes.ts";
 import { lostPrimaries } from "../../support/lost-primaries.ts";
 import type { RedisCluster } from "../../support/redis-cluster.ts";
 import { startCluster } from "../../support/redis-cluster.ts";
-import { surviveFailover } from "./failover-survived.ts";
+import { surviveFailover } from "./survive-failover.ts";
 
 const SPREAD = 300;
 

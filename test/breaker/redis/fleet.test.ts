@@ -3,8 +3,8 @@ import type { Redis } from "ioredis";
 import { Redis as Ioredis } from "ioredis";
 import { afterAll, beforeAll, beforeEach, expect, inject, test } from "vitest";
 import { waitUntil } from "../../support/wait-until.ts";
-import type { Member, Traffic } from "./start-member.ts";
-import { startMember } from "./start-member.ts";
+import type { Member, Traffic } from "./start-fleet-process.ts";
+import { startMember } from "./start-fleet-process.ts";
 import { readStoredPeriod } from "./stored-period.ts";
 
 const FLUSH_INTERVAL_MS = 250;

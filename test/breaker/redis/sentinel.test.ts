@@ -4,7 +4,7 @@ import { connectSentinel, sentinelClients } from "../../sentinel/sentinel-client
 import { lostPrimaries } from "../../support/lost-primaries.ts";
 import type { RedisSentinel } from "../../support/redis-sentinel.ts";
 import { startSentinel } from "../../support/redis-sentinel.ts";
-import { surviveFailover } from "./failover-survived.ts";
+import { surviveFailover } from "./survive-failover.ts";
 
 let sentinel: RedisSentinel | undefined;
 beforeEach(() => void watchWarnings());

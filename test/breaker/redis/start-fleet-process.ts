@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import type { BreakerOptions } from "@headgate/breaker";
 
-const script = fileURLToPath(new URL("member.mjs", import.meta.url));
+const script = fileURLToPath(new URL("fleet-process.mjs", import.meta.url));
 
 /** What a process saw while it called. Moments are milliseconds since the epoch, with their fractions. */
 export interface Traffic {
@@ -13,7 +13,7 @@ export interface Traffic {
   readonly refusals: readonly number[];
 }
 
-/** A process of its own that calls through a breaker; member.mjs says how. */
+/** A process of its own that calls through a breaker; fleet-process.mjs says how. */
 export interface Member {
   fail(calls: number): Promise<void>;
   start(): Promise<void>;

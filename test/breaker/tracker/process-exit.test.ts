@@ -18,13 +18,13 @@ const options = { minimumCalls: 1, openFor: 1, trialCallTimeout: "1d" };
 const reporter = createBreaker({ ...options, name: "reporter", store, flushInterval: "1m" });
 await reporter.admit();
 await reporter.record("failure");
-for (const prober of [
-  createBreaker({ ...options, name: "prober", store, flushInterval: 0, storeTimeout: "1m" }),
+for (const breaker of [
+  createBreaker({ ...options, name: "trial-caller", store, flushInterval: 0, storeTimeout: "1m" }),
   createBreaker(options),
 ]) {
-  await prober.record("failure");
+  await breaker.record("failure");
   await new Promise((resolve) => setTimeout(resolve, 5));
-  const permit = await prober.admit();
+  const permit = await breaker.admit();
   if (permit.state !== "half-open" || !permit.allowed) throw new Error("no trial call");
 }
 const bounded = createBreaker();

@@ -3,7 +3,7 @@ import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { BREAKER_CHANNELS } from "@headgate/breaker";
 import { afterEach, beforeEach, expect, onTestFinished, test, vi } from "vitest";
 import { waitUntil } from "../../support/wait-until.ts";
-import { holdBreaker, letRun } from "./held-breaker.ts";
+import { flushMicrotasks, holdBreaker } from "./held-breaker.ts";
 
 beforeEach(() => {
   vi.useFakeTimers({ now: 1_800_000_000_000 });
@@ -27,14 +27,14 @@ test("a report runs and publishes outside of its callers' async contexts", async
     for (let i = 0; i < 4; i += 1) await breaker.record("failure");
   });
   const report = await waitUntil("the report is sent", 5_000, () => held.shift());
-  await report.carryOut();
+  await report.complete();
   expect(seen).toEqual([undefined]);
   // The same for those that are sent because there are so many.
   await request.run("second", async () => {
     const us = breaker.for("us");
     for (let i = 0; i < 1_000; i += 1) await us.record("failure");
   });
-  await held.shift()?.carryOut();
+  await held.shift()?.complete();
   expect(seen).toEqual([undefined, undefined]);
 });
 
@@ -52,8 +52,8 @@ test.each([
     const seen = Promise.all(
       callers.map((who) => request.run(who, () => breaker.run(see, { fallback: see }))),
     );
-    await letRun();
-    await take().carryOut();
+    await flushMicrotasks();
+    await take().complete();
     expect(await seen).toEqual(callers);
   },
 );

@@ -8,40 +8,40 @@ import { composeScript } from "../../../packages/core/src/scripts/compose-script
 import { brandStore } from "../../../packages/core/src/store/store.ts";
 import { sendBy } from "../../support/send-by.ts";
 
-/** A call of the store that was made, and is carried out when the test says so. */
+/** A call of the store that waits until the test executes it. */
 export interface HeldCall {
-  /** `sync-target`, `set-target-state`, or `probe` of a store that is away. */
-  readonly step: string;
+  /** `sync-target`, `set-target-state`, or `probe` of an unavailable store. */
+  readonly operation: string;
   readonly key: string;
-  /** What it says, in the words of sync-target.lua: the period, the outcomes, a lease and its outcome, whether a call is asked for. */
-  readonly words: readonly string[];
-  /** Does what was asked; nobody hears of it before `deliver`. */
+  /** The arguments of sync-target.lua after the policy: the period, the outcomes, a lease and its outcome, whether it requests a call. */
+  readonly args: readonly string[];
+  /** Executes the call; its reply waits for `deliver`. */
   execute(): Promise<void>;
   deliver(): Promise<void>;
-  /** Both. */
-  carryOut(): Promise<void>;
+  /** Executes the call and delivers its reply. */
+  complete(): Promise<void>;
   fail(error: Error): Promise<void>;
-  /** Answers something else. */
-  answer(reply: readonly number[]): Promise<void>;
+  /** Delivers another reply. */
+  reply(reply: readonly number[]): Promise<void>;
 }
 
 export interface HeldBreaker<Result> {
   readonly breaker: Breaker<Result>;
-  /** The breaker of another process, whose calls are carried out at once. */
+  /** The breaker of another process, whose calls are executed at once. */
   readonly peer: Breaker<Result>;
   readonly options: BreakerOptions<Result>;
   /** In the order in which they were made. */
   readonly held: HeldCall[];
-  /** Takes off the only call that is held. */
+  /** Removes the only held call and returns it. */
   take(): HeldCall;
 }
 
-/** Lets everything run that waits for nothing but its turn. */
-export async function letRun(): Promise<void> {
+/** Runs all pending microtasks. */
+export async function flushMicrotasks(): Promise<void> {
   for (let i = 0; i < 60; i += 1) await Promise.resolve();
 }
 
-/** A breaker on a server in this process, which the test holds. Time is that of vitest's timers, which have to be fake. */
+/** A breaker on a store in this process whose calls wait for the test. Its clock is that of vitest's timers, which must be fake. */
 export function holdBreaker<Result = unknown>(
   chosen: BreakerOptions<Result> = {},
 ): HeldBreaker<Result> {
@@ -89,38 +89,38 @@ function holdCall<Call>(
   resolve: (reply: readonly number[]) => void,
   reject: (error: Error) => void,
 ): HeldCall {
-  let answer = (): void => {};
+  let deliverReply = (): void => {};
   const execute = async (): Promise<void> => {
     const reply = await memory.run(operation, call);
-    answer = () => resolve(reply);
+    deliverReply = () => resolve(reply);
   };
   const deliver = (): Promise<void> => {
-    answer();
-    return letRun();
+    deliverReply();
+    return flushMicrotasks();
   };
   return {
-    step: operation.name,
+    operation: operation.name,
     key: operation.keys(call)[0] as string,
-    words: operation.encode([call], composeScript, "").args.slice(4),
+    args: operation.encode([call], composeScript, "").args.slice(4),
     execute,
     deliver,
-    async carryOut() {
+    async complete() {
       await execute();
       await deliver();
     },
     fail(error) {
       reject(error);
-      return letRun();
+      return flushMicrotasks();
     },
-    answer(reply) {
+    reply(reply) {
       resolve(reply);
-      return letRun();
+      return flushMicrotasks();
     },
   };
 }
 
-/** Lets time pass, in milliseconds, with all that happens in it. */
-export async function pass(ms: number): Promise<void> {
+/** Advances time by milliseconds, and runs the timers that are due. */
+export async function advance(ms: number): Promise<void> {
   await vi.advanceTimersByTimeAsync(ms);
-  await letRun();
+  await flushMicrotasks();
 }

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { admit } from "./ask-held.ts";
-import { holdBreaker, letRun, pass } from "./held-breaker.ts";
+import { admitHeld } from "./admit-held.ts";
+import { advance, flushMicrotasks, holdBreaker } from "./held-breaker.ts";
 
 beforeEach(() => {
   vi.useFakeTimers({ now: 1_800_000_000_000 });
@@ -18,14 +18,14 @@ describe("manual states", () => {
     "%s in another process is seen when the view has expired",
     async (order, state, allowed) => {
       const world = holdBreaker();
-      await admit(world);
+      await admitHeld(world);
       await world.peer[order]();
-      await pass(350);
-      expect(await admit(world)).toMatchObject({ asked: 1, permit: { allowed, state } });
-      expect(await admit(world)).toMatchObject({ asked: 0, permit: { allowed, state } });
+      await advance(350);
+      expect(await admitHeld(world)).toMatchObject({ storeCalls: 1, permit: { allowed, state } });
+      expect(await admitHeld(world)).toMatchObject({ storeCalls: 0, permit: { allowed, state } });
       await world.peer.reset();
-      await pass(350);
-      expect(await admit(world)).toMatchObject({ asked: 1, permit: { state: "closed" } });
+      await advance(350);
+      expect(await admitHeld(world)).toMatchObject({ storeCalls: 1, permit: { state: "closed" } });
     },
   );
 
@@ -36,8 +36,8 @@ describe("manual states", () => {
       if (expected === 1) await peer.reset();
       for (let i = 0; i < 4; i += 1) {
         await breaker.record("success");
-        await pass(1_000);
-        for (const call of held.splice(0)) await call.carryOut();
+        await advance(1_000);
+        for (const call of held.splice(0)) await call.complete();
       }
       expect((await peer.snapshot()).calls).toBeGreaterThanOrEqual(expected);
     }
@@ -45,12 +45,12 @@ describe("manual states", () => {
 
   test("a manual state change applies in its own process at once", async () => {
     const world = holdBreaker();
-    const ordering = world.breaker.forceOpen();
-    await letRun();
-    const order = world.take();
-    expect(order).toMatchObject({ step: "set-target-state", words: ["3", "0", "0", "0"] });
-    await order.carryOut();
-    await ordering;
-    expect(await admit(world)).toMatchObject({ asked: 0, permit: { allowed: false } });
+    const forcing = world.breaker.forceOpen();
+    await flushMicrotasks();
+    const change = world.take();
+    expect(change).toMatchObject({ operation: "set-target-state", args: ["3", "0", "0", "0"] });
+    await change.complete();
+    await forcing;
+    expect(await admitHeld(world)).toMatchObject({ storeCalls: 0, permit: { allowed: false } });
   });
 });

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { recordBreakerEvents } from "../../support/record-breaker-events.ts";
-import { holdBreaker, letRun, pass } from "./held-breaker.ts";
+import { advance, flushMicrotasks, holdBreaker } from "./held-breaker.ts";
 
 beforeEach(() => {
   vi.useFakeTimers({ now: 1_800_000_000_000 });
@@ -9,14 +9,14 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-/** A breaker with a report and a snapshot under way: both were carried out, the target opened between them. */
+/** A breaker with a report and a snapshot in flight: both were executed, and the target opened between them. */
 async function openBetween() {
   const world = holdBreaker({ storeTimeout: "1m" });
   const { breaker, peer, held } = world;
   await breaker.record("success");
-  await pass(250);
+  await advance(250);
   const snapshot = breaker.snapshot();
-  await letRun();
+  await flushMicrotasks();
   const [earlier, later] = held.splice(0);
   if (earlier === undefined || later === undefined) throw new Error("two calls are not held");
   await earlier.execute();
@@ -28,12 +28,12 @@ async function openBetween() {
 describe("replies out of order", () => {
   test("a late reply does not replace a newer view", async () => {
     const { breaker, earlier, later, snapshot } = await openBetween();
-    const heard = recordBreakerEvents();
+    const events = recordBreakerEvents();
     await later.deliver();
     expect((await snapshot).state).toBe("open");
     await earlier.deliver();
     expect((await breaker.admit()).state).toBe("open");
-    expect(heard.filter(([what]) => what === "state")).toMatchObject([
+    expect(events.filter(([what]) => what === "state")).toMatchObject([
       ["state", { from: "closed", to: "open", causedHere: false }],
     ]);
   });
@@ -52,36 +52,36 @@ describe("replies out of order", () => {
     const { breaker, peer, held } = holdBreaker({ storeTimeout: "1m" });
     for (let i = 0; i < 4; i += 1) await peer.record("failure");
     const first = breaker.snapshot();
-    await letRun();
-    await held.shift()?.carryOut();
+    await flushMicrotasks();
+    await held.shift()?.complete();
     await first;
-    await pass(30_000);
-    const asking = [breaker.admit(), breaker.admit(), breaker.admit()];
-    await letRun();
+    await advance(30_000);
+    const pending = [breaker.admit(), breaker.admit(), breaker.admit()];
+    await flushMicrotasks();
     const calls = held.splice(0);
     for (const call of calls) await call.execute();
     for (const call of calls.toReversed()) await call.deliver();
-    const permits = await Promise.all(asking);
+    const permits = await Promise.all(pending);
     expect(permits.map(({ allowed }) => allowed)).toEqual([true, true, false]);
     const recording = permits.slice(0, 2).map((permit) => permit.record("success"));
-    await letRun();
-    for (const call of held.splice(0)) await call.carryOut();
+    await flushMicrotasks();
+    for (const call of held.splice(0)) await call.complete();
     await Promise.all(recording);
     expect((await peer.snapshot()).state).toBe("closed");
   });
 
   test("a manual state change outlasts the reply to an earlier request", async () => {
     const { breaker, held } = holdBreaker({ storeTimeout: "1m" });
-    const asking = breaker.admit();
-    await letRun();
-    const ordering = breaker.forceOpen();
-    await letRun();
-    const [ask, order] = held.splice(0);
-    await ask?.execute();
-    await order?.carryOut();
-    await ordering;
-    await ask?.deliver();
-    await asking;
+    const pending = breaker.admit();
+    await flushMicrotasks();
+    const forcing = breaker.forceOpen();
+    await flushMicrotasks();
+    const [request, change] = held.splice(0);
+    await request?.execute();
+    await change?.complete();
+    await forcing;
+    await request?.deliver();
+    await pending;
     expect((await breaker.admit()).state).toBe("forced-open");
   });
 });

@@ -18,7 +18,7 @@ const GRACE_MS = 1_000;
 /** What a busy machine adds: each process asks again within a few milliseconds. */
 const NOISE_MS = 300;
 
-const script = fileURLToPath(new URL("prober.mjs", import.meta.url));
+const script = fileURLToPath(new URL("trial-caller.mjs", import.meta.url));
 const options = {
   name: "crashed-probers",
   // What is known of the others is used for as long, too.

@@ -1,8 +1,8 @@
 import { createBreaker } from "@headgate/breaker";
 import { HeadgateError } from "@headgate/core";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { hearWarnings } from "./hear-warnings.ts";
-import { holdBreaker, letRun, pass } from "./held-breaker.ts";
+import { advance, flushMicrotasks, holdBreaker } from "./held-breaker.ts";
+import { recordWarnings } from "./record-warnings.ts";
 
 beforeEach(() => {
   vi.useFakeTimers({ now: 1_800_000_000_000 });
@@ -27,31 +27,31 @@ describe("close", () => {
     await breaker.record("failure");
     await breaker.for("eu").record("success");
     const closing = watch(breaker.close());
-    await letRun();
-    expect(held.map(({ words }) => words[1])).toEqual(["1 1 0", "1 0 0"]);
+    await flushMicrotasks();
+    expect(held.map(({ args }) => args[1])).toEqual(["1 1 0", "1 0 0"]);
     for (const call of held.splice(0)) {
       expect(closing.isSettled).toBe(false);
-      await call.carryOut();
+      await call.complete();
     }
     expect(closing.isSettled).toBe(true);
     expect(await peer.snapshot()).toMatchObject({ calls: 1, failures: 1 });
     expect(await peer.for("eu").snapshot()).toMatchObject({ calls: 1, failures: 0 });
-    await pass(10_000);
+    await advance(10_000);
     expect(held).toEqual([]);
   });
 
   test("close waits for a report in flight, and sends later outcomes", async () => {
     const { breaker, peer, take, held } = holdBreaker({ storeTimeout: "1m" });
     await breaker.record("failure");
-    await pass(250);
+    await advance(250);
     const first = take();
     await breaker.record("failure");
     const closing = watch(breaker.close());
-    await letRun();
+    await flushMicrotasks();
     expect(held).toEqual([]);
-    await first.carryOut();
+    await first.complete();
     expect(closing.isSettled).toBe(false);
-    await take().carryOut();
+    await take().complete();
     expect(closing.isSettled).toBe(true);
     expect(await peer.snapshot()).toMatchObject({ calls: 2 });
   });
@@ -59,13 +59,13 @@ describe("close", () => {
   test("close sends outcomes once that were already due", async () => {
     const { breaker, take, held } = holdBreaker({ storeTimeout: "1m" });
     await breaker.record("failure");
-    await pass(250);
+    await advance(250);
     const first = take();
     await breaker.record("failure");
-    await pass(250);
+    await advance(250);
     const closing = watch(breaker.close());
-    await first.carryOut();
-    await take().carryOut();
+    await first.complete();
+    await take().complete();
     expect(held).toEqual([]);
     expect(closing.isSettled).toBe(true);
   });
@@ -73,12 +73,12 @@ describe("close", () => {
   test("close waits for a report in flight without later outcomes", async () => {
     const { breaker, take } = holdBreaker({ storeTimeout: "1m" });
     await breaker.record("failure");
-    await pass(250);
+    await advance(250);
     const report = take();
     const closing = watch(breaker.close());
-    await letRun();
+    await flushMicrotasks();
     expect(closing.isSettled).toBe(false);
-    await report.carryOut();
+    await report.complete();
     expect(closing.isSettled).toBe(true);
   });
 
@@ -86,10 +86,10 @@ describe("close", () => {
     const { breaker, take } = holdBreaker();
     await breaker.record("failure");
     const closings = [watch(breaker.close()), watch(breaker.close())];
-    await letRun();
+    await flushMicrotasks();
     const report = take();
     expect(closings.map(({ isSettled }) => isSettled)).toEqual([false, false]);
-    await report.carryOut();
+    await report.complete();
     expect(closings.map(({ isSettled }) => isSettled)).toEqual([true, true]);
   });
 
@@ -100,17 +100,17 @@ describe("close", () => {
   });
 
   test("close waits for an unavailable store no longer than storeTimeout", async () => {
-    hearWarnings();
+    recordWarnings();
     const { breaker, held } = holdBreaker({ storeTimeout: 100 });
     await breaker.record("failure");
     const closing = watch(breaker.close());
-    await pass(99);
+    await advance(99);
     expect(closing.isSettled).toBe(false);
-    await pass(10);
+    await advance(10);
     expect(closing.isSettled).toBe(true);
-    // It does not try to reach it any more.
+    // It no longer tries to connect to it.
     held.length = 0;
-    await pass(60_000);
+    await advance(60_000);
     expect(held).toEqual([]);
     expect(vi.getTimerCount()).toBe(0);
   });
@@ -120,31 +120,31 @@ describe("close", () => {
     const other = createBreaker(options);
     await breaker.record("failure");
     const closing = breaker.close();
-    await letRun();
-    await take().carryOut();
+    await flushMicrotasks();
+    await take().complete();
     await closing;
     await other.record("success");
-    await pass(250);
-    expect(take().words[1]).toBe("1 0 0");
+    await advance(250);
+    expect(take().args[1]).toBe("1 0 0");
     expect(held).toEqual([]);
   });
 
   test("closing one breaker twice does not close another of the same name", async () => {
-    hearWarnings();
+    recordWarnings();
     const { breaker, options, take, held } = holdBreaker();
     const other = createBreaker(options);
     await breaker.close();
     await breaker.close();
-    const asking = other.admit();
-    await letRun();
+    const pending = other.admit();
+    await flushMicrotasks();
     await take().fail(new HeadgateError("HEADGATE_STORE_UNAVAILABLE", "gone"));
-    await asking;
+    await pending;
     // What is in use is tried again and again.
-    await pass(10_000);
-    expect(held.map(({ step }) => step)).toContain("probe");
+    await advance(10_000);
+    expect(held.map(({ operation }) => operation)).toContain("probe");
     await other.close();
     held.length = 0;
-    await pass(60_000);
+    await advance(60_000);
     expect(held).toEqual([]);
   });
 
@@ -153,20 +153,20 @@ describe("close", () => {
     await breaker.record("failure");
     const closing = breaker.close();
     expect(() => createBreaker({ ...options, trialCalls: 9 })).not.toThrow();
-    await letRun();
-    await take().carryOut();
+    await flushMicrotasks();
+    await take().complete();
     await closing;
   });
 
   test("outcomes of calls that end after close are sent", async () => {
     const { breaker, take } = holdBreaker();
-    const asking = breaker.admit();
-    await letRun();
-    await take().carryOut();
-    const permit = await asking;
+    const pending = breaker.admit();
+    await flushMicrotasks();
+    await take().complete();
+    const permit = await pending;
     await breaker.close();
     await permit.record("failure");
-    await pass(250);
-    expect(take().words[1]).toBe("1 1 0");
+    await advance(250);
+    expect(take().args[1]).toBe("1 1 0");
   });
 });

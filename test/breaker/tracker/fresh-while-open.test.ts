@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { admit, fail } from "./ask-held.ts";
-import { holdBreaker, letRun, pass } from "./held-breaker.ts";
+import { admitHeld, fail } from "./admit-held.ts";
+import { advance, flushMicrotasks, holdBreaker } from "./held-breaker.ts";
 
 beforeEach(() => {
   vi.useFakeTimers({ now: 1_800_000_000_000 });
@@ -13,7 +13,7 @@ describe("while open", () => {
   async function learnOpening() {
     const world = holdBreaker({ storeTimeout: "1m" });
     await fail(world.peer, 4);
-    expect((await admit(world)).permit).toMatchObject({ allowed: false, retryAfterMs: 30_000 });
+    expect((await admitHeld(world)).permit).toMatchObject({ allowed: false, retryAfterMs: 30_000 });
     return world;
   }
 
@@ -22,67 +22,73 @@ describe("while open", () => {
     for (let i = 0; i < 100; i += 1) {
       expect(await breaker.run(() => "real", { fallback: () => "cached" })).toBe("cached");
     }
-    await pass(999);
+    await advance(999);
     await expect(breaker.run(() => "real")).rejects.toMatchObject({ retryAfterMs: 29_001 });
     expect(held).toEqual([]);
   });
 
   test("an open target is refreshed once a second while calls come, and no call waits", async () => {
     const { breaker, held, take } = await learnOpening();
-    await pass(1_000);
+    await advance(1_000);
     for (let i = 0; i < 100; i += 1) expect((await breaker.admit()).allowed).toBe(false);
-    await letRun();
+    await flushMicrotasks();
     const look = take();
-    expect(look.words).toEqual(["-1", "", "0", "0", "0"]);
+    expect(look.args).toEqual(["-1", "", "0", "0", "0"]);
     // However long that takes.
-    await pass(5_000);
+    await advance(5_000);
     expect((await breaker.admit()).allowed).toBe(false);
-    await letRun();
+    await flushMicrotasks();
     expect(held).toEqual([]);
-    await look.carryOut();
-    await pass(999);
+    await look.complete();
+    await advance(999);
     await breaker.admit();
-    await letRun();
+    await flushMicrotasks();
     expect(held).toEqual([]);
-    await pass(1);
+    await advance(1);
     await breaker.admit();
-    await letRun();
+    await flushMicrotasks();
     expect(held).toHaveLength(1);
   });
 
   test("a reset in another process is seen after a second and a refresh", async () => {
     const { breaker, peer, take } = await learnOpening();
     await peer.reset();
-    await pass(1_000);
+    await advance(1_000);
     expect((await breaker.admit()).allowed).toBe(false);
-    await letRun();
-    await take().carryOut();
+    await flushMicrotasks();
+    await take().complete();
     expect(await breaker.admit()).toMatchObject({ allowed: true, state: "closed" });
   });
 
   test("an open target without calls is not refreshed", async () => {
     const { held } = await learnOpening();
-    await pass(29_999);
+    await advance(29_999);
     expect(held).toEqual([]);
   });
 
   test("each call after openFor requests its own trial call", async () => {
     const { breaker, held } = await learnOpening();
-    await pass(29_999);
+    await advance(29_999);
     await breaker.admit();
-    await letRun();
-    await held.shift()?.carryOut();
-    await pass(1);
-    const asking = Promise.all(Array.from({ length: 5 }, () => breaker.admit()));
-    await letRun();
-    expect(held.map(({ words }) => words)).toEqual(new Array(5).fill(["-1", "", "0", "0", "1"]));
-    for (const call of held.splice(0)) await call.carryOut();
-    expect((await asking).map(({ allowed }) => allowed)).toEqual([true, true, false, false, false]);
+    await flushMicrotasks();
+    await held.shift()?.complete();
+    await advance(1);
+    const pending = Promise.all(Array.from({ length: 5 }, () => breaker.admit()));
+    await flushMicrotasks();
+    expect(held.map(({ args }) => args)).toEqual(new Array(5).fill(["-1", "", "0", "0", "1"]));
+    for (const call of held.splice(0)) await call.complete();
+    expect((await pending).map(({ allowed }) => allowed)).toEqual([
+      true,
+      true,
+      false,
+      false,
+      false,
+    ]);
   });
 
   test("a clock that stepped back expires the view of an open target", async () => {
     const world = await learnOpening();
     vi.setSystemTime(Date.now() - 1);
-    expect((await admit(world)).asked).toBe(1);
+    expect((await admitHeld(world)).storeCalls).toBe(1);
   });
 });

@@ -3,9 +3,9 @@ import type { Store } from "@headgate/core";
 import { HeadgateError } from "@headgate/core";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { recordBreakerEvents } from "../../support/record-breaker-events.ts";
-import { hearWarnings } from "./hear-warnings.ts";
-import { holdBreaker, letRun, pass } from "./held-breaker.ts";
-import { loseBreaker, refused } from "./losable-breaker.ts";
+import { createFailingStoreBreaker, storeError } from "./failing-store.ts";
+import { advance, flushMicrotasks, holdBreaker } from "./held-breaker.ts";
+import { recordWarnings } from "./record-warnings.ts";
 
 beforeEach(() => {
   vi.useFakeTimers({ now: 1_800_000_000_000 });
@@ -20,18 +20,18 @@ describe("errors of the store", () => {
     new HeadgateError("HEADGATE_HASH_SLOT_UNAVAILABLE", "moving"),
     new HeadgateError("HEADGATE_WRONG_TYPE", "wrong type"),
     new HeadgateError("HEADGATE_BAD_REPLY", "odd"),
-    refused,
+    storeError,
   ])("a store error degrades the breaker: $code", async (error) => {
-    const warnings = hearWarnings();
-    const { breaker, answer, failWith } = loseBreaker();
-    const heard = recordBreakerEvents();
+    const warnings = recordWarnings();
+    const { breaker, withReplies, failWith } = createFailingStoreBreaker();
+    const events = recordBreakerEvents();
     failWith(error);
-    expect(await answer(breaker.admit())).toMatchObject({ allowed: true, degraded: true });
-    expect(heard).toMatchObject([["degraded", { reason: { code: error.code } }]]);
+    expect(await withReplies(breaker.admit())).toMatchObject({ allowed: true, degraded: true });
+    expect(events).toMatchObject([["degraded", { reason: { code: error.code } }]]);
     expect(warnings.map((warning) => warning.split(":")[0])).toEqual([
       error.code === "HEADGATE_STORE_UNAVAILABLE" ? "HEADGATE_STORE_DOWN" : error.code,
     ]);
-    await answer(breaker.close());
+    await withReplies(breaker.close());
   });
 
   test.each([
@@ -42,82 +42,84 @@ describe("errors of the store", () => {
     ],
     ["that no script gives", "HEADGATE_BAD_REPLY", [0, 0]],
   ])("a reply %s degrades the breaker", async (_, code, reply) => {
-    hearWarnings();
+    recordWarnings();
     const { breaker, take } = holdBreaker();
-    const heard = recordBreakerEvents();
-    const asking = breaker.admit();
-    await letRun();
-    await take().answer(reply);
-    expect(await asking).toMatchObject({ allowed: true, degraded: true });
-    expect(heard).toMatchObject([["degraded", { reason: { code } }]]);
-    const ordering = breaker.forceOpen();
-    await letRun();
-    await Promise.all([expect(ordering).rejects.toMatchObject({ code }), take().answer(reply)]);
+    const events = recordBreakerEvents();
+    const pending = breaker.admit();
+    await flushMicrotasks();
+    await take().reply(reply);
+    expect(await pending).toMatchObject({ allowed: true, degraded: true });
+    expect(events).toMatchObject([["degraded", { reason: { code } }]]);
+    const setting = breaker.forceOpen();
+    await flushMicrotasks();
+    await Promise.all([expect(setting).rejects.toMatchObject({ code }), take().reply(reply)]);
   });
 
   test("a call waits for the store no longer than storeTimeout", async () => {
-    hearWarnings();
+    recordWarnings();
     const { breaker, take } = holdBreaker({ storeTimeout: 100 });
-    const asking = breaker.admit();
+    const pending = breaker.admit();
     let isAnswered = false;
-    asking.then(
+    pending.then(
       () => {
         isAnswered = true;
       },
       () => {},
     );
-    await letRun();
-    const asked = take();
-    await pass(99);
+    await flushMicrotasks();
+    const request = take();
+    await advance(99);
     expect(isAnswered).toBe(false);
-    await pass(5);
-    expect(await asking).toMatchObject({ allowed: true, degraded: true });
+    await advance(5);
+    expect(await pending).toMatchObject({ allowed: true, degraded: true });
     // What comes after is no news.
-    await asked.carryOut();
+    await request.complete();
     expect(await breaker.admit()).toMatchObject({ degraded: true });
     await breaker.close();
   });
 
   test("an application error rejects calls, and reports warn of it", async () => {
-    const warnings = hearWarnings();
+    const warnings = recordWarnings();
     const fault = new HeadgateError("HEADGATE_INVALID_OPTION", "clock must return milliseconds");
-    const { breaker, answer, failWith, held } = loseBreaker({ flushInterval: 250 });
-    const heard = recordBreakerEvents();
+    const { breaker, withReplies, failWith, held } = createFailingStoreBreaker({
+      flushInterval: 250,
+    });
+    const events = recordBreakerEvents();
     failWith(fault);
-    await expect(answer(breaker.admit())).rejects.toBe(fault);
-    await expect(answer(breaker.run(() => 1))).rejects.toBe(fault);
-    await expect(answer(breaker.snapshot())).rejects.toBe(fault);
+    await expect(withReplies(breaker.admit())).rejects.toBe(fault);
+    await expect(withReplies(breaker.run(() => 1))).rejects.toBe(fault);
+    await expect(withReplies(breaker.snapshot())).rejects.toBe(fault);
     await breaker.record("failure");
-    await pass(250);
+    await advance(250);
     await held.shift()?.fail(new TypeError("a bug"));
     expect(warnings).toEqual([
       "HEADGATE_BAD_REPLY: Headgate: outcomes were not counted: TypeError: a bug",
     ]);
     await breaker.record("failure");
-    await pass(250);
+    await advance(250);
     await held.shift()?.fail(fault);
     expect(warnings[1]).toBe(
       "HEADGATE_INVALID_OPTION: Headgate: outcomes were not counted: HeadgateError: clock must return milliseconds",
     );
-    expect(heard).toEqual([]);
+    expect(events).toEqual([]);
     // And the next time it is sent as usual.
     await breaker.record("failure");
-    await pass(250);
+    await advance(250);
     expect(held).toHaveLength(1);
   });
 
   test("a clock that returns no time causes no unhandled rejection", async () => {
-    hearWarnings();
+    recordWarnings();
     const unhandled = vi.fn();
     process.on("unhandledRejection", unhandled);
     const { options, take } = holdBreaker();
     const store = { ...(options.store as Store), owner: {}, now: () => Number.NaN };
     const breaker = createBreaker({ ...options, store });
-    const asking = breaker.admit();
-    await letRun();
+    const pending = breaker.admit();
+    await flushMicrotasks();
     await Promise.all([
-      expect(asking).rejects.toMatchObject({ code: "HEADGATE_INVALID_OPTION" }),
-      take().fail(refused),
+      expect(pending).rejects.toMatchObject({ code: "HEADGATE_INVALID_OPTION" }),
+      take().fail(storeError),
     ]);
     vi.useRealTimers();
     await new Promise((resolve) => setTimeout(resolve, 5));
@@ -130,30 +132,32 @@ describe("errors of the store", () => {
     const fault = new TypeError("a bug");
     const unhandled = vi.fn();
     process.on("unhandledRejection", unhandled);
-    const { breaker, peer, answer, held } = loseBreaker({ trialCallTimeout: 50 });
+    const { breaker, peer, withReplies, held } = createFailingStoreBreaker({
+      trialCallTimeout: 50,
+    });
     for (let i = 0; i < 4; i += 1) await peer.record("failure");
-    await pass(30_000);
+    await advance(30_000);
     // A trial call that takes too long, and one that ends.
-    await answer(breaker.admit());
+    await withReplies(breaker.admit());
     const ending = breaker.run(() => 1);
-    await letRun();
-    await held.shift()?.carryOut();
+    await flushMicrotasks();
+    await held.shift()?.complete();
     expect(await ending).toBe(1);
     expect(held).toHaveLength(1);
     for (const call of held.splice(0)) await call.fail(fault);
-    await pass(50);
+    await advance(50);
     for (const call of held.splice(0)) await call.fail(fault);
-    // A trial call whose caller left while the store was asked.
-    await answer(breaker.reset());
+    // A trial call whose caller aborted during the request.
+    await withReplies(breaker.reset());
     for (let i = 0; i < 4; i += 1) await peer.record("failure");
-    await answer(breaker.snapshot());
-    await pass(30_000);
+    await withReplies(breaker.snapshot());
+    await advance(30_000);
     const controller = new AbortController();
     const running = breaker.run(() => 1, { signal: controller.signal });
     running.catch(() => {});
-    await letRun();
+    await flushMicrotasks();
     controller.abort();
-    await held.shift()?.carryOut();
+    await held.shift()?.complete();
     expect(held).toHaveLength(1);
     for (const call of held.splice(0)) await call.fail(fault);
     vi.useRealTimers();
