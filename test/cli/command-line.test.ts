@@ -32,9 +32,9 @@ test("headgate --help shows commands as they are typed, and no default for an op
 
 test("headgate --version prints the version", async () => {
   const { VERSION } = await import("../../packages/core/src/version.generated.ts");
-  const said = { exitCode: 0, stdout: `${VERSION}\n`, stderr: "" };
-  expect(await runCli(["--version"])).toEqual(said);
-  expect(await runCli(["-V"])).toEqual(said);
+  const expected = { exitCode: 0, stdout: `${VERSION}\n`, stderr: "" };
+  expect(await runCli(["--version"])).toEqual(expected);
+  expect(await runCli(["-V"])).toEqual(expected);
 });
 
 test.each([
@@ -67,11 +67,11 @@ test.each([
   ],
 ])(
   "the error of headgate %j is one line with the likely correction or the right help",
-  async (args, said) => {
+  async (args, message) => {
     expect(await runCli(args)).toEqual({
       exitCode: 2,
       stdout: "",
-      stderr: `headgate: ${said}\n`,
+      stderr: `headgate: ${message}\n`,
     });
   },
 );

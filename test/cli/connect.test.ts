@@ -160,7 +160,7 @@ test("options that exclude each other, or have a wrong value, are an error", asy
     [["--timeout", "2m"], "--timeout must be a time from 1ms to 1m"],
     [["--prefix", "a b"], "--prefix must be"],
   ];
-  for (const [args, said] of words) expectFailure(await runCli([...both, ...args]), 2, said);
+  for (const [args, message] of words) expectFailure(await runCli([...both, ...args]), 2, message);
   const socket = await runCli(["limiters", "--redis", server.socket, "--cluster"]);
   expectFailure(socket, 2, "a unix socket connects to one server only");
 });

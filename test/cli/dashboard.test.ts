@@ -58,7 +58,7 @@ async function signIn(link: URL) {
   return { cookie, page: new URL(`${path}/`, link) };
 }
 
-function ask(page: URL, path: string, headers: Record<string, string> = {}) {
+function get(page: URL, path: string, headers: Record<string, string> = {}) {
   return fetch(new URL(path, page), { headers });
 }
 
@@ -77,13 +77,13 @@ function statusFor(page: URL, host: string, cookie: string): Promise<number | un
 test("the link of headgate dashboard signs one browser in, once", async () => {
   const { link } = await start("--by", "ann");
   const { cookie, page } = await signIn(link);
-  expect((await ask(page, "api/session")).status).toBe(403);
-  const session = await ask(page, "api/session", { cookie });
+  expect((await get(page, "api/session")).status).toBe(403);
+  const session = await get(page, "api/session", { cookie });
   expect(session.status).toBe(200);
   expect(await session.json()).toMatchObject({ by: "ann", prefix: "hg" });
   expect((await fetch(link, { redirect: "manual" })).status).toBe(403);
-  expect((await ask(page, "api/session", { cookie: `${cookie}x` })).status).toBe(403);
-  expect((await ask(link, "/sign-in?token=")).status).toBe(403);
+  expect((await get(page, "api/session", { cookie: `${cookie}x` })).status).toBe(403);
+  expect((await get(link, "/sign-in?token=")).status).toBe(403);
 });
 
 test("headgate dashboard finds a subject in the limiters of the registry", async () => {
@@ -95,15 +95,15 @@ test("headgate dashboard finds a subject in the limiters of the registry", async
   const { cookie, page } = await signIn(link);
   const headers = { cookie, "content-type": "application/json", "sec-fetch-site": "same-origin" };
   const body = JSON.stringify({ subject: "user-1", kind: "text" });
-  const answer = await fetch(new URL("api/subject", page), { method: "POST", headers, body });
-  expect(await answer.json()).toMatchObject({ limiters: [{ name: "api" }] });
+  const response = await fetch(new URL("api/subject", page), { method: "POST", headers, body });
+  expect(await response.json()).toMatchObject({ limiters: [{ name: "api" }] });
   await limiter.close();
 });
 
 test("headgate dashboard --read-only permits no action", async () => {
   const { link } = await start("--read-only");
   const { cookie, page } = await signIn(link);
-  const session = await ask(page, "api/session", { cookie });
+  const session = await get(page, "api/session", { cookie });
   expect(await session.json()).toMatchObject({ by: null, actions: [] });
 });
 
@@ -120,7 +120,7 @@ test("each headgate dashboard has a random path, which other servers of this hos
   expect(one.page.pathname).not.toBe(other.page.pathname);
   const { cookie, page } = one;
   for (const path of ["/", "/api/session", other.page.pathname]) {
-    expect((await ask(page, path, { cookie })).status).toBe(404);
+    expect((await get(page, path, { cookie })).status).toBe(404);
   }
 });
 

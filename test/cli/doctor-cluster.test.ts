@@ -18,9 +18,9 @@ beforeAll(async () => {
 });
 afterAll(() => cluster.stop());
 
-const places = () => cluster.nodes.map((node) => `127.0.0.1:${node.port}`).sort();
+const addresses = () => cluster.nodes.map((node) => `127.0.0.1:${node.port}`).sort();
 
-/** Takes a decision for each of many subjects, and says how many Redis took. */
+/** Makes a decision for each of many subjects, and returns the number that Redis made. */
 async function decide(client: Redis | Cluster): Promise<number> {
   const limits = gcra({ limit: 5, window: "1m" });
   const store = redisStore(client);
@@ -36,7 +36,7 @@ test("headgate doctor checks each server of a cluster, and finds no issues in a 
   const healthy = await runDoctor(at, "--cluster");
   expect(issuesOf(healthy)).toEqual([]);
   expect(healthy.exitCode).toBe(0);
-  expect(healthy.worst("version").servers).toEqual(places());
+  expect(healthy.worst("version").servers).toEqual(addresses());
   expect(healthy.worst("cluster").message).toMatch(
     /^cluster_state ok, 3 shards; \S+ has no replica$/,
   );
@@ -51,7 +51,7 @@ test("headgate doctor warns about redirected calls of a client for a single serv
     servers: [`127.0.0.1:${port}`],
   });
   expect(sent.worst("cluster").fix).toContain("new Cluster(...)");
-  // As the fix says.
+  // As the fix recommends.
   for (const { admin } of cluster.nodes) await admin.command("CONFIG", "RESETSTAT");
   expect(await decide(new Cluster([{ host: "127.0.0.1", port }]))).toBe(300);
   expect(issuesOf(await runDoctor(at, "--cluster"))).toEqual([]);

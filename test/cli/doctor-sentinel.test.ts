@@ -11,7 +11,7 @@ beforeAll(async () => {
 });
 afterAll(() => set.stop());
 
-function ask(): Promise<DoctorRun> {
+function examine(): Promise<DoctorRun> {
   const hosts = set.addresses.map(({ host, port }) => `${host}:${port}`).join(",");
   return runDoctor(`redis://${hosts}`, "--sentinel", set.name, "--timeout", "500ms");
 }
@@ -19,7 +19,7 @@ function ask(): Promise<DoctorRun> {
 const placesOf = (nodes: readonly SentinelNode[]) => nodes.map(({ port }) => `127.0.0.1:${port}`);
 
 test("headgate doctor checks the primary, its replicas and each Sentinel", async () => {
-  const healthy = await ask();
+  const healthy = await examine();
   expect(issuesOf(healthy)).toEqual([]);
   expect(healthy.exitCode).toBe(0);
   expect([...healthy.worst("version").servers].sort()).toEqual(placesOf(set.nodes).sort());
@@ -36,7 +36,7 @@ test("headgate doctor warns about a stopped Sentinel and a frozen replica", asyn
   const replica = set.nodes.find((node) => node !== primary) as SentinelNode;
   await sentinel.process.kill();
   replica.process.freeze();
-  const without = await ask();
+  const without = await examine();
   replica.process.thaw();
   expect(without.exitCode).toBe(1);
   expect(without.worst("sentinels")).toMatchObject({

@@ -251,8 +251,8 @@ describe("headgate doctor checks the records of limiters", () => {
 
   test("an override without an end date is a warning", async () => {
     const by = createAdmin(redisStore(admin));
-    const place = { limiter: "the orders", subject: { user: "it's ann" } };
-    await by.setOverride({ ...place, shadow: true }, { for: "forever" });
+    const target = { limiter: "the orders", subject: { user: "it's ann" } };
+    await by.setOverride({ ...target, shadow: true }, { for: "forever" });
     const endless = await runDoctor(at);
     expect(endless.statuses["overrides"]).toBe("warning");
     const command = `headgate unset --limiter 'the orders' --subject 'user=it'\\''s ann'`;

@@ -21,7 +21,7 @@ const START = join(ROOT, "examples/access-log/dist/start.js");
 
 const own = useOwnRedis();
 
-/** Takes connections, and never says anything. */
+/** Accepts connections, and never responds. */
 let silent: Server;
 let at: string;
 

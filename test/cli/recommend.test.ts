@@ -81,7 +81,7 @@ describe("headgate recommend on the sample log", () => {
     const number = expect.any(Number);
     const score = { requests: number, denied: number, clients: number, clientsDenied: number };
     const replayed = { units: number, ...score, meetsTarget: expect.any(Boolean) };
-    const { replay, ...said } = await recommendation([
+    const { replay, ...document } = await recommendation([
       SAMPLE,
       "--window",
       "1m",
@@ -92,7 +92,7 @@ describe("headgate recommend on the sample log", () => {
     expect(replay.policies[0]?.description?.code).toMatch(
       /^gcra\(\{ limit: \d+, window: "1m" \}\)$/,
     );
-    expect(said).toEqual({
+    expect(document).toEqual({
       log: {
         files: [SAMPLE],
         lines: 2_030,
@@ -168,9 +168,9 @@ describe("headgate recommend on the sample log", () => {
     ).toEqual(["1d"]);
     expect(proposal.window).not.toBe("1d");
     expect(caveats.join()).toContain("Not considered: 1d.");
-    const asked = await recommendation([SAMPLE, "--window", "1d"]);
-    expect(asked.proposal.window).toBe("1d");
-    expect(asked.caveats.join()).toContain(
+    const daily = await recommendation([SAMPLE, "--window", "1d"]);
+    expect(daily.proposal.window).toBe("1d");
+    expect(daily.caveats.join()).toContain(
       "The log is less than twice as long as the window of 1d",
     );
   });
@@ -190,7 +190,7 @@ describe("headgate recommend on the sample log", () => {
       ),
     );
     expect(/<title>(.*?)<\/title>/.exec(page)?.[1]).toBe(heading);
-    for (const said of [
+    for (const sentence of [
       `That meets the target: deny at most ${target.percent} % of clients, here ${target.maxDenied} of ${log.clients}`,
       reason,
       `It is the tightest limit per ${window} that meets the target`,
@@ -198,7 +198,7 @@ describe("headgate recommend on the sample log", () => {
       `it would have denied ${holdout?.clientsDenied} of ${holdout?.clients} clients: it ${holdout?.meetsTarget ? "meets" : "misses"} the target there`,
       ...[units - 1, Math.floor(units / 2), units * 2].map((one) => `${one} per ${window}`),
     ]) {
-      expect(words).toContain(said);
+      expect(words).toContain(sentence);
     }
     expect(words).not.toMatch(/\breplay of\b/);
   });

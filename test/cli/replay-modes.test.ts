@@ -30,7 +30,7 @@ const POLICIES = limitsOf(
   ],
 );
 
-/** A log of so many clients that ask in turn, each second as many as there are. */
+/** A log in which each client sends one request a second. */
 function writeLog(name: string, requests: number, clients: number): string {
   const path = join(folder, name);
   const lines = Array.from({ length: requests }, (_, i) => {

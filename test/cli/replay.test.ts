@@ -217,12 +217,12 @@ describe("headgate replay --html", () => {
   });
 
   test("fails before it reads the log if the report cannot be written", async () => {
-    const unread = new PassThrough().end("noise\n");
+    const input = new PassThrough().end("noise\n");
     for (const file of [join(folder, "none", "report.html"), folder]) {
-      const { code, stdout, stderr } = await start(["-", "--html", file], unread);
+      const { code, stdout, stderr } = await start(["-", "--html", file], input);
       expect([code, stdout]).toEqual([2, ""]);
       expect(stderr).toMatch(/^headgate: cannot write the report [^\n]+\n$/);
-      expect(unread.readableDidRead).toBe(false);
+      expect(input.readableDidRead).toBe(false);
     }
   });
 

@@ -35,7 +35,7 @@ describe.skipIf(!isInstalled)("the report in a browser", () => {
     rmSync(dir, { recursive: true });
   });
 
-  /** Opens a report, and collects what it says to the console, and what it asks for. */
+  /** Opens a report, and collects its console messages and requests. */
   async function open(
     name: string,
     width: number,
@@ -43,16 +43,16 @@ describe.skipIf(!isInstalled)("the report in a browser", () => {
     look: (page: Page) => Promise<void>,
   ): Promise<void> {
     const page = await browser.newPage({ viewport: { width, height: 800 }, colorScheme });
-    const heard: string[] = [];
+    const messages: string[] = [];
     const requests: string[] = [];
-    page.on("console", (message) => heard.push(message.text()));
-    page.on("pageerror", (error) => heard.push(String(error)));
-    page.on("dialog", (dialog) => heard.push(dialog.message()));
+    page.on("console", (message) => messages.push(message.text()));
+    page.on("pageerror", (error) => messages.push(String(error)));
+    page.on("dialog", (dialog) => messages.push(dialog.message()));
     page.on("request", (request) => requests.push(request.url()));
     const { href } = pathToFileURL(join(dir, `${name}.html`));
     await page.goto(href);
     await look(page);
-    expect(heard).toEqual([]);
+    expect(messages).toEqual([]);
     expect(requests).toEqual([href]);
     await page.close();
   }
@@ -118,7 +118,7 @@ describe.skipIf(!isInstalled)("the report in a browser", () => {
 
 const OPEN_ALL = "for (const one of document.querySelectorAll('details')) one.open = true";
 
-/** Elements that are wider than their place, in no box that scrolls. */
+/** Elements whose content is wider than they are, unless they scroll. */
 const CUT_OFF = `[...document.querySelectorAll("main *:not(svg, svg *, thead, thead *)")]
   .filter((one) => one.scrollWidth > one.clientWidth + 1 && one.clientWidth > 0 && getComputedStyle(one).display !== "inline")
   .filter((one) => !one.matches(".scroll") || getComputedStyle(one).overflowX !== "auto")

@@ -19,7 +19,7 @@ function top(args: readonly string[], options: RunOptions = {}) {
   return runCli(["top", ...args], { ...options, environment });
 }
 
-/** How often each asked of a limit of 3. */
+/** The requests of each subject under a limit of 3. */
 const REQUESTS = { ann: 9, bob: 4, eve: 1 };
 
 /** A limiter that has decided, and has sent what it counted. */
@@ -77,7 +77,7 @@ eve              1                7.1 %
     for (let i = 0; i < 5; i += 1) await limiter.consume({ user: "ann", ip: "10.0.0.1" });
     for (const ip of ["10.0.0.1", "10.0.0.2"]) await limiter.consume({ user: "bob", ip });
     for (const user of ["cat", "dan"]) await limiter.consume({ user, ip: "10.0.0.3" });
-    // All together have asked for six.
+    // All subjects together have six allowed requests.
     await limiter.consume({ user: "eve", ip: "10.0.0.4" });
     await limiter.close();
     const { stdout } = await top(["api", "--by", "denied", "--json"]);

@@ -8,21 +8,21 @@ import { useHeadgate } from "./use-headgate.ts";
 
 const own = useHeadgate();
 
-/** Lists limiters that each have one subject, ann, who has asked some times. */
-async function list(names: readonly string[], asked = 2) {
+/** Lists limiters that each have one subject, annwith some requests. */
+async function list(names: readonly string[], requests = 2) {
   const store = own.store();
   const limits = fixedWindow({ limit: 3, window: "1h", block: "10m" });
   for (const name of names) {
     const limiter = createLimiter({ name, limits, store, denyCache: false, storeTimeout: "10s" });
     onTestFinished(() => limiter.close());
-    for (let i = 0; i < asked; i += 1) await limiter.consume("ann");
+    for (let i = 0; i < requests; i += 1) await limiter.consume("ann");
   }
   await writeRegistry(store);
   return { operator: createAdmin(store), store, api: { name: "api", limits } };
 }
 
 describe("headgate explain", () => {
-  test("says that a request would be allowed, and how much would be left", async () => {
+  test("message that a request would be allowed, and how much would be left", async () => {
     await list(["api"]);
     const { exitCode, stdout } = await own.run(["explain", "ann", "--limiter", "api"]);
     expect(exitCode).toBe(0);
@@ -31,7 +31,7 @@ describe("headgate explain", () => {
     expect(stdout).toContain("denied it within the last second");
   });
 
-  test("says that a request would be denied, by which limit and until when, and exits with 1", async () => {
+  test("message that a request would be denied, by which limit and until when, and exits with 1", async () => {
     await list(["api"]);
     const denied = await own.run(["explain", "ann", "--limiter", "api", "--cost", "2"]);
     expect(denied.exitCode).toBe(1);
@@ -178,8 +178,8 @@ describe("an action of the command", () => {
       done: object[];
     };
     expect(done).toMatchObject([{ limiter: "api" }, { limiter: "web" }]);
-    const everybody = await own.run(["set", "--limiter", "api", "--shadow", "on"]);
-    expect([everybody.exitCode, everybody.stderr]).toEqual([2, expect.stringContaining("--yes")]);
+    const global = await own.run(["set", "--limiter", "api", "--shadow", "on"]);
+    expect([global.exitCode, global.stderr]).toEqual([2, expect.stringContaining("--yes")]);
   });
 
   test("reports what was done and what was not if it fails in the middle, and exits with 3", async () => {
@@ -260,10 +260,10 @@ describe("headgate set and unset", () => {
     [["--shadow", "on", "--for", "1h", "--forever"], "not both"],
     [["--shadow", "on", "--for", "400d"], "--for must be a time from 1ms to 366d"],
     [["--shadow", "on", "--subject", "tenant=acme"], "not by tenant"],
-  ])("set rejects %j, and changes nothing", async (args, says) => {
+  ])("set rejects %j, and changes nothing", async (args, message) => {
     await list(["api"]);
     const { exitCode, stderr } = await own.run(["set", "--limiter", "api", "--yes", ...args]);
-    expect([exitCode, stderr]).toEqual([2, expect.stringContaining(says)]);
+    expect([exitCode, stderr]).toEqual([2, expect.stringContaining(message)]);
     expect(await own.client.exists("hg:{control}")).toBe(0);
   });
 });
@@ -279,15 +279,15 @@ describe("wrong arguments of an action are an error of one line", () => {
     [["set", "--shadow", "on"], "give --limiter NAME"],
     [["breaker", "bank", "eu", "explode"], "the order must be open, close, reset"],
     [["breaker", "bank"], 'no breaker "bank" in the registry'],
-  ])("%j", async (args, says) => {
+  ])("%j", async (args, message) => {
     const { exitCode, stdout, stderr } = await own.run(args);
     expect([exitCode, stdout]).toEqual([2, ""]);
     expect(stderr).toMatch(/^headgate: .+\n$/);
-    expect(stderr).toContain(says);
+    expect(stderr).toContain(message);
   });
 });
 
-test("an override that fits one of two versions of a policy is set, and the output says how many processes ignore it", async () => {
+test("an override that fits one of two versions of a policy is set, and the output message how many processes ignore it", async () => {
   const { operator: admin } = await list(["api"]);
   const client = own.client.duplicate();
   onTestFinished(() => client.disconnect());

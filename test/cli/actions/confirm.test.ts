@@ -23,7 +23,7 @@ test.each([
     await writeRegistry(store);
     const stdin = Object.assign(new PassThrough(), { isTTY: true, setRawMode: () => {} });
     const [stdout, stderr] = [new PassThrough(), new PassThrough()];
-    const asked = text(stderr);
+    const prompt = text(stderr);
     stderr.on("data", (shown: Buffer) => {
       if (String(shown).includes("Continue?")) setImmediate(() => stdin.write(key));
     });
@@ -40,7 +40,7 @@ test.each([
     const exitCode = await run(args, { environment: {}, stdin, stdout, stderr, signal });
     stderr.end();
     expect(exitCode).toBe(code);
-    expect(await asked).toContain("This will block for 1h: api, a\\u{202e}n\\x9bn; web, ");
+    expect(await prompt).toContain("This will block for 1h: api, a\\u{202e}n\\x9bn; web, ");
     expect((await own.client.keys("hg:{*}:[aw]*:*")).length).toBe(blocked);
   },
 );

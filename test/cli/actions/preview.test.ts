@@ -33,14 +33,14 @@ interface Document {
 }
 
 /** Expects the same, and times that differ by no more than passes between two commands. */
-function expectSame(foreseen: unknown, made: unknown): void {
+function expectSame(preview: unknown, actual: unknown): void {
   const timeless = (value: unknown): unknown =>
     JSON.parse(
       JSON.stringify(value ?? null, (name, part: unknown) =>
         TIMES.includes(name) && typeof part === "number" ? "a time" : part,
       ),
     );
-  expect(timeless(foreseen)).toEqual(timeless(made));
+  expect(timeless(preview)).toEqual(timeless(actual));
   const timesOf = (value: unknown): number[] => {
     const times: number[] = [];
     JSON.stringify(value ?? null, (name, part: unknown) => {
@@ -49,9 +49,9 @@ function expectSame(foreseen: unknown, made: unknown): void {
     });
     return times;
   };
-  const made2 = timesOf(made);
-  for (const [i, time] of timesOf(foreseen).entries()) {
-    expect(Math.abs(time - (made2[i] ?? 0))).toBeLessThan(LONGEST_MS);
+  const actualTimes = timesOf(actual);
+  for (const [i, time] of timesOf(preview).entries()) {
+    expect(Math.abs(time - (actualTimes[i] ?? 0))).toBeLessThan(LONGEST_MS);
   }
 }
 
@@ -86,13 +86,13 @@ describe.each(Object.entries(POLICIES))("a dry run on a limiter with %s", (_, li
       await createAdmin(store).setOverride({ limiter: "api", subject, shadow: true });
       const args = [...words, "--limiter", "api"];
       const before = await own.dump();
-      const foreseen = (await own.json([...args, "--dry-run"])) as Document;
+      const preview = (await own.json([...args, "--dry-run"])) as Document;
       expect(await own.dump()).toEqual(before);
-      const made = (await own.json(args)) as Document;
+      const actual = (await own.json(args)) as Document;
       await limiter.close();
-      expect(foreseen.done).toHaveLength(1);
-      expectSame(foreseen.done[0]?.before, made.done[0]?.before);
-      expectSame(foreseen.done[0]?.after, made.done[0]?.after);
+      expect(preview.done).toHaveLength(1);
+      expectSame(preview.done[0]?.before, actual.done[0]?.before);
+      expectSame(preview.done[0]?.after, actual.done[0]?.after);
     }
   });
 });
@@ -118,13 +118,13 @@ test("a dry run of forget counts the entries that forget then erases", async () 
     shadow: true,
   });
   const before = await own.dump();
-  const foreseen = (await own.json(["forget", "ann", "--dry-run"])) as Document;
+  const preview = (await own.json(["forget", "ann", "--dry-run"])) as Document;
   expect(await own.dump()).toEqual(before);
-  const made = (await own.json(["forget", "ann"])) as Document;
+  const actual = (await own.json(["forget", "ann"])) as Document;
   const numbersOf = ({ done }: Document) => done[0]?.notes.map((note) => note.replace(/\D/g, ""));
-  expect(numbersOf(foreseen)).toEqual(numbersOf(made));
-  expect(foreseen.done[0]?.notes[0]).toMatch(/^override to be removed: in shadow mode; for ann/);
-  expect(foreseen.done[0]?.notes[1]).toBe("name would be removed from 2 log entries");
+  expect(numbersOf(preview)).toEqual(numbersOf(actual));
+  expect(preview.done[0]?.notes[0]).toMatch(/^override to be removed: in shadow mode; for ann/);
+  expect(preview.done[0]?.notes[1]).toBe("name would be removed from 2 log entries");
 });
 
 test("a dry run of set or unset shows the override before and after, in text and JSON", async () => {
@@ -139,10 +139,10 @@ test("a dry run of set or unset shows the override before and after, in text and
     /^orders, \(all subjects\): would set\n {2}before: 5-per-1h: limit 100; .*\n {2}after: 5-per-1h: limit 300; for \(all subjects\), until .*\n {2}nothing was changed\n$/,
   );
   for (const args of [set(300), ["unset", "--limiter", "orders"]]) {
-    const foreseen = (await own.json([...args, "--dry-run"])) as Document;
-    const made = (await own.json([...args, "--yes"])) as Document;
-    expectSame(foreseen.done[0]?.before, made.done[0]?.before);
-    expectSame(foreseen.done[0]?.after, made.done[0]?.after);
+    const preview = (await own.json([...args, "--dry-run"])) as Document;
+    const actual = (await own.json([...args, "--yes"])) as Document;
+    expectSame(preview.done[0]?.before, actual.done[0]?.before);
+    expectSame(preview.done[0]?.after, actual.done[0]?.after);
   }
 });
 
@@ -164,11 +164,11 @@ test("a dry run of a breaker's order shows the state that the order then sets, f
       await writeRegistry(store);
       const target = ["breaker", "bank", "default"];
       if (first !== "none") await own.run([...target, first]);
-      const foreseen = (await own.json([...target, order, "--dry-run"])) as Document;
-      const made = (await own.json([...target, order])) as Document;
+      const preview = (await own.json([...target, order, "--dry-run"])) as Document;
+      const actual = (await own.json([...target, order])) as Document;
       await breaker.close();
-      expectSame(foreseen.done[0]?.before, made.done[0]?.before);
-      expectSame(foreseen.done[0]?.after, made.done[0]?.after);
+      expectSame(preview.done[0]?.before, actual.done[0]?.before);
+      expectSame(preview.done[0]?.after, actual.done[0]?.after);
     }
   }
 });

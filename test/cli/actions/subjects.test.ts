@@ -11,7 +11,7 @@ import { useHeadgate } from "./use-headgate.ts";
 
 const own = useHeadgate();
 const limits = gcra({ limit: 100, window: "1h" });
-const dir = mkdtempSync(join(tmpdir(), "headgate-acting-"));
+const dir = mkdtempSync(join(tmpdir(), "headgate-subjects-"));
 afterAll(() => rmSync(dir, { recursive: true }));
 
 function file(name: string, text: string): string {
@@ -143,7 +143,7 @@ describe("a subject that no limiter counts", () => {
       ["--ip", "203.0.113.7"],
       "--ip ADDRESS with SUBJECT (as returned by the application's key function)",
     ],
-  ])("is an error that names the needed option: %s", async (_, options, args, says) => {
+  ])("is an error that names the needed option: %s", async (_, options, args, message) => {
     const { express5Framework } = await import("../../http/support/express-framework.ts");
     const store = own.store();
     await express5Framework.serve({
@@ -153,7 +153,7 @@ describe("a subject that no limiter counts", () => {
     const { exitCode, stdout, stderr } = await own.run(["inspect", ...args], { input: "value\n" });
     expect([exitCode, stdout]).toEqual([2, ""]);
     expect(stderr).toMatch(/^headgate: .+\n$/);
-    expect(stderr).toContain(says);
+    expect(stderr).toContain(message);
   });
 
   test.each<[readonly string[], string]>([
@@ -172,11 +172,11 @@ describe("a subject that no limiter counts", () => {
     [["a", "--block-on", "settle"], "--block-on is for"],
     [["a"], "the registry has no limiters: give --limiter NAME"],
     [["a", "--limiter", "api"], 'no limiter "api" in the registry, which is empty'],
-  ])("inspect %j is an error of one line, without the header's value", async (args, says) => {
+  ])("inspect %j is an error of one line, without the header's value", async (args, message) => {
     const { exitCode, stdout, stderr } = await own.run(["inspect", ...args]);
     expect([exitCode, stdout]).toEqual([2, ""]);
     expect(stderr).toMatch(/^headgate: .+\n$/);
-    expect(stderr).toContain(says);
+    expect(stderr).toContain(message);
     expect(stderr).not.toContain("s3cret");
   });
 });
