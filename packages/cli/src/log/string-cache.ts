@@ -14,11 +14,11 @@ export class StringCache {
   get(bytes: Buffer, start: number, end: number): string {
     let hash = 0;
     for (let i = start; i < end; i += 1) hash = (hash * 31 + (bytes[i] as number)) | 0;
-    const place = (hash ^ (hash >>> 16)) & (SIZE - 1);
-    const kept = this.#strings[place] as string;
-    if (equalsAscii(kept, bytes, start, end)) return kept;
+    const index = (hash ^ (hash >>> 16)) & (SIZE - 1);
+    const cached = this.#strings[index] as string;
+    if (equalsAscii(cached, bytes, start, end)) return cached;
     const text = bytes.toString("utf8", start, end);
-    this.#strings[place] = text;
+    this.#strings[index] = text;
     return text;
   }
 }
