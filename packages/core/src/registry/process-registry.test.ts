@@ -20,7 +20,7 @@ const LATEST_NEXT = 36_000;
 
 beforeEach(() => {
   vi.useFakeTimers({ now: 1_800_000_000_000 });
-  Object.assign(registryIntervals(), { first: 10_000, every: 30_000 });
+  Object.assign(registryIntervals(), { firstMs: 10_000, everyMs: 30_000 });
 });
 afterEach(() => {
   vi.restoreAllMocks();
