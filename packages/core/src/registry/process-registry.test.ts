@@ -96,7 +96,7 @@ describe("a process in the registry", () => {
     expect(calls).toHaveLength(2);
     const [asked, written] = calls;
     expect(asked?.shared).toMatchObject([{ text: "" }]);
-    expect(written).toMatchObject({ life: PROCESS_TTL_MS, sharedLife: SHARED_TTL_MS });
+    expect(written).toMatchObject({ ttlMs: PROCESS_TTL_MS, sharedTtlMs: SHARED_TTL_MS });
     const record: LimiterRecord = JSON.parse(written?.shared[0]?.text ?? "");
     expect(record).toMatchObject({ format: 1, kind: "limiter", name: "api" });
     expect(processOf(written)).toMatchObject({ format: 1, pid: process.pid, more: 0 });
