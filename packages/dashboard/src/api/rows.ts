@@ -27,7 +27,7 @@ export interface OverrideRow {
   /** The changes as text. */
   readonly change: string;
   readonly from: number;
-  /** Null for until it is removed. */
+  /** Null if it lasts until removed. */
   readonly until: number | null;
   readonly by?: string | undefined;
   readonly reason?: string | undefined;
@@ -44,7 +44,7 @@ export interface DenyListRow {
   readonly id: string;
   readonly network: string;
   readonly from: number;
-  /** Null for until it is removed. */
+  /** Null if it lasts until removed. */
   readonly until: number | null;
   readonly by?: string | undefined;
   readonly reason?: string | undefined;
