@@ -7,10 +7,10 @@ import type { ModelView } from "./model-target.ts";
 import { ModelTarget } from "./model-target.ts";
 import type { Called } from "./oracle-window.ts";
 
-/** When to ask again, at the latest, after a ramp refused, or where all places for trial calls are taken. */
+/** The longest `retryAfterMs` of a ramp, and of a target without a free trial slot. */
 const SOON_MS = 1_000;
 
-/** A process of a fleet, and the rules by which it was told to go. */
+/** A process of a fleet, and its rules. */
 export interface Process {
   readonly breaker: Breaker;
   readonly rules: Rules;
@@ -38,8 +38,8 @@ export class ModelFleet {
   readonly #model = new ModelTarget();
   readonly #processes: readonly Process[];
   readonly #time: MicroClock;
-  readonly #said: string[] = [];
-  /** Who asked last: to ask by the rules of another may change something. */
+  readonly #log: string[] = [];
+  /** The process of the last request; a request with other rules may change the state. */
   #last = 0;
 
   constructor(processes: readonly Process[], time: MicroClock) {
@@ -55,7 +55,7 @@ export class ModelFleet {
     return (this.#processes[process] as Process).rules;
   }
 
-  /** How the target is doing, as the process that asked last has it. */
+  /** The state of the target by the rules of the last request's process. */
   peek(): ModelView {
     return this.#model.look(this.rulesOf(this.#last), this.#time.now);
   }
@@ -85,7 +85,7 @@ export class ModelFleet {
     return permit.allowed && model !== undefined ? { permit, model, process } : undefined;
   }
 
-  /** Tells how a call ended, of which the breaker was not asked. */
+  /** Records the outcome of a call that was made without a permit. */
   async record(process: number, ended: Ended): Promise<void> {
     const rules = this.rulesOf(process);
     this.#say(process, `record ${ended.outcome} ${ended.durationMs}`);
@@ -103,7 +103,7 @@ export class ModelFleet {
     this.#say(process, `end ${JSON.stringify(model)} ${ended.outcome} ${ended.durationMs}`);
     this.#model.record(rules, model, called(rules, ended), this.#time.now);
     await permit.record(ended.outcome, ended.durationMs);
-    // Once told is told.
+    // Only the first report counts.
     await permit.record("failure", Number.MAX_VALUE);
     await this.look(process);
   }
@@ -151,7 +151,7 @@ export class ModelFleet {
     return view;
   }
 
-  /** An open breaker answers by itself for a second: what was done by hand, or to the clock, is shown to everybody. */
+  /** Reads the state in every process, because an open breaker uses its view for a second, even after a manual change or a clock step. */
   async lookAll(): Promise<void> {
     for (let process = 0; process < this.size; process++) await this.look(process);
   }
@@ -161,7 +161,7 @@ export class ModelFleet {
   }
 
   #say(process: number, what: string): void {
-    this.#said.push(`${this.#time.now} ${process}: ${what}`);
+    this.#log.push(`${this.#time.now} ${process}: ${what}`);
   }
 
   #explain(actual: unknown, expected: unknown): string {
@@ -170,7 +170,7 @@ export class ModelFleet {
     return [
       `actual ${show(actual)}`,
       `expected ${show(expected)}`,
-      ...this.#said.slice(-30),
+      ...this.#log.slice(-30),
       `now ${this.#time.now}`,
     ].join("\n");
   }

@@ -5,7 +5,7 @@ export const DAY = 86_400_000_000n;
 
 export type ByHand = "forced-open" | "disabled" | "metrics-only";
 
-/** Where a call was let through: the period, and its lease when it was a trial. */
+/** The period in which a call was admitted, and the lease of a trial call. */
 export interface ModelPermit {
   readonly period: number;
   readonly lease: number | undefined;
@@ -13,13 +13,13 @@ export interface ModelPermit {
   readonly changes: number;
 }
 
-/** What is written of a target; nothing is, while it is closed and nobody opened or reset it. */
+/** The record of a target. A closed target that was never opened or reset has none. */
 export type Written = WrittenClosed | WrittenOpen | WrittenHalfOpen | WrittenByHand;
 
 interface WrittenPeriod {
   readonly period: number;
   readonly since: bigint;
-  /** When all of it is as good as absent. */
+  /** When the record expires. */
   readonly expires: bigint;
   readonly opened: number;
 }
@@ -51,7 +51,7 @@ export interface Lease {
   readonly expires: bigint;
 }
 
-/** Where the clock stepped back, what is left of a period or of a lease stays what it was when it began. */
+/** Keeps the rest of periods and leases within their full length when the clock has stepped back. */
 export function stepBack(written: Written, now: bigint): Written {
   const back = written.since > now ? written.since - now : 0n;
   const moved = { since: written.since - back, expires: written.expires - back };

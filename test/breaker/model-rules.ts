@@ -6,7 +6,7 @@ import type { Counts, WindowOracle } from "./oracle-window.ts";
 const SECOND = 1_000_000n;
 const DAY = 86_400n * SECOND;
 
-/** What a breaker was told, without defaults. Times are microseconds. */
+/** The options of a breaker, without defaults. Times are microseconds. */
 export interface Rules {
   readonly window: { readonly time: bigint } | { readonly calls: number };
   readonly minimumSuccessRate: number;
@@ -29,7 +29,7 @@ export function memoryOf({ window }: Rules): bigint {
   return "time" in window ? window.time : DAY;
 }
 
-/** For how long a trial call holds its place: a process that is gone cannot say that it took too long. */
+/** How long a trial call holds its slot: a crashed process cannot report a timeout. */
 export function leaseOf({ probeTimeout }: Rules): bigint {
   return probeTimeout + SECOND;
 }

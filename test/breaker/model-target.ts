@@ -36,7 +36,7 @@ export class ModelTarget {
     };
   }
 
-  /** Undefined when no call is let through. What a ramp refuses besides is the process's own affair. */
+  /** Undefined if the call is rejected. Rejections of a ramp are up to the process. */
   admit(rules: Rules, now: bigint): ModelPermit | undefined {
     const written = this.#now(rules, now);
     const changes = this.#changes;

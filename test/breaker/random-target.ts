@@ -8,7 +8,7 @@ import { claim } from "../conformance/support/claim.ts";
 import { randomBreaker } from "./random-breaker.ts";
 import type { Report } from "./random-calls.ts";
 
-/** Places in the reply of a contact, behind the clock. */
+/** Positions in the reply of `syncTarget`; 0 is the clock. */
 const STATE = 1;
 const PERIOD = 2;
 const LEFT = 3;
@@ -17,19 +17,19 @@ const ANSWER = 11;
 /** Microseconds. */
 const DAY = 86_400_000_000n;
 
-/** A target, as it is contacted in each place. */
+/** The keys of a target in each of two stores. */
 export type KeysOfPlaces = readonly [TargetKeys, TargetKeys];
 
-/** The policies with which a target is contacted: mostly one, two in a deploy. */
+/** The policies of a target's calls: mostly one, and two in a deploy. */
 export function randomPolicies(random: Random): BreakerPolicy[] {
   return Array.from({ length: random.chance(0.7) ? 1 : 2 }, () => {
     return readBreakerOptions(randomBreaker(random).options).policy;
   });
 }
 
-/** A target that is kept in two places, and what both told of it. */
+/** A target in two stores, and the replies of both. */
 export class RandomTarget {
-  /** By each of the policies with which it is contacted. */
+  /** Its keys, for each of its policies. */
   readonly #keys: readonly KeysOfPlaces[];
   readonly names = [new Names(), new Names()] as const;
   reported: Report = { periods: [], leases: [], state: "closed" };
@@ -42,12 +42,12 @@ export class RandomTarget {
     ]);
   }
 
-  /** By one of its policies. */
+  /** The keys for a random policy. */
   keys(random: Random): KeysOfPlaces {
     return random.pick(this.#keys);
   }
 
-  /** By a policy that it may share with others; undefined where it is not contacted with that. */
+  /** The keys for a policy; undefined if the target does not use it. */
   keysBy(policy: BreakerPolicy): KeysOfPlaces | undefined {
     return this.#keys.find(([keys]) => keys.policy === policy);
   }
@@ -68,7 +68,7 @@ export class RandomTarget {
     return [this.#left, this.#left, ...ofPolicies, DAY, 6n * DAY];
   }
 
-  /** Fails unless both places replied the same. */
+  /** Records the replies. Fails unless they are equal. */
   learn(replies: readonly [readonly number[], readonly number[]], explain: () => string): void {
     const [one, other] = [this.names[0].rename(replies[0]), this.names[1].rename(replies[1])];
     claim(
@@ -91,11 +91,11 @@ function keysOf(name: string, policy: TargetKeys["policy"]): TargetKeys {
   return { periodKey: `{${name}}`, windowKey: `{${name}}:${shape}`, policy };
 }
 
-/** Numbers for the periods and leases of one store, in the order in which it told of them. */
+/** Numbers the periods and leases of one store in the order of its replies. */
 class Names {
   readonly #ids: number[] = [0];
 
-  /** The store's own number for one; one that no store knows for a number that was not told. */
+  /** The store's id for a number; an unknown id for an unknown number. */
   readonly idOf = (number: number): number => this.#ids[number] ?? 12_345;
 
   rename(reply: readonly number[]): number[] {

@@ -185,16 +185,18 @@ test.each([
 ] as const)("a script ignores the bytes of %s %s", async (_, what, options, key, bytes) => {
   const target = targetOf(`bytes-${what}`, options);
   const clock = () => 1_800_000_000_000;
-  const ask: SyncRequest = {
+  const request: SyncRequest = {
     target,
     admittedIn: "any",
     outcomes: undefined,
     endedTrial: undefined,
     requestsCall: true,
   };
-  const expected = await requireStore(memoryStore({ clock })).run(syncTarget, ask);
+  const expected = await requireStore(memoryStore({ clock })).run(syncTarget, request);
   await redis.set(target[key], bytes);
-  expect(await requireStore(redisStore(redis, { clock })).run(syncTarget, ask)).toEqual(expected);
+  expect(await requireStore(redisStore(redis, { clock })).run(syncTarget, request)).toEqual(
+    expected,
+  );
 });
 
 test.each(["periodKey", "windowKey"] as const)(
@@ -270,7 +272,7 @@ interface Drawn {
   readonly call: RandomCall;
 }
 
-/** A call, now and then several times in a row, for each target that is contacted with the same policy. */
+/** A call, now and then several times in a row, for each target with the same policy. */
 function drawRepeated(random: Random, targets: readonly RandomTarget[]): Drawn[] {
   const target = random.pick(targets);
   const keys = target.keys(random);
@@ -284,7 +286,7 @@ function drawRepeated(random: Random, targets: readonly RandomTarget[]): Drawn[]
   return drawn;
 }
 
-/** What a script is told of a call. */
+/** A call as a script gets it. */
 interface ReportedCall {
   readonly script: string;
   readonly keys: readonly string[];
@@ -293,7 +295,7 @@ interface ReportedCall {
   runAlone(store: CountingStore): Promise<readonly number[]>;
 }
 
-/** What the script is told of calls, each in a place of its target. */
+/** Encodes calls for one of the two stores. */
 async function reportAll(calls: readonly Drawn[], place: 0 | 1): Promise<ReportedCall[]> {
   const reported: ReportedCall[] = [];
   const collect: Run = async (operation, call) => {

@@ -49,18 +49,18 @@ async function startOpen(options: Partial<BreakerOptions<string>> = {}): Promise
   return breaker;
 }
 
-/** Until the server has done what nobody waits for: it is sent in this turn, and before this on the same connection. */
+/** Waits until the server has executed earlier commands of this connection. */
 async function allDone(): Promise<void> {
   await nextTurn();
   await redis.ping();
 }
 
-/** How often targets were contacted since the statistics were reset: each contact reads two keys. */
-async function readContacts(): Promise<number> {
+/** The operations on targets since the statistics were reset: each reads two keys. */
+async function readOperations(): Promise<number> {
   return (await readCommandStats(admin, "getrange")).calls / 2;
 }
 
-/** How many times the server was asked while something was done: each is one round trip. */
+/** The round trips to the server while a task runs. */
 async function roundTripsOf(work: () => Promise<unknown>): Promise<number> {
   await resetCommandStats(admin);
   await work();
@@ -89,12 +89,12 @@ test("10,000 calls to a healthy upstream make a few reports", async () => {
     await breaker.snapshot();
   });
   const tookMs = performance.now() - since;
-  const contacts = await readContacts();
+  const operations = await readOperations();
   expect(trips).toBeGreaterThan(0);
-  expect(contacts).toBeGreaterThanOrEqual(trips);
-  expect(contacts).toBeLessThanOrEqual(CALLS / MANY + Math.ceil(tookMs / FLUSH_INTERVAL_MS) + 1);
+  expect(operations).toBeGreaterThanOrEqual(trips);
+  expect(operations).toBeLessThanOrEqual(CALLS / MANY + Math.ceil(tookMs / FLUSH_INTERVAL_MS) + 1);
   const set = await readCommandStats(admin, "set");
-  expect(set.calls).toBeLessThanOrEqual(contacts);
+  expect(set.calls).toBeLessThanOrEqual(operations);
   expect(await breaker.snapshot()).toMatchObject({ calls: CALLS + 1, failures: 0 });
   console.log(`${CALLS} calls in ${tookMs.toFixed(0)} ms: ${trips} scripts, ${set.calls} writes`);
 });
@@ -116,12 +116,12 @@ test("slow traffic makes one report per flushInterval", async () => {
 
 test("an open breaker makes one request per second, to see manual state changes", async () => {
   await startOpen();
-  const asked = await roundTripsOf(async () => {
+  const roundTrips = await roundTripsOf(async () => {
     for (let i = 0; i < CALLS; i += 1) {
       expect(await breaker.run(() => "upstream", refused)).toBe("fallback");
     }
   });
-  expect(asked).toBe(0);
+  expect(roundTrips).toBe(0);
   const looks = await roundTripsOf(async () => {
     for (let i = 0; i < 299; i += 1) {
       now += 100;
@@ -158,7 +158,7 @@ test("a trial call makes two round trips, and calls without a free trial slot ma
 
 test("a snapshot and a manual state change make one round trip each", async () => {
   await startOpen();
-  // The server is told the script once.
+  // The server gets the script once.
   await breaker.reset();
   expect(await roundTripsOf(() => breaker.snapshot())).toBe(1);
   for (const order of ["forceOpen", "disable", "metricsOnly", "reset"] as const) {
@@ -177,7 +177,7 @@ test("with a flushInterval of 0 a call makes two round trips, and record one", a
     }
   });
   expect(trips).toBe(200);
-  expect(await readContacts()).toBe(200);
+  expect(await readOperations()).toBe(200);
   expect(await roundTripsOf(() => breaker.record("success"))).toBe(1);
 });
 
@@ -188,7 +188,7 @@ test("consecutive calls report one outcome and request the next call in one roun
   const trips = await roundTripsOf(async () => {
     for (let i = 0; i < 100; i += 1) await breaker.run(() => "fine");
   });
-  // Nothing is reported with the first question, and nothing asked with the last outcome.
+  // The first request has no outcome, and the last outcome is sent without a request.
   expect(trips).toBe(101);
-  expect(await readContacts()).toBe(200);
+  expect(await readOperations()).toBe(200);
 });

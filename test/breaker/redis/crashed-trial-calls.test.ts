@@ -9,49 +9,49 @@ import { watchPeriodWrites } from "./period-writes.ts";
 
 const PROCESSES = 4;
 const ROUNDS = 2;
-/** So many are killed at once. */
+/** How many processes are killed at once. */
 const VICTIMS = 2;
-const PROBES = 3;
-const PROBE_TIMEOUT_MS = 200;
-/** How much longer Redis keeps the place of a prober that is gone. */
+const TRIAL_CALLS = 3;
+const TRIAL_CALL_TIMEOUT_MS = 200;
+/** How much longer than trialCallTimeout a lease lasts. */
 const GRACE_MS = 1_000;
-/** What a busy machine adds: each process asks again within a few milliseconds. */
+/** What a busy machine adds: each process requests a call every few milliseconds. */
 const NOISE_MS = 300;
 
 const script = fileURLToPath(new URL("trial-caller.mjs", import.meta.url));
 const options = {
-  name: "crashed-probers",
-  // What is known of the others is used for as long, too.
+  name: "crashed-trial-calls",
+  // A view is used for up to flushInterval and storeTimeout.
   storeTimeout: 400,
   minimumCalls: 2,
   minimumSuccessRate: 0.6,
   openFor: 50,
-  trialCalls: PROBES,
-  trialCallTimeout: PROBE_TIMEOUT_MS,
+  trialCalls: TRIAL_CALLS,
+  trialCallTimeout: TRIAL_CALL_TIMEOUT_MS,
   flushInterval: 10,
 };
 
-const probers = new Set<ChildProcess>();
+const callers = new Set<ChildProcess>();
 let started = 0;
 afterEach(() => {
-  for (const prober of probers) prober.kill("SIGKILL");
+  for (const caller of callers) caller.kill("SIGKILL");
 });
 
-async function startProber(): Promise<ChildProcess> {
+async function startTrialCaller(): Promise<ChildProcess> {
   started += 1;
-  const prober = fork(script, [inject("redisSocket"), JSON.stringify(options), `${started}`], {
+  const caller = fork(script, [inject("redisSocket"), JSON.stringify(options), `${started}`], {
     execArgv: [],
   });
-  probers.add(prober);
-  await once(prober, "message");
-  return prober;
+  callers.add(caller);
+  await once(caller, "message");
+  return caller;
 }
 
 async function killInTrial(victim: ChildProcess): Promise<void> {
   const hanging = once(victim, "message");
   victim.send("hang");
   await hanging;
-  probers.delete(victim);
+  callers.delete(victim);
   victim.kill("SIGKILL");
   await once(victim, "exit");
 }
@@ -67,12 +67,12 @@ test("a process that is killed in a trial call holds its slot until the lease en
     inject("redisSocket"),
     `hg:{default}:breaker/${options.name}`,
   );
-  await Promise.all(Array.from({ length: PROCESSES }, startProber));
+  await Promise.all(Array.from({ length: PROCESSES }, startTrialCaller));
   for (let round = 0; round < ROUNDS; round += 1) {
-    await Promise.all([...probers].slice(0, VICTIMS).map(killInTrial));
-    await Promise.all(Array.from({ length: VICTIMS }, startProber));
+    await Promise.all([...callers].slice(0, VICTIMS).map(killInTrial));
+    await Promise.all(Array.from({ length: VICTIMS }, startTrialCaller));
   }
-  // The last places that are held for nobody are given up, and the others decide.
+  // The leases of the killed processes end, and the other processes decide.
   const { length } = watched.writes;
   await waitUntil("the others decide", 10_000, () => {
     const decided = watched.writes.slice(length).filter(({ period }) => period.state === "open");
@@ -87,14 +87,14 @@ test("a process that is killed in a trial call holds its slot until the lease en
     const before = writes[i - 1];
     const { at, period } = after;
     const held = period.leases.filter(({ ends }) => ends > at);
-    expect(held.length + period.done).toBeLessThanOrEqual(PROBES);
+    expect(held.length + period.done).toBeLessThanOrEqual(TRIAL_CALLS);
     if (before?.period.state !== "half-open") continue;
     if (period.state !== "half-open") {
       decisions += 1;
-      // One more outcome than those that were noted, and they were all but one.
-      expect(before.period.done).toBe(PROBES - 1);
-      expect(period.calls).toBe(PROBES);
-      const isBad = (PROBES - period.failures) / PROBES < options.minimumSuccessRate;
+      // The deciding outcome is the last one of the trial calls.
+      expect(before.period.done).toBe(TRIAL_CALLS - 1);
+      expect(period.calls).toBe(TRIAL_CALLS);
+      const isBad = (TRIAL_CALLS - period.failures) / TRIAL_CALLS < options.minimumSuccessRate;
       expect(period.state).toBe(isBad ? "open" : "closed");
       continue;
     }
@@ -102,13 +102,13 @@ test("a process that is killed in a trial call holds its slot until the lease en
     lost += expired.length;
     if (expired.length === 0) continue;
     expect(period.done).toBe(before.period.done);
-    // Where all places were held, somebody had the first that was free.
-    const wasFull = before.period.done + before.period.leases.length === PROBES;
+    // If all slots were held, the first free one was taken soon.
+    const wasFull = before.period.done + before.period.leases.length === TRIAL_CALLS;
     const freeSince = Math.min(...before.period.leases.map(({ ends }) => ends));
     if (wasFull) expect(at - freeSince).toBeLessThan(NOISE_MS * 1_000);
   }
   const leased = writes.flatMap(({ at, period }) => period.leases.map(({ ends }) => ends - at));
-  expect(Math.max(...leased)).toBeLessThanOrEqual((PROBE_TIMEOUT_MS + GRACE_MS) * 1_000);
+  expect(Math.max(...leased)).toBeLessThanOrEqual((TRIAL_CALL_TIMEOUT_MS + GRACE_MS) * 1_000);
   // On a busy machine one that lives may be late as well.
   expect(lost).toBeGreaterThanOrEqual(ROUNDS * VICTIMS);
   expect(decisions).toBeGreaterThanOrEqual(ROUNDS);

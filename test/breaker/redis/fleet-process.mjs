@@ -1,4 +1,4 @@
-// One process of a fleet that calls an upstream. Run with: the socket, the breaker's options; does what messages tell it to.
+// One process of a fleet that calls an upstream. Run with: the socket, the breaker's options; runs the tasks that messages name.
 import { setTimeout as delay } from "node:timers/promises";
 import { createBreaker } from "@headgate/breaker";
 import { redisStore } from "@headgate/core/redis";
@@ -12,7 +12,7 @@ const breaker = createBreaker({ ...JSON.parse(process.argv[3]), store: redisStor
 /** Milliseconds since the epoch, with their fractions, on one clock with the server. */
 const now = () => performance.timeOrigin + performance.now();
 
-/** Calls that reached the upstream, and when the breaker let one through after a refusal, and refused one after that. */
+/** Calls that reached the upstream, and when the breaker allowed one after a rejection, and rejected one after that. */
 let traffic;
 
 const tasks = {
@@ -48,15 +48,15 @@ const tasks = {
     return { reached, answer };
   },
 
-  forceOpen: () => untilTaken(() => breaker.forceOpen()),
-  reset: () => untilTaken(() => breaker.reset()),
+  forceOpen: () => retryUntilApplied(() => breaker.forceOpen()),
+  reset: () => retryUntilApplied(() => breaker.reset()),
 };
 
-/** On a machine that does other things as well an order may be late, and is given again. */
-async function untilTaken(order) {
+/** Repeats a manual state change that times out on a busy machine. */
+async function retryUntilApplied(change) {
   for (;;) {
     try {
-      return await order();
+      return await change();
     } catch (error) {
       if (error.code !== "HEADGATE_STORE_UNAVAILABLE") throw error;
       await delay(PAUSE_MS);

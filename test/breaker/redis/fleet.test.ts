@@ -3,16 +3,16 @@ import type { Redis } from "ioredis";
 import { Redis as Ioredis } from "ioredis";
 import { afterAll, beforeAll, beforeEach, expect, inject, test } from "vitest";
 import { waitUntil } from "../../support/wait-until.ts";
-import type { Member, Traffic } from "./start-fleet-process.ts";
-import { startMember } from "./start-fleet-process.ts";
+import type { FleetProcess, Traffic } from "./start-fleet-process.ts";
+import { startFleetProcess } from "./start-fleet-process.ts";
 import { readStoredPeriod } from "./stored-period.ts";
 
 const FLUSH_INTERVAL_MS = 250;
 /** Longer than the default, for a machine that does other things as well. */
 const STORE_TIMEOUT_MS = 250;
-/** How long a process may go on with what it knows. */
+/** The longest that a process may use an outdated view. */
 const STATED_MS = FLUSH_INTERVAL_MS + STORE_TIMEOUT_MS;
-/** A breaker that is open looks so often whether somebody has closed it by hand. */
+/** How often an open breaker reads the store, to see manual state changes. */
 const LOOK_AGAIN_MS = 1_000;
 /** What a busy machine adds to timers and to the pauses between calls. */
 const NOISE_MS = 150;
@@ -26,18 +26,18 @@ const options = {
 const key = `hg:{default}:breaker/${options.name}`;
 
 let redis: Redis;
-let failing: Member;
-let others: Member[];
+let failing: FleetProcess;
+let others: FleetProcess[];
 
 beforeAll(async () => {
   const socket = inject("redisSocket");
   redis = new Ioredis(socket);
   [failing, ...others] = (await Promise.all(
-    Array.from({ length: 4 }, () => startMember(socket, options)),
-  )) as [Member, ...Member[]];
+    Array.from({ length: 4 }, () => startFleetProcess(socket, options)),
+  )) as [FleetProcess, ...FleetProcess[]];
 });
 afterAll(() => {
-  for (const member of [failing, ...others]) member?.kill();
+  for (const process of [failing, ...others]) process?.kill();
   redis.disconnect();
 });
 beforeEach(resetAll);
@@ -45,7 +45,7 @@ beforeEach(resetAll);
 async function resetAll(): Promise<void> {
   await failing.reset();
   await waitUntil("all of them call again", 5_000, async () => {
-    const answers = await Promise.all(others.map((member) => member.callOnce()));
+    const answers = await Promise.all(others.map((process) => process.callOnce()));
     return answers.every(({ reached }) => reached) || undefined;
   });
 }
@@ -58,11 +58,11 @@ async function changedAt(): Promise<number> {
 
 /** Lets the others call while something is done, and for a while after it. */
 async function callMeanwhile(work: () => Promise<unknown>, whileMs: number): Promise<Traffic[]> {
-  await Promise.all(others.map((member) => member.start()));
+  await Promise.all(others.map((process) => process.start()));
   await delay(50);
   await work();
   await delay(whileMs);
-  return Promise.all(others.map((member) => member.stop()));
+  return Promise.all(others.map((process) => process.stop()));
 }
 
 /** The first moments of a list that are not before a time. */
@@ -101,8 +101,8 @@ test("failures of one process protect the fleet within flushInterval and storeTi
 test("a new process reads the store before its first call", async () => {
   const socket = inject("redisSocket");
   const [before, after] = await Promise.all([
-    startMember(socket, options),
-    startMember(socket, options),
+    startFleetProcess(socket, options),
+    startFleetProcess(socket, options),
   ]);
   expect(await before.callOnce()).toEqual({ reached: true, answer: "upstream" });
   await failing.forceOpen();
@@ -128,7 +128,7 @@ test("a manual state change reaches other processes within a second", async () =
 test("a reset of an open breaker reaches other processes within a second", async () => {
   await failing.fail(500);
   await waitUntil("the others are refused", 5_000, async () => {
-    const answers = await Promise.all(others.map((member) => member.callOnce()));
+    const answers = await Promise.all(others.map((process) => process.callOnce()));
     return answers.every(({ reached }) => !reached) || undefined;
   });
   const traffic = await callMeanwhile(() => failing.reset(), LOOK_AGAIN_MS + NOISE_MS);

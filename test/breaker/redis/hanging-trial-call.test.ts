@@ -5,20 +5,20 @@ import { expect, inject, onTestFinished, test } from "vitest";
 import { waitUntil } from "../../support/wait-until.ts";
 import { readStoredPeriod } from "./stored-period.ts";
 
-const PROBE_TIMEOUT_MS = 80;
+const TRIAL_CALL_TIMEOUT_MS = 80;
 
 test("a trial call that hangs is a slow failure after trialCallTimeout", async () => {
   let now = 1_800_000_000_000;
   const client = new Redis(inject("redisSocket"));
   const breaker = createBreaker({
-    name: "hanging-probe",
+    name: "hanging-trial-call",
     store: redisStore(client, { clock: () => now }),
     storeTimeout: "1m",
     minimumCalls: 1,
     slowCall: 40,
     openFor: "30s",
     trialCalls: 2,
-    trialCallTimeout: PROBE_TIMEOUT_MS,
+    trialCallTimeout: TRIAL_CALL_TIMEOUT_MS,
     flushInterval: 0,
   });
   onTestFinished(async () => {
@@ -26,7 +26,7 @@ test("a trial call that hangs is a slow failure after trialCallTimeout", async (
     client.disconnect();
   });
   const stored = async () => {
-    const bytes = await client.getBuffer("hg:{default}:breaker/hanging-probe");
+    const bytes = await client.getBuffer("hg:{default}:breaker/hanging-trial-call");
     return readStoredPeriod(bytes ?? Buffer.alloc(0));
   };
   await breaker.record("failure");
@@ -45,11 +45,11 @@ test("a trial call that hangs is a slow failure after trialCallTimeout", async (
     return done === 1 || undefined;
   });
   // A timer may be a millisecond early.
-  expect(performance.now() - before).toBeGreaterThanOrEqual(PROBE_TIMEOUT_MS - 1);
+  expect(performance.now() - before).toBeGreaterThanOrEqual(TRIAL_CALL_TIMEOUT_MS - 1);
   const failed = { state: "half-open", done: 1, doneFailures: 1, doneSlow: 1, leases: [] };
   expect(await stored()).toMatchObject(failed);
 
-  // It was given up as a trial call only: its caller gets its answer, which does not count again.
+  // Only the trial call timed out: its caller gets the result, which does not count again.
   finish("late");
   expect(await hanging).toBe("late");
   await breaker.snapshot();

@@ -13,8 +13,8 @@ export interface Traffic {
   readonly refusals: readonly number[];
 }
 
-/** A process of its own that calls through a breaker; fleet-process.mjs says how. */
-export interface Member {
+/** A process that calls an upstream through a breaker; fleet-process.mjs implements it. */
+export interface FleetProcess {
   fail(calls: number): Promise<void>;
   start(): Promise<void>;
   stop(): Promise<Traffic>;
@@ -24,19 +24,22 @@ export interface Member {
   kill(): void;
 }
 
-export async function startMember(socket: string, options: BreakerOptions<never>): Promise<Member> {
+export async function startFleetProcess(
+  socket: string,
+  options: BreakerOptions<never>,
+): Promise<FleetProcess> {
   const child = fork(script, [socket, JSON.stringify(options)], { execArgv: [] });
   const gone = once(child, "exit").then(([code]): never => {
     throw new Error(`a process ended with code ${code}`);
   });
   gone.catch(() => {});
   await Promise.race([once(child, "message"), gone]);
-  let asked = 0;
+  let lastId = 0;
 
-  async function ask<Result>(task: string, more: object = {}): Promise<Result> {
-    asked += 1;
-    const id = asked;
-    const answer = new Promise<Result>((resolve) => {
+  async function request<Result>(task: string, more: object = {}): Promise<Result> {
+    lastId += 1;
+    const id = lastId;
+    const reply = new Promise<Result>((resolve) => {
       child.on("message", function listen(message: { id: number; result: Result }) {
         if (message.id !== id) return;
         child.off("message", listen);
@@ -44,16 +47,16 @@ export async function startMember(socket: string, options: BreakerOptions<never>
       });
     });
     child.send({ id, task, ...more });
-    return Promise.race([answer, gone]);
+    return Promise.race([reply, gone]);
   }
 
   return {
-    fail: (calls) => ask("fail", { calls }),
-    start: () => ask("start"),
-    stop: () => ask("stop"),
-    callOnce: () => ask("callOnce"),
-    forceOpen: () => ask("forceOpen"),
-    reset: () => ask("reset"),
+    fail: (calls) => request("fail", { calls }),
+    start: () => request("start"),
+    stop: () => request("stop"),
+    callOnce: () => request("callOnce"),
+    forceOpen: () => request("forceOpen"),
+    reset: () => request("reset"),
     kill: () => void child.kill("SIGKILL"),
   };
 }

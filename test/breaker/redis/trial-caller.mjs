@@ -15,16 +15,16 @@ function random() {
   return state / 2 ** 32;
 }
 
-let isToHang = false;
+let hangsNext = false;
 process.on("message", () => {
-  isToHang = true;
+  hangsNext = true;
 });
 
-async function askOnce() {
+async function callOnce() {
   const permit = await breaker.admit();
   if (!permit.allowed) return;
-  if (isToHang && permit.state === "half-open" && !permit.degraded) {
-    // Whoever is killed now has a trial call under way.
+  if (hangsNext && permit.state === "half-open" && !permit.degraded) {
+    // A process that is killed now has a trial call in flight.
     process.send("hanging");
     await new Promise(() => {});
   }
@@ -34,6 +34,6 @@ async function askOnce() {
 
 process.send("ready");
 for (;;) {
-  await askOnce();
+  await callOnce();
   await delay(2);
 }

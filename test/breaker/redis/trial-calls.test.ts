@@ -12,12 +12,12 @@ import { watchPeriodWrites } from "./period-writes.ts";
 const PROCESSES = 3;
 const ROUNDS = 15;
 const OPEN_FOR_MS = 30_000;
-const PROBE_TIMEOUT_MS = 600_000;
-/** How long Redis keeps a place for a prober that says nothing. */
-const LEASE_MS = PROBE_TIMEOUT_MS + 1_000;
+const TRIAL_CALL_TIMEOUT_MS = 600_000;
+/** How long the lease of an unreported trial call lasts. */
+const LEASE_MS = TRIAL_CALL_TIMEOUT_MS + 1_000;
 
 let server: RedisProcess;
-/** Each with a client of its own, and so with a knowledge of its own. */
+/** Each process has a client of its own, and therefore trackers of its own. */
 let clients: Redis[];
 beforeAll(async () => {
   server = await startRedis();
@@ -28,30 +28,34 @@ afterAll(async () => {
   await server.stop();
 });
 
-/** A trial call that was let through, by the test's own account. */
+/** An allowed trial call, as the test counts them. */
 interface Trial {
   readonly permit: Permit;
   readonly granted: number;
 }
 
-/** One target that opens again and again, on a clock that stands still between the steps. */
+/** One target that opens again and again, on a clock that the test advances. */
 class Fleet {
   now = 1_800_000_000_000;
   readonly trials: Trial[] = [];
   outcomes: Outcome[] = [];
   readonly #breakers: Breaker[];
   readonly #watched: PeriodWrites;
-  readonly #probes: number;
+  readonly #trialCalls: number;
   #seen = 0;
 
-  constructor(breakers: (clock: () => number) => Breaker[], watched: PeriodWrites, probes: number) {
+  constructor(
+    breakers: (clock: () => number) => Breaker[],
+    watched: PeriodWrites,
+    trialCalls: number,
+  ) {
     this.#breakers = breakers(() => this.now);
     this.#watched = watched;
-    this.#probes = probes;
+    this.#trialCalls = trialCalls;
   }
 
-  /** Lets some processes ask at once. */
-  async ask(random: Random, count: number): Promise<void> {
+  /** Requests calls in some processes at once. */
+  async requestCalls(random: Random, count: number): Promise<void> {
     const permits = await Promise.all(
       Array.from({ length: count }, () => random.pick(this.#breakers).admit()),
     );
@@ -63,7 +67,7 @@ class Fleet {
     await this.check();
   }
 
-  /** Ends a trial call, whose outcome counts while Redis keeps its place. */
+  /** Ends a trial call, whose outcome counts until its lease ends. */
   async end({ permit, granted }: Trial, outcome: Outcome | "release"): Promise<void> {
     this.trials.splice(
       this.trials.findIndex((trial) => trial.permit === permit),
@@ -78,12 +82,12 @@ class Fleet {
     await this.check();
   }
 
-  /** What Redis was told since the last time: no more trial calls at once than may be, with those that have ended. */
+  /** Checks the new writes: the trial calls in flight and those that have ended are at most `trialCalls`. */
   async check(): Promise<void> {
     await this.#watched.caughtUp();
     for (const { period } of this.#watched.writes.slice(this.#seen)) {
       const held = period.leases.filter(({ ends }) => ends > this.now * 1_000);
-      expect(held.length + period.done).toBeLessThanOrEqual(this.#probes);
+      expect(held.length + period.done).toBeLessThanOrEqual(this.#trialCalls);
     }
     this.#seen = this.#watched.writes.length;
   }
@@ -108,24 +112,24 @@ class Fleet {
   }
 }
 
-/** From the first trial call to the decision: callers ask, end, give up, and are never heard of again. */
-async function playRound(fleet: Fleet, random: Random, probes: number): Promise<void> {
+/** Plays from the first trial call to the decision. Some calls are released, and some are never reported. */
+async function playRound(fleet: Fleet, random: Random, trialCalls: number): Promise<void> {
   fleet.outcomes = [];
-  // Only what was let through in this period counts in it.
+  // Only calls that were admitted in this period count in it.
   fleet.trials.length = 0;
   const failing = random.fraction();
   for (;;) {
-    await fleet.ask(random, random.whole(1, 2 * probes + 2));
+    await fleet.requestCalls(random, random.whole(1, 2 * trialCalls + 2));
     if (random.chance(0.2)) fleet.trials.splice(random.whole(0, fleet.trials.length));
     const late = random.chance(0.2);
     if (random.chance(0.3)) fleet.now += random.whole(0, late ? 2 * LEASE_MS : LEASE_MS / 4);
-    for (const trial of random.shuffle(fleet.trials).slice(0, random.whole(0, probes))) {
+    for (const trial of random.shuffle(fleet.trials).slice(0, random.whole(0, trialCalls))) {
       const outcome = random.chance(failing) ? "failure" : "success";
       await fleet.end(trial, random.chance(0.15) ? "release" : outcome);
       if (fleet.stored.state !== "half-open") return;
-      expect(fleet.outcomes.length).toBeLessThan(probes);
+      expect(fleet.outcomes.length).toBeLessThan(trialCalls);
     }
-    // What nobody will end: the places are free again in the end.
+    // The slots of unreported trial calls are free once their leases have ended.
     if (fleet.trials.length === 0 && random.chance(0.5)) fleet.now += LEASE_MS;
   }
 }
@@ -137,7 +141,7 @@ test.for(Array.from({ length: 10 }, (_, i) => i + 1))(
     const trialCalls = random.pick([1, 2, 3, random.whole(1, 20)]);
     const minimumSuccessRate = random.pick([0.5, 0.5, random.fraction(), 1]);
     const flushInterval = random.pick([0, 250, 60_000]);
-    const name = `probes-${seed}`;
+    const name = `trial-calls-${seed}`;
     const watched = await watchPeriodWrites(server.socket, `hg:{default}:breaker/${name}`);
     const makeBreakers = (clock: () => number): Breaker[] =>
       clients.map((client) =>
@@ -149,7 +153,7 @@ test.for(Array.from({ length: 10 }, (_, i) => i + 1))(
           minimumSuccessRate,
           openFor: OPEN_FOR_MS,
           trialCalls,
-          trialCallTimeout: PROBE_TIMEOUT_MS,
+          trialCallTimeout: TRIAL_CALL_TIMEOUT_MS,
           flushInterval,
         }),
       );
