@@ -57,7 +57,7 @@ export function createChat(store: Store): Server {
   async function connect(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
     const closed = new Promise((resolve) => socket.once("close", resolve));
     const client = clientOf(request);
-    // Holds a place until the connection is closed, and rejects at once where there is none.
+    // Holds a slot until the connection is closed, and rejects at once if none is free.
     await connections.run(
       client,
       async ({ signal }) => {
