@@ -41,7 +41,7 @@ const ORDERS = {
 type Order = keyof typeof ORDERS;
 
 /** Callers poll an open target once a second, and read any other target whenever they send outcomes. */
-const POLL_INTERVAL_MS = 1_000;
+const TARGET_POLL_MS = 1_000;
 
 export const addBreaker: AddCommand = ({ program, context, handle }) => {
   const command = program
@@ -144,7 +144,7 @@ async function runOrder(
     return {
       before,
       after: await readSnapshot(target),
-      effectiveAt: new Date(at.getTime() + POLL_INTERVAL_MS),
+      effectiveAt: new Date(at.getTime() + TARGET_POLL_MS),
     };
   };
   const task = {

@@ -3,7 +3,7 @@ import type { ReplayResult } from "../replay/result.ts";
 import type { TightestLimit } from "./choose-window.ts";
 import type { Recording } from "./recording.ts";
 import { timeSpanOf, wholeRange } from "./recording-range.ts";
-import type { Target } from "./target.ts";
+import type { DenialTarget } from "./target.ts";
 import type { Window } from "./windows.ts";
 
 /** For shorter windows, times in whole seconds are too coarse. */
@@ -11,7 +11,7 @@ const SHORT_WINDOW_MS = 10_000;
 
 interface Options {
   readonly windows: readonly Window[];
-  readonly target: Target;
+  readonly target: DenialTarget;
   /** How many clients or requests may be denied. */
   readonly maxDenied: number;
 }
@@ -46,9 +46,9 @@ export function caveatsOf(
       `Not considered: ${written}. The log must be at least twice as long as the window.`,
     );
   }
-  if (maxDenied === 0 && target.percent > 0) {
+  if (maxDenied === 0 && target.maxPercent > 0) {
     caveats.push(
-      `${target.percent}% of so few ${target.of} is less than one: no client may be denied, so the busiest client alone decides.`,
+      `${target.maxPercent}% of so few ${target.of} is less than one: no client may be denied, so the busiest client alone decides.`,
     );
   }
   if (window.ms < SHORT_WINDOW_MS && hasWholeSeconds(recording)) {

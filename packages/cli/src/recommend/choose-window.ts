@@ -33,12 +33,13 @@ export function excessOf(all: readonly TightestLimit[]): readonly Excess[] {
 export function chooseWindow(all: readonly TightestLimit[]): number {
   const excess = excessOf(all);
   const known = withLongEnoughLog(all);
-  let chosen: number | undefined;
+  let chosenIndex: number | undefined;
   for (const [i, one] of all.entries()) {
     if (!known.includes(one)) continue;
-    if (chosen === undefined || largerExcess(excess[i]) <= largerExcess(excess[chosen])) chosen = i;
+    if (chosenIndex === undefined || largerExcess(excess[i]) <= largerExcess(excess[chosenIndex]))
+      chosenIndex = i;
   }
-  return chosen as number;
+  return chosenIndex as number;
 }
 
 function withLongEnoughLog(all: readonly TightestLimit[]): readonly TightestLimit[] {

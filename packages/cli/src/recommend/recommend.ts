@@ -18,7 +18,7 @@ import { splitInHalf, timeSpanOf, wholeRange } from "./recording-range.ts";
 import type { Score } from "./score.ts";
 import { createSearch } from "./search.ts";
 import { subjectPeaks } from "./subject-peaks.ts";
-import type { Target } from "./target.ts";
+import type { DenialTarget } from "./target.ts";
 import { maxDeniedIn, meetsTarget } from "./target.ts";
 import type { Window } from "./windows.ts";
 
@@ -28,7 +28,7 @@ export interface RecommendOptions {
   readonly algorithm: Algorithm;
   /** Sorted, the shortest first. */
   readonly windows: readonly Window[];
-  readonly target: Target;
+  readonly target: DenialTarget;
   readonly signal: AbortSignal;
   /** Called after each window. */
   readonly onWindow: () => void;
@@ -88,7 +88,7 @@ export async function recommend(
       log: result.log,
       target: {
         of: target.of,
-        percent: target.percent,
+        percent: target.maxPercent,
         maxDenied: maxDeniedIn(target, chosen.score),
       },
       proposal: {
@@ -140,7 +140,7 @@ function nameCandidates(all: readonly number[], { text }: Window): readonly Name
 function scoreReplays(
   { log, policies }: ReplayResult,
   units: number,
-  target: Target,
+  target: DenialTarget,
 ): readonly ReplayScore[] {
   const all = candidateUnits(units);
   return policies.map(({ denied, clientsDenied, waitsMs }, i) => {

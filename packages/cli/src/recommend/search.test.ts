@@ -6,7 +6,7 @@ import { Recording } from "./recording.ts";
 import { wholeRange } from "./recording-range.ts";
 import { countDenied } from "./score.ts";
 import { createSearch } from "./search.ts";
-import type { Target } from "./target.ts";
+import type { DenialTarget } from "./target.ts";
 import { maxDeniedOf } from "./target.ts";
 import { parseWindows } from "./windows.ts";
 
@@ -102,11 +102,11 @@ function deniedNaively(
 
 const WINDOWS = parseWindows(["1s", "10s", "1m", "10m"]);
 
-const TARGETS: readonly Target[] = [
-  { of: "clients", percent: 0 },
-  { of: "clients", percent: 20 },
-  { of: "requests", percent: 0 },
-  { of: "requests", percent: 7.5 },
+const TARGETS: readonly DenialTarget[] = [
+  { of: "clients", maxPercent: 0 },
+  { of: "clients", maxPercent: 20 },
+  { of: "requests", maxPercent: 0 },
+  { of: "requests", maxPercent: 7.5 },
 ];
 
 const SEEDS = [1, 2, 3, 4, 5];
@@ -160,7 +160,7 @@ test.each(["gcra", "tokenBucket", "fixedWindow", "slidingWindow", "slidingLog"] 
     for (const seed of SEEDS) {
       const recording = record(requestsOf(seed));
       for (const window of WINDOWS) {
-        const target: Target = { of: "requests", percent: 5 };
+        const target: DenialTarget = { of: "requests", maxPercent: 5 };
         const most = maxDeniedOf(target, recording.length);
         const units = await createSearch(wholeRange(recording), {
           ...{ algorithm, window, target, signal },
@@ -179,7 +179,7 @@ test("if all clients may be denied, the tightest limit is one unit", async () =>
   const search = createSearch(wholeRange(record(requestsOf(1))), {
     algorithm: "gcra",
     window: WINDOWS[0] as (typeof WINDOWS)[number],
-    target: { of: "clients", percent: 100 },
+    target: { of: "clients", maxPercent: 100 },
     signal,
   });
   expect(await search.findTightest()).toBe(1);
@@ -190,7 +190,7 @@ test("an interruption ends a search", async () => {
   const search = createSearch(wholeRange(record(requestsOf(1))), {
     algorithm: "gcra",
     window: WINDOWS[2] as (typeof WINDOWS)[number],
-    target: { of: "requests", percent: 0 },
+    target: { of: "requests", maxPercent: 0 },
     signal: stop.signal,
   });
   stop.abort(new Error("interrupted"));

@@ -5,7 +5,7 @@ import { countClients } from "./recording-range.ts";
 import type { DenialCounts, Score } from "./score.ts";
 import { countDenied } from "./score.ts";
 import { subjectPeaks } from "./subject-peaks.ts";
-import type { Target } from "./target.ts";
+import type { DenialTarget } from "./target.ts";
 import { maxDeniedOf } from "./target.ts";
 import type { Window } from "./windows.ts";
 
@@ -13,7 +13,7 @@ import type { Window } from "./windows.ts";
 export interface SearchOptions {
   readonly algorithm: Algorithm;
   readonly window: Window;
-  readonly target: Target;
+  readonly target: DenialTarget;
   readonly signal: AbortSignal;
 }
 
@@ -72,7 +72,7 @@ export function createSearch(
 function findUpperBound(
   { recording, start, end }: RecordingRange,
   peaks: Uint32Array,
-  { of }: Target,
+  { of }: DenialTarget,
   most: number,
 ): number {
   const weights = new Uint32Array(recording.clientNumbers);

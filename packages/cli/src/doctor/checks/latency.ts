@@ -35,7 +35,7 @@ function percentileOf(values: readonly number[], share: number): number {
 }
 
 /** Commands that took at least this long, within the last hour. */
-const SLOW_MS = 10;
+const SLOW_COMMAND_MS = 10;
 const RECENT_SECONDS = 3_600;
 
 export const slowCommands: Check = {
@@ -43,14 +43,18 @@ export const slowCommands: Check = {
   ...eachServer(({ slowCommands: slow }, { storeTimeoutMs }) =>
     ifKnown(slow, (commands) => {
       const lately = commands.filter(
-        ({ durationMs, secondsAgo }) => durationMs >= SLOW_MS && secondsAgo <= RECENT_SECONDS,
+        ({ durationMs, secondsAgo }) =>
+          durationMs >= SLOW_COMMAND_MS && secondsAgo <= RECENT_SECONDS,
       );
       const [first, ...others] = lately;
       if (first === undefined) {
-        return { status: "ok", message: `none of ${SLOW_MS} ms or more within the last hour` };
+        return {
+          status: "ok",
+          message: `none of ${SLOW_COMMAND_MS} ms or more within the last hour`,
+        };
       }
       const slowest = others.reduce((a, b) => (b.durationMs > a.durationMs ? b : a), first);
-      const message = `${pluralize(lately.length, "command")} of ${SLOW_MS} ms or more within the last hour; the slowest ${formatSlowCommand(slowest)}`;
+      const message = `${pluralize(lately.length, "command")} of ${SLOW_COMMAND_MS} ms or more within the last hour; the slowest ${formatSlowCommand(slowest)}`;
       const impact = "all calls wait while a command runs";
       const fix = "see them with their arguments in SLOWLOG GET; move such work to another server";
       if (slowest.durationMs < storeTimeoutMs) return { status: "note", message, impact, fix };
