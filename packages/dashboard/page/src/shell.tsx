@@ -6,7 +6,7 @@ import { truncateVisible } from "./format/visible.ts";
 import type { LiveState } from "./page-context.ts";
 import { PageContext } from "./page-context.ts";
 import { Name } from "./parts/text.tsx";
-import { useNow } from "./parts/use-now.ts";
+import { useServerNow } from "./parts/use-now.ts";
 import type { Route, View } from "./route.ts";
 import { hrefOf } from "./route.ts";
 
@@ -126,7 +126,7 @@ function Search(): JSX.Element {
 
 /** The age of the figures, always visible. */
 function DataAge({ live: { at, failure, refresh } }: { live: LiveState }): JSX.Element {
-  const now = useNow();
+  const now = useServerNow();
   const age = at === undefined ? undefined : Math.max(0, now - at);
   const tone = failure ? "bad" : "good";
   const words =

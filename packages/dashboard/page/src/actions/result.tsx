@@ -1,7 +1,7 @@
 import type { JSX } from "preact";
 import type { CompletedAction } from "../../../src/api.ts";
 import { ShortTime } from "../parts/text.tsx";
-import { useNow } from "../parts/use-now.ts";
+import { useServerNow } from "../parts/use-now.ts";
 import { BeforeAfter } from "./preview.tsx";
 
 /** The completed action, with a countdown until every process applies it. */
@@ -10,7 +10,7 @@ export function Result({
 }: {
   done: CompletedAction;
 }): JSX.Element {
-  const now = useNow();
+  const now = useServerNow();
   const left = Math.ceil((effectiveAt - now) / 1_000);
   return (
     <div role="status">

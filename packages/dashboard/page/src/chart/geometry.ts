@@ -10,7 +10,7 @@ type Scale = (value: number) => number;
 
 /** The SVG path of the lines through the known points, with a line for each run without gaps. */
 export function linePath(values: readonly (number | null)[], x: Scale, y: Scale): string {
-  return runsOf(values)
+  return indexRuns(values)
     .map((run) => `M${run.map((i) => pointOf(values, i, x, y)).join("L")}`)
     .join("");
 }
@@ -18,7 +18,7 @@ export function linePath(values: readonly (number | null)[], x: Scale, y: Scale)
 /** The SVG path of the areas under these lines. */
 export function areaPath(values: readonly (number | null)[], x: Scale, y: Scale): string {
   const base = round(y(0));
-  return runsOf(values)
+  return indexRuns(values)
     .map((run) => {
       const [first = 0, last = first] = [run[0], run.at(-1)];
       const line = run.map((i) => pointOf(values, i, x, y)).join("L");
@@ -32,7 +32,7 @@ function pointOf(values: readonly (number | null)[], i: number, x: Scale, y: Sca
 }
 
 /** The indexes of runs of values without nulls. */
-function runsOf(values: readonly (number | null)[]): readonly (readonly number[])[] {
+function indexRuns(values: readonly (number | null)[]): readonly (readonly number[])[] {
   const runs: number[][] = [];
   values.forEach((value, i) => {
     if (value === null) return;

@@ -9,7 +9,7 @@ import {
   formatShortTime,
 } from "../format/time.ts";
 import { truncateVisible } from "../format/visible.ts";
-import { useNow } from "./use-now.ts";
+import { useServerNow } from "./use-now.ts";
 
 /** The maximum length of a title. */
 const MAX_TITLE_LENGTH = 2_000;
@@ -62,21 +62,21 @@ export function Subject({ subject }: { subject: SubjectByDimension | undefined }
 
 /** A time, as brief as is unambiguous, with its date and zone in the title. */
 export function ShortTime({ at }: { at: number | null | undefined }): JSX.Element {
-  const now = useNow();
+  const now = useServerNow();
   if (at === null || at === undefined) return <span class="quiet">unknown</span>;
   return <TimeElement at={at}>{formatShortTime(at, now)}</TimeElement>;
 }
 
 /** The time since a moment, such as `3 s ago`. */
 export function TimeAgo({ at }: { at: number | null }): JSX.Element {
-  const now = useNow();
+  const now = useServerNow();
   if (at === null) return <span class="quiet">unknown</span>;
   return <TimeElement at={at}>{formatRelativeTime(Math.min(at, now), now)}</TimeElement>;
 }
 
 /** `until 14:03:12, in 4 min`; `until it is removed`. */
 export function EndTime({ at }: { at: number | null }): JSX.Element {
-  const now = useNow();
+  const now = useServerNow();
   if (at === null) return <>until it is removed</>;
   if (at <= now) return <>ended</>;
   return (

@@ -8,7 +8,7 @@ const listeners = new Set<Listener>();
 let timer: ReturnType<typeof setInterval> | undefined;
 
 /** The server's time in milliseconds since the epoch, updated every second while the tab is visible. */
-export function useNow(): number {
+export function useServerNow(): number {
   const [now, setNow] = useState(serverNow);
   useEffect(() => {
     if (listeners.size === 0) timer = setInterval(updateAll, 1_000);

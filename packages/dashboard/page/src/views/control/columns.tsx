@@ -7,7 +7,7 @@ import { PageContext } from "../../page-context.ts";
 import { Unknown } from "../../parts/badge.tsx";
 import type { Column } from "../../parts/table.tsx";
 import { Name, ServerText, ShortTime } from "../../parts/text.tsx";
-import { useNow } from "../../parts/use-now.ts";
+import { useServerNow } from "../../parts/use-now.ts";
 import { hrefOf } from "../../route.ts";
 
 export const LIMITER_COLUMN: Column<{ readonly limiter: string }> = {
@@ -47,7 +47,7 @@ export const END_COLUMN: Column<Pick<DenyListRow, "until">> = {
 
 /** When something ends, with the time left. */
 function EndCell({ at }: { at: number | null }): JSX.Element {
-  const now = useNow();
+  const now = useServerNow();
   if (at === null) return <span class="quiet">when removed</span>;
   if (at <= now) return <span class="quiet">ended</span>;
   return (
