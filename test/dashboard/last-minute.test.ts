@@ -45,7 +45,7 @@ test("the last minute ends with the latest step that all processes have reported
     clock: now * 1_000,
     clockOffset: 0,
     blocks: "",
-    limiters: counted.map((one) => ({ ...one, used: "", denied: "", limits: "" })),
+    limiters: counted.map((one) => ({ ...one, used: "", denied: "", denialsByLimit: "" })),
   });
   const before = await loadAt(now);
   expect(before.limiter.lastMinute).toEqual({ allowed: 230, denied: 23, degraded: 2 });

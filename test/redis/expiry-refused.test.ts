@@ -213,8 +213,15 @@ async function countUsage(given: Store, number: number): Promise<unknown> {
   const row = { at, allowed: 2, denied: 1, degraded: 1 };
   const used = JSON.stringify([0, 2, "u", 2, 0]);
   const limiters = [
-    { id: limiterId("api"), name: "api", rows: [row], used, denied: "", limits: '{"default a":1}' },
-    { id: "", name: "others", rows: [row], used: "", denied: "", limits: "" },
+    {
+      id: limiterId("api"),
+      name: "api",
+      rows: [row],
+      used,
+      denied: "",
+      denialsByLimit: '{"default a":1}',
+    },
+    { id: "", name: "others", rows: [row], used: "", denied: "", denialsByLimit: "" },
   ];
   return store.run(addUsage, {
     prefix: store.prefix,

@@ -24,7 +24,7 @@ const storeAt = (now: number): CountingStore =>
 /** What is sent of a limiter: with `limits`, hours are due. */
 function counted(at: number, part: Partial<LimiterCounts> = {}): LimiterCounts {
   const rows = [{ at: at * 1_000, ...PART }];
-  return { id: ID, name: "api", rows, used: "", denied: "", limits: "", ...part };
+  return { id: ID, name: "api", rows, used: "", denied: "", denialsByLimit: "", ...part };
 }
 
 let number = 0;
@@ -49,7 +49,7 @@ async function read(now: number, span: "1h" | "24h" | "30d" | "2d" = "30d") {
   return { api: limiters[0], limiters, others };
 }
 
-const DUE = { limits: "{}" };
+const DUE = { denialsByLimit: "{}" };
 const hourOf = (hour: number, times = 1) => ({
   from: NOW + hour * HOUR,
   allowed: 2 * times,
@@ -115,7 +115,7 @@ describe("the hours of usage", () => {
   });
 
   test("are in keys of one hash slot, which expire within 32 days", async () => {
-    await add([counted(NOW, { limits: '{"default a":1}' })], NOW);
+    await add([counted(NOW, { denialsByLimit: '{"default a":1}' })], NOW);
     const keys = (await own.scan()).map(String).filter((key) => /day|limits/.test(key));
     expect(keys.sort()).toEqual([
       `hg:{usage}:day/${ID}/20833`,
@@ -133,7 +133,7 @@ describe("the hours of usage", () => {
     const key = `hg:{usage}:day/${ID}/20833`;
     for (const text of ["text", "headgate usage 2\n", `headgate usage 1\n${"0".repeat(720)}\n[`]) {
       await own.client.set(key, text);
-      expect(await add([counted(NOW, { limits: '{"default a":1}' })], NOW)).toEqual([1, 4]);
+      expect(await add([counted(NOW, { denialsByLimit: '{"default a":1}' })], NOW)).toEqual([1, 4]);
       expect(await own.client.get(key)).toBe(text);
       const { unreadable } = await readUsage(storeAt(NOW), { span: "2d" });
       expect(unreadable).toMatchObject([{ key }]);
@@ -148,7 +148,7 @@ describe("the hours of usage", () => {
 });
 
 describe("denials by limit", () => {
-  const limits = (counts: Record<string, number>) => ({ limits: JSON.stringify(counts) });
+  const limits = (counts: Record<string, number>) => ({ denialsByLimit: JSON.stringify(counts) });
 
   test("are readable for an hour, for a day, and for 30 days", async () => {
     await add([counted(NOW, limits({ "default minute": 3, "user day": 5, block: 2 }))], NOW);
@@ -244,8 +244,8 @@ test("500 limiters with the largest number of limits take less than 64 MB for ho
       const some = Array.from({ length: 50 }, (_, i): LimiterCounts => {
         const name = `limiter ${from + i}`;
         const counts = Array.from({ length: 20 }, (_, j) => [`default limit ${turn} ${j}`, 9]);
-        const limits = JSON.stringify(Object.fromEntries(counts));
-        return counted(NOW, { id: limiterId(name), name, limits });
+        const denialsByLimit = JSON.stringify(Object.fromEntries(counts));
+        return counted(NOW, { id: limiterId(name), name, denialsByLimit });
       });
       await add(some, NOW);
     }

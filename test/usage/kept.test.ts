@@ -22,7 +22,15 @@ function storeAt(now: number, prefix?: string): CountingStore {
 /** What a process counted of a limiter, in one row. */
 function counted(name: string, at = NOW, part: Partial<LimiterCounts> = {}): LimiterCounts {
   const row = { at: at * 1_000, allowed: 2, denied: 1, degraded: 1 };
-  return { id: limiterId(name), name, rows: [row], used: "", denied: "", limits: "", ...part };
+  return {
+    id: limiterId(name),
+    name,
+    rows: [row],
+    used: "",
+    denied: "",
+    denialsByLimit: "",
+    ...part,
+  };
 }
 
 let number = 0;

@@ -6,8 +6,8 @@ import {
   eraseBlocks,
   eraseSubjects,
   KEPT_MICROS,
-  LONG_SPAN_MICROS,
   readUsageClock,
+  TEN_MINUTES_MICROS,
   topSubjectsKey,
   usageKey,
 } from "../usage/operations.ts";
@@ -76,7 +76,7 @@ function namesAny(text: string, items: readonly string[]): boolean {
 
 /** The numbers of all ten-minute spans that may have a list. A process's clock may be seconds ahead of the server's. */
 function storedSpans(now: number): number[] {
-  const first = Math.floor((now - KEPT_MICROS) / LONG_SPAN_MICROS) - 1;
-  const last = Math.floor(now / LONG_SPAN_MICROS) + 1;
+  const first = Math.floor((now - KEPT_MICROS) / TEN_MINUTES_MICROS) - 1;
+  const last = Math.floor(now / TEN_MINUTES_MICROS) + 1;
   return Array.from({ length: last - first + 1 }, (_, i) => first + i);
 }

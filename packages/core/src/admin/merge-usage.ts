@@ -1,5 +1,5 @@
 import { HOUR_MICROS } from "../usage/operations.ts";
-import type { StoredLimits, StoredList, UsageCounts, UsageSpan } from "../usage/parse-records.ts";
+import type { StoredDenials, StoredList, UsageCounts, UsageSpan } from "../usage/parse-records.ts";
 import { parseItem } from "../usage/parse-records.ts";
 import { DENIED_BY_BLOCK, DENIED_BY_OTHER_LIMITS } from "../usage/usage-counter.ts";
 import type { DenialsByLimit, LimitDenials, TopList, TopSubject } from "./usage.ts";
@@ -55,7 +55,7 @@ export function hoursAfter(
 }
 
 /** Adds up the denials by limit of several periods, the first of which begins at `from`. */
-export function mergeDenials(kept: readonly StoredLimits[], from: number): DenialsByLimit {
+export function mergeDenials(kept: readonly StoredDenials[], from: number): DenialsByLimit {
   const counts = new Map<string, number>();
   for (const limits of kept) {
     for (const [key, count] of Object.entries(limits)) {

@@ -8,21 +8,21 @@ import {
   DAY_MICROS,
   dayKey,
   dayListKey,
-  LONG_SPAN_MICROS,
-  LONG_SPANS,
-  limitsKey,
+  denialsKey,
   MAX_SPAN_MICROS,
   OTHER_LIMITERS,
   readUsageClock,
   SHORT_SPAN_MICROS,
   SHORT_SPANS,
   seriesKey,
+  TEN_MINUTES_KEPT,
+  TEN_MINUTES_MICROS,
   topSubjectsKey,
   usageKey,
 } from "../usage/operations.ts";
 import type {
   StoredDay,
-  StoredLimits,
+  StoredDenials,
   StoredSeries,
   StoredTopSubjects,
   UsageSpan,
@@ -54,7 +54,7 @@ export interface ReadUsageOptions extends SourceOptions {
   readonly limiter?: string | undefined;
   /** The time that totals, subjects and limits cover: the last 10 seconds to 30 days. Default one hour. */
   readonly span?: Duration | undefined;
-  /** Whether to leave out subjects and denials by limit, which are most of what is read. Default false. */
+  /** Whether to leave out subjects and denials by limit, which are most of what is read; all time series stay. Default false. */
   readonly summaryOnly?: boolean | undefined;
 }
 
@@ -63,7 +63,7 @@ export interface ReadUsageOptions extends SourceOptions {
  * span.
  */
 const SHORT_SPANS_MICROS = SHORT_SPANS * SHORT_SPAN_MICROS;
-const LONG_SPANS_MICROS = LONG_SPANS * LONG_SPAN_MICROS;
+const LONG_TERM_MICROS = TEN_MINUTES_KEPT * TEN_MINUTES_MICROS;
 const MIN_SPAN_MICROS = SHORT_SPAN_MICROS;
 
 /**
@@ -108,7 +108,7 @@ interface UsageQuery {
 /** The stored data of a limiter: its series, and its record for each day of the span, undefined if there is none. */
 interface StoredUsage {
   readonly id: string;
-  readonly kept: StoredSeries | undefined;
+  readonly series: StoredSeries | undefined;
   readonly days: readonly (StoredDay | undefined)[];
 }
 
@@ -120,7 +120,7 @@ async function readAll(
   const [now = 0] = await store.run(readUsageClock, { prefix });
   const unreadable: UnreadableRecord[] = [];
   const readEach = createRecordReader(store.owner as RedisClient, unreadable);
-  const days = span > LONG_SPANS_MICROS ? spanNumbers(now - span, now, DAY_MICROS) : [];
+  const days = span > LONG_TERM_MICROS ? spanNumbers(now - span, now, DAY_MICROS) : [];
 
   /** The limiters of the last day, and of each day of a longer span. */
   async function idsOf(): Promise<readonly string[]> {
@@ -142,9 +142,9 @@ async function readAll(
     const records = await readEach(keys, (text, i) => parseDay(text, days[i % days.length] ?? 0));
     const known = ids.map((id, i): StoredUsage => {
       const ofDays = records.slice(i * days.length, (i + 1) * days.length);
-      return { id, kept: series[i], days: ofDays };
+      return { id, series: series[i], days: ofDays };
     });
-    return known.filter((one) => one.kept !== undefined || one.days.some(isDefined));
+    return known.filter((one) => one.series !== undefined || one.days.some(isDefined));
   }
 
   const known = await readKnown(await idsOf());
@@ -158,14 +158,14 @@ async function readAll(
     const limiters = known.map((one) => ({ name: nameOf(one), ...seriesOf(one, now, span) }));
     return { ...numbers, limiters: limiters.sort(byName) };
   }
-  const spans = spanNumbers(now - Math.min(span, LONG_SPANS_MICROS), now, LONG_SPAN_MICROS).slice(
-    -LONG_SPANS - 1,
+  const spans = spanNumbers(now - Math.min(span, LONG_TERM_MICROS), now, TEN_MINUTES_MICROS).slice(
+    -TEN_MINUTES_KEPT - 1,
   );
   const keysOf = (key: typeof topSubjectsKey): string[] =>
     known.flatMap(({ id }) => spans.map((number) => key(prefix, id, number)));
   const tops = await readEach(keysOf(topSubjectsKey), parseTopSubjects);
-  const limits = days.length > 0 ? [] : await readEach(keysOf(limitsKey), parseLimits);
-  const from = ((spans[0] as number) * LONG_SPAN_MICROS) / 1_000;
+  const limits = days.length > 0 ? [] : await readEach(keysOf(denialsKey), parseLimits);
+  const from = ((spans[0] as number) * TEN_MINUTES_MICROS) / 1_000;
   const limiters = known.map((one, i): LimiterUsage => {
     const own = <Kept>(all: readonly Kept[]): readonly Kept[] =>
       all.slice(i * spans.length, (i + 1) * spans.length);
@@ -184,8 +184,8 @@ function byName(one: { readonly name: string }, other: { readonly name: string }
   return one.name < other.name ? -1 : 1;
 }
 
-function nameOf({ kept, days }: StoredUsage): string {
-  return kept?.name ?? days.find(isDefined)?.name ?? "";
+function nameOf({ series, days }: StoredUsage): string {
+  return series?.name ?? days.find(isDefined)?.name ?? "";
 }
 
 function isDefined<Kept>(one: Kept | undefined): one is Kept {
@@ -199,12 +199,12 @@ function spanNumbers(from: number, to: number, length: number): number[] {
 }
 
 /** Whole spans: the one in which the time begins is not part of the total. */
-function seriesOf({ kept, days }: StoredUsage, now: number, span: number): UsageSeries {
+function seriesOf({ series, days }: StoredUsage, now: number, span: number): UsageSeries {
   const since = (spans: readonly UsageSpan[] = [], past: number): UsageSpan[] =>
     spans.filter(({ from }) => from * 1_000 > now - past);
-  const recent = since(kept?.tenSeconds, SHORT_SPANS_MICROS);
-  const day = since(kept?.tenMinutes, LONG_SPANS_MICROS);
-  if (span > LONG_SPANS_MICROS) {
+  const recent = since(series?.tenSeconds, SHORT_SPANS_MICROS);
+  const day = since(series?.tenMinutes, LONG_TERM_MICROS);
+  if (span > LONG_TERM_MICROS) {
     const whole = days.flatMap((one) => one?.hours ?? []);
     const hours = hoursAfter(whole, day, now - span);
     return { total: sumSpans(hours), tenSeconds: recent, tenMinutes: day, hours };
@@ -214,7 +214,7 @@ function seriesOf({ kept, days }: StoredUsage, now: number, span: number): Usage
 }
 
 function limitsOf({ days }: StoredUsage, [first = 0]: readonly number[]): DenialsByLimit {
-  const kept = days.map((day): StoredLimits => day?.limits ?? {});
+  const kept = days.map((day): StoredDenials => day?.denialsByLimit ?? {});
   return mergeDenials(kept, (first * DAY_MICROS) / 1_000);
 }
 

@@ -12,7 +12,7 @@ export interface LimiterCounts {
   readonly used: string;
   readonly denied: string;
   /** The denials of each limit, as JSON; empty if only numbers are sent. */
-  readonly limits: string;
+  readonly denialsByLimit: string;
 }
 
 /** Counts for a period. */
@@ -52,9 +52,9 @@ export const USAGE_STATES = {
 
 /** Microseconds of the spans in which usage is stored, and how many there are of each. */
 export const SHORT_SPAN_MICROS = 10_000_000;
-export const LONG_SPAN_MICROS = 600_000_000;
+export const TEN_MINUTES_MICROS = 600_000_000;
 export const SHORT_SPANS = 360;
-export const LONG_SPANS = 144;
+export const TEN_MINUTES_KEPT = 144;
 
 /** Microseconds of the hours in a day's record, and of the day. */
 export const HOUR_MICROS = 3_600_000_000;
@@ -90,7 +90,7 @@ export function topSubjectsKey(prefix: string, id: string, span: number): string
 }
 
 /** The key of its denials by limit in ten minutes, numbered since the epoch. */
-export function limitsKey(prefix: string, id: string, span: number): string {
+export function denialsKey(prefix: string, id: string, span: number): string {
   return `${usageKey(prefix)}:limits/${id}/${span}`;
 }
 
@@ -139,7 +139,7 @@ export const addUsage: Operation<UsageCall> = {
   }),
   keys: (call) => {
     const { prefix, process, clock, limiters } = call;
-    const span = Math.floor(clock / LONG_SPAN_MICROS);
+    const span = Math.floor(clock / TEN_MINUTES_MICROS);
     const today = Math.floor(clock / DAY_MICROS);
     const daysOf = (id: string): string[] => [
       dayKey(prefix, id, today - 1),
@@ -157,7 +157,7 @@ export const addUsage: Operation<UsageCall> = {
         const id = limiter.id || OTHER_LIMITERS;
         const keys = [seriesKey(prefix, id), topSubjectsKey(prefix, id, span)];
         if (denialsToSend(limiter, call) === "") return keys;
-        return [...keys, limitsKey(prefix, id, span), ...daysOf(id)];
+        return [...keys, denialsKey(prefix, id, span), ...daysOf(id)];
       }),
     ];
   },
@@ -168,8 +168,11 @@ export const addUsage: Operation<UsageCall> = {
 };
 
 /** Hours are sent with the subjects, and with rows of an earlier hour that the server did not accept in time. */
-function denialsToSend({ limits, rows }: LimiterCounts, { clock, clockOffset }: UsageCall): string {
-  if (limits !== "") return limits;
+function denialsToSend(
+  { denialsByLimit, rows }: LimiterCounts,
+  { clock, clockOffset }: UsageCall,
+): string {
+  if (denialsByLimit !== "") return denialsByLimit;
   const isLate = ({ at }: UsageRow): boolean =>
     Math.floor((at + clockOffset) / HOUR_MICROS) < Math.floor(clock / HOUR_MICROS);
   return rows.some(isLate) ? "{}" : "";
@@ -211,7 +214,7 @@ export const eraseSubjects: Operation<EraseSubjectsCall> = {
     parameters: ({ spans, now, items }: EraseSubjectsCall) => [
       spans.length,
       ...spans.map((span) =>
-        Math.max(0, (span + 1) * LONG_SPAN_MICROS + KEPT_MICROS - Math.round(now)),
+        Math.max(0, (span + 1) * TEN_MINUTES_MICROS + KEPT_MICROS - Math.round(now)),
       ),
       items.length,
       ...items,

@@ -4,10 +4,10 @@ import type { UnreadableReason } from "../registry/unreadable.ts";
 import { parseBody } from "../registry/unreadable.ts";
 import {
   HOUR_MICROS,
-  LONG_SPAN_MICROS,
-  LONG_SPANS,
   SHORT_SPAN_MICROS,
   SHORT_SPANS,
+  TEN_MINUTES_KEPT,
+  TEN_MINUTES_MICROS,
 } from "./operations.ts";
 
 /** Numbers of decisions. */
@@ -27,7 +27,7 @@ export interface UsageSpan extends UsageCounts {
 
 /** Characters of a slot, and of a number in it. */
 const SPAN_CHARACTERS = 40;
-const NUMBER_DIGITS = 10;
+const DECIMAL_DIGITS = 10;
 
 /** Hours of a day. */
 const HOURS_PER_DAY = 24;
@@ -40,17 +40,17 @@ export interface StoredSeries {
 }
 
 /** The denials of each limit, by its dimension and name; or `DENIED_BY_BLOCK`, or `DENIED_BY_OTHER_LIMITS`. */
-export type StoredLimits = Readonly<Record<string, number>>;
+export type StoredDenials = Readonly<Record<string, number>>;
 
 /** The stored record of a limiter for a day. */
 export interface StoredDay {
   readonly name: string;
   /** The hours with decisions, in chronological order. */
   readonly hours: readonly UsageSpan[];
-  readonly limits: StoredLimits;
+  readonly denialsByLimit: StoredDenials;
 }
 
-/** A subject in a list, with at most `count` decisions, and at least `count - error`. */
+/** A subject in a list, with at most `count` decisions, and at least `count - error`. `TopSubject.count` is the lower bound. */
 export interface StoredSubject {
   readonly item: string;
   readonly count: number;
@@ -83,13 +83,13 @@ export function parseUsageIndex(text: string): readonly string[] | UnreadableRea
 export function parseSeries(text: string): StoredSeries | UnreadableReason {
   return parseBody("usage", text, (body) => {
     const shorts = SHORT_SPANS * SPAN_CHARACTERS;
-    const all = shorts + LONG_SPANS * SPAN_CHARACTERS;
+    const all = shorts + TEN_MINUTES_KEPT * SPAN_CHARACTERS;
     const digits = body.slice(0, all);
     if (digits.length !== all || /\D/.test(digits)) return "damaged";
     return {
       name: body.slice(all),
       tenSeconds: parseSpans(digits.slice(0, shorts), SHORT_SPAN_MICROS),
-      tenMinutes: parseSpans(digits.slice(shorts), LONG_SPAN_MICROS),
+      tenMinutes: parseSpans(digits.slice(shorts), TEN_MINUTES_MICROS),
     };
   });
 }
@@ -136,19 +136,23 @@ export function parseReport(text: string): { readonly at: number } | UnreadableR
 export function parseDay(text: string, day: number): StoredDay | UnreadableReason {
   return parseBody("usage", text, (body) => {
     const [, digits = "", json = "", name] = /^(\d{720})\n([^\n]*)\n(.*)$/s.exec(body) ?? [];
-    const limits = parseJson(json);
-    if (name === undefined || !isRecordOf(limits, isWholeNumber)) return "damaged";
+    const denialsByLimit = parseJson(json);
+    if (name === undefined || !isRecordOf(denialsByLimit, isWholeNumber)) return "damaged";
     const hours = Array.from({ length: HOURS_PER_DAY }, (_, i): UsageSpan => {
       const numberAt = (j: number): number =>
-        Number(digits.slice((3 * i + j) * NUMBER_DIGITS, (3 * i + j + 1) * NUMBER_DIGITS));
+        Number(digits.slice((3 * i + j) * DECIMAL_DIGITS, (3 * i + j + 1) * DECIMAL_DIGITS));
       const from = ((day * HOURS_PER_DAY + i) * HOUR_MICROS) / 1_000;
       return { from, allowed: numberAt(0), denied: numberAt(1), degraded: numberAt(2) };
     });
-    return { name, hours: hours.filter(({ allowed, denied }) => allowed + denied > 0), limits };
+    return {
+      name,
+      hours: hours.filter(({ allowed, denied }) => allowed + denied > 0),
+      denialsByLimit,
+    };
   });
 }
 
-export function parseLimits(text: string): StoredLimits | UnreadableReason {
+export function parseLimits(text: string): StoredDenials | UnreadableReason {
   return parseBody("usage", text, (body) => {
     const limits = parseJson(body);
     return isRecordOf(limits, isWholeNumber) ? limits : "damaged";
@@ -177,7 +181,7 @@ function parseSpans(digits: string, span: number): UsageSpan[] {
   const spans: UsageSpan[] = [];
   for (let at = 0; at < digits.length; at += SPAN_CHARACTERS) {
     const numberAt = (i: number): number =>
-      Number(digits.slice(at + i * NUMBER_DIGITS, at + (i + 1) * NUMBER_DIGITS));
+      Number(digits.slice(at + i * DECIMAL_DIGITS, at + (i + 1) * DECIMAL_DIGITS));
     if (numberAt(0) === 0) continue;
     spans.push({
       from: (numberAt(0) * span) / 1_000,

@@ -6,7 +6,7 @@ import type { CountingStore, UsageSubjects } from "../store/store.ts";
 import { withTimeout } from "../store/with-timeout.ts";
 import { BlockSightings } from "./block-sightings.ts";
 import type { LimiterCounts, UsageCall } from "./operations.ts";
-import { addUsage, LONG_SPAN_MICROS, USAGE_STATES } from "./operations.ts";
+import { addUsage, TEN_MINUTES_MICROS, USAGE_STATES } from "./operations.ts";
 import type { OnBlock } from "./usage-counter.ts";
 import { UsageCounter, usageIntervals } from "./usage-counter.ts";
 
@@ -40,7 +40,7 @@ const MAX_CLOSE_WAIT_MS = 100;
 const REFUSED = "HEADGATE_USAGE_REFUSED";
 
 /** A call that has not been answered yet, or never was. */
-interface PendingCall {
+interface UnansweredCall {
   readonly number: number;
   /** When it was first sent, in microseconds. */
   readonly firstSentAt: number;
@@ -66,7 +66,7 @@ export class ProcessUsage {
   #callNumber = 0;
   /** Microseconds that the server's clock is ahead of this process's. */
   #clockOffset = 0;
-  #pending: PendingCall | undefined;
+  #pending: UnansweredCall | undefined;
   #sending: Promise<void> | undefined;
   readonly #alarm = new BackgroundTimer(weakCallback(this, (usage) => usage.sendPeriodically()));
 
@@ -159,7 +159,7 @@ export class ProcessUsage {
     const all = this.#all();
     for (const usage of all) usage.closeRow((this.#sealedAt + now) / 2);
     this.#sealedAt = now;
-    for (let span = LONG_SPAN_MICROS; countRows(all) > MAX_ROWS; span *= 6) {
+    for (let span = TEN_MINUTES_MICROS; countRows(all) > MAX_ROWS; span *= 6) {
       for (const usage of all) usage.mergeRows(span);
     }
   }
@@ -178,7 +178,7 @@ export class ProcessUsage {
   }
 
   /** The call to repeat. */
-  #unansweredCall(): PendingCall | undefined {
+  #unansweredCall(): UnansweredCall | undefined {
     const now = this.#store?.now() ?? 0;
     const pending = this.#pending;
     return pending !== undefined && now - pending.firstSentAt < RETRY_FOR_MICROS
@@ -187,14 +187,14 @@ export class ProcessUsage {
   }
 
   /** The next call; undefined if there is nothing left to send. */
-  #nextCall(): PendingCall | undefined {
+  #nextCall(): UnansweredCall | undefined {
     const limiters: LimiterCounts[] = [];
     const now = this.#store?.now() ?? 0;
     let rows = ROWS_PER_CALL;
     for (const [name, usage] of [...this.#limiters, ["", this.#others] as const]) {
       if (rows === 0 || limiters.length === LIMITERS_PER_CALL) break;
       const isDue = usage.isDue(now);
-      if (isDue || usage.rows > 0) {
+      if (isDue || usage.rowCount > 0) {
         const count = isDue ? usage.takeAll(rows, now) : usage.takeRows(rows);
         limiters.push(count);
         rows -= count.rows.length;
@@ -211,7 +211,7 @@ export class ProcessUsage {
   }
 
   /** Rejects like the store, and if nothing was stored. */
-  async #sendCall(pending: PendingCall): Promise<void> {
+  async #sendCall(pending: UnansweredCall): Promise<void> {
     let [state, ...each] = await this.#run(pending);
     // Nothing was done, and now the server's clock is known.
     if (state === USAGE_STATES.clockSkew) [state, ...each] = await this.#run(pending);
@@ -228,7 +228,7 @@ export class ProcessUsage {
     }
   }
 
-  async #run({ number, limiters, blocks }: PendingCall): Promise<readonly number[]> {
+  async #run({ number, limiters, blocks }: UnansweredCall): Promise<readonly number[]> {
     const store = this.#store as CountingStore;
     const sentAt = store.now();
     const call: UsageCall = {
@@ -247,5 +247,5 @@ export class ProcessUsage {
 }
 
 function countRows(all: readonly UsageCounter[]): number {
-  return all.reduce((sum, { rows }) => sum + rows, 0);
+  return all.reduce((sum, { rowCount }) => sum + rowCount, 0);
 }

@@ -7,7 +7,7 @@ const MAX_PLAIN_CHARACTERS = 64;
 /** The most subjects that are sent. */
 const MAX_SENT = 64;
 
-/** The requests of a subject: at most `count`, and at least `count - error`. */
+/** The requests of a subject: at most `count`, and at least `count - error`. `TopSubject.count` is the lower bound. */
 interface SubjectCount {
   count: number;
   error: number;

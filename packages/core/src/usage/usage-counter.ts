@@ -79,13 +79,13 @@ export class UsageCounter {
   }
 
   /** How many rows wait to be sent. */
-  get rows(): number {
+  get rowCount(): number {
     return this.#rows.length;
   }
 
   /** Whether there is nothing to send. */
   get isEmpty(): boolean {
-    return this.rows + this.#allowed + this.#denied + this.#topSubjects.size === 0;
+    return this.rowCount + this.#allowed + this.#denied + this.#topSubjects.size === 0;
   }
 
   /**
@@ -175,20 +175,20 @@ export class UsageCounter {
   /** Takes up to `most` rows. */
   takeRows(most: number): LimiterCounts {
     const rows = this.#rows.splice(0, most);
-    return { id: this.#id, name: this.#name, rows, used: "", denied: "", limits: "" };
+    return { id: this.#id, name: this.#name, rows, used: "", denied: "", denialsByLimit: "" };
   }
 
   /** Takes up to `most` rows and the subjects, at a time in microseconds. */
   takeAll(most: number, now: number): LimiterCounts {
     this.#subjectsDueAt = now + addJitter(usageIntervals().subjectsEveryMs, 0.25) * 1_000;
     const write = (key: string): string => formatItem(key, this.#subjects === "plain");
-    const limits = JSON.stringify(Object.fromEntries(this.#denialsByLimit));
+    const denialsByLimit = JSON.stringify(Object.fromEntries(this.#denialsByLimit));
     this.#denialsByLimit.clear();
     return {
       ...this.takeRows(most),
       used: this.#topSubjects.take(write),
       denied: this.#topDenied.take(write),
-      limits,
+      denialsByLimit,
     };
   }
 }
