@@ -2,7 +2,7 @@ import type { Store } from "@headgate/core";
 import type { CountingStore, ScriptTransport } from "@headgate/core/internal";
 import { requireStore } from "@headgate/core/internal";
 import { shareByPrefix } from "../../packages/core/src/common/client-state.ts";
-import type { Control, Follower } from "../../packages/core/src/control/control.ts";
+import type { Follower, SharedControl } from "../../packages/core/src/control/control.ts";
 import type { ControlRecord, Override } from "../../packages/core/src/control/record.ts";
 import { NO_RECORD } from "../../packages/core/src/control/record.ts";
 import { redisBackend } from "../../packages/core/src/limiter/redis-limiter.ts";
@@ -43,7 +43,7 @@ export function overridden(given: Store): OverriddenStore {
   let pending: Promise<void> | undefined;
   let resolve = () => {};
   const followers = new Set<Follower>();
-  const control: Control = {
+  const control: SharedControl = {
     get record() {
       return known;
     },

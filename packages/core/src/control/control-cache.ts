@@ -6,7 +6,7 @@ import type { OperatorLog } from "../common/operator-log.ts";
 import { WeakList } from "../common/weak-list.ts";
 import type { StoreMonitor } from "../health/store-health.ts";
 import type { CountingStore } from "../store/store.ts";
-import type { Control, ControlDeps, Follower } from "./control.ts";
+import type { ControlDeps, Follower, SharedControl } from "./control.ts";
 import { controlKey, READ_STATES, readControl, replyText } from "./operations.ts";
 import type { ControlRecord, Invalidation } from "./record.ts";
 import { MAX_RECORD_AGE_MICROS, NO_RECORD } from "./record.ts";
@@ -29,7 +29,7 @@ const REPORTED_CODES: readonly unknown[] = [
 ];
 
 /** The age of the record counts from when the read was sent: it may lack changes made after that. */
-class ControlCache implements Control {
+class ControlCache implements SharedControl {
   record: ControlRecord = NO_RECORD;
   refreshDueAt: number = Number.NEGATIVE_INFINITY;
   readonly #key: string;
@@ -111,7 +111,7 @@ class ControlCache implements Control {
     this.#readSentAt = sentAt;
     this.#serverClock = clock;
     this.refreshDueAt = sentAt + REFRESH_INTERVAL_MS * (0.8 + 0.4 * Math.random());
-    if (record !== undefined) this.#publish(record);
+    if (record !== undefined) this.#applyRecord(record);
     else if (text !== undefined)
       this.#reportUnreadable(notices, "cannot be read", parseVersion(text));
     else if (state === READ_STATES.tooLong) {
@@ -121,7 +121,7 @@ class ControlCache implements Control {
     }
   }
 
-  #publish(record: ControlRecord): void {
+  #applyRecord(record: ControlRecord): void {
     const before = new Set(this.record.invalidations.map(formatInvalidation));
     const invalidations = record.invalidations.filter(
       (invalidation) => !before.has(formatInvalidation(invalidation)),
@@ -165,7 +165,7 @@ function formatInvalidation({ limiter, subject, kind, from }: Invalidation): str
 }
 
 /** The known control record of a store's prefix, shared by all users of its client. */
-export const controlCacheOf: (store: CountingStore) => Control = shareByPrefix(
+export const controlCacheOf: (store: CountingStore) => SharedControl = shareByPrefix(
   "control",
   ({ prefix }, drop) => new ControlCache(controlKey(prefix), drop),
 );

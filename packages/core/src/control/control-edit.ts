@@ -69,7 +69,7 @@ export function formatDraft(draft: ControlDraft): string {
     );
   }
   if (bytes <= MAX_RECORD_BYTES) return text;
-  // The last order is the action being performed.
+  // The last invalidation is the action being performed.
   const older = Math.ceil((draft.invalidations.length - 1) / 2);
   if (older > 0) return formatDraft(withoutOldestInvalidations(draft, older));
   throw tooLong(bytes, MAX_RECORD_BYTES);

@@ -62,7 +62,7 @@ export class ControlStore {
     );
   }
 
-  /** Changes the record, and appends to the log, unless `isDry`. Resolves with the time of the change, in microseconds. */
+  /** Changes the record, and appends to the log, unless `dryRun`. Resolves with the time of the change, in microseconds. */
   async change(
     makeEdit: (read: ControlSnapshot) => ControlEdit,
     dryRun: boolean | undefined = false,

@@ -5,7 +5,7 @@ import type { ControlRecord, Invalidation } from "./record.ts";
 /** The control record of a prefix as one limiter follows it. */
 export interface LimiterControl {
   /** The latest record known to the process, shared by all limiters of the client and prefix. */
-  readonly cache: Pick<Control, "record" | "refreshDueAt" | "now">;
+  readonly cache: Pick<SharedControl, "record" | "refreshDueAt" | "now">;
   /**
    * Reads the record again in the background when it is due, about every second. A decision made when it is due calls this
    * first and waits for the promise, if there is one, so that its record is at most about two seconds old. Waits at most
@@ -21,7 +21,7 @@ export interface LimiterControl {
 }
 
 /** The latest control record of a client and prefix, shared by all limiters of the process that use them. */
-export interface Control {
+export interface SharedControl {
   readonly record: ControlRecord;
   /**
    * The time from which on a decision has to call `refresh` first, in milliseconds of `performance.now()`. A field, because

@@ -62,8 +62,8 @@ export function createOverrides(
       limiter,
       index: overrideIndexOf(record, limiter),
     }));
-    all.indexes = own.some(({ index }) => index !== undefined) ? own : undefined;
-    if (all.indexes === undefined) return;
+    overrides.indexes = own.some(({ index }) => index !== undefined) ? own : undefined;
+    if (overrides.indexes === undefined) return;
     overridden.endLeases?.((counter) => apply([counter])[0]?.overrideEffect !== undefined);
   }
 
@@ -90,7 +90,7 @@ export function createOverrides(
     counters: readonly SubjectCounter[],
     policy?: CompiledPolicy,
   ): readonly SubjectCounter[] {
-    const { indexes } = all;
+    const { indexes } = overrides;
     if (indexes === undefined) return counters;
     const byLimiter = indexes.flatMap((one) => {
       const own = counters.filter(({ group }) => group.limiter === one.limiter);
@@ -119,14 +119,14 @@ export function createOverrides(
     if (watchers.size === 0) timer.stop();
   }
 
-  const all: { -readonly [Part in keyof Overrides]: Overrides[Part] } = {
+  const overrides: { -readonly [Part in keyof Overrides]: Overrides[Part] } = {
     indexes: undefined,
     refresh,
     apply,
 
     async isInShadow() {
       await refresh();
-      const found = all.indexes?.map((one) => findActive(one, () => undefined)) ?? [];
+      const found = overrides.indexes?.map((one) => findActive(one, () => undefined)) ?? [];
       if (found.every((overrides) => overrides.length === 0)) return undefined;
       return found.every(isShadowUnder);
     },
@@ -145,7 +145,7 @@ export function createOverrides(
   };
   applyRecord(cache.record);
   control.onRecord(applyRecord);
-  return all;
+  return overrides;
 }
 
 /** Equal if and only if counters are decided in the same way. */
@@ -163,7 +163,7 @@ function applyOverrides(
   overrideEffect: OverrideEffect,
 ): SubjectCounter {
   let { group } = counter;
-  for (const override of overrides) group = overriddenGroup(group, override);
+  for (const override of overrides) group = cachedOverride(group, override);
   const {
     limits,
     shape,
@@ -192,12 +192,12 @@ function applyOverrides(
 /** Groups under overrides, compiled once. */
 const compiled = new WeakMap<Override, WeakMap<LimitGroup, LimitGroup>>();
 
-function overriddenGroup(group: LimitGroup, override: Override): LimitGroup {
+function cachedOverride(group: LimitGroup, override: Override): LimitGroup {
   const known = compiled.get(override) ?? new WeakMap<LimitGroup, LimitGroup>();
   compiled.set(override, known);
-  const made = known.get(group) ?? applyOverride(group, override);
-  known.set(group, made);
-  return made;
+  const result = known.get(group) ?? applyOverride(group, override);
+  known.set(group, result);
+  return result;
 }
 
 /**

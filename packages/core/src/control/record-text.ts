@@ -11,8 +11,9 @@ import type {
 import { MAX_DENIED, MAX_INVALIDATIONS, MAX_OVERRIDES, NO_RECORD } from "./record.ts";
 
 /*
- * The text of a record: its version, a head as JSON, and a line for each override, order and entry of the deny list, made of
- * its kind and its JSON. Reading line by line keeps the work in one turn of the event loop small, however large the record is.
+ * The text of a record: its version, a head as JSON, and a line for each override, invalidation and entry of the deny list,
+ * made of its kind and its JSON. Reading line by line keeps the work in one turn of the event loop small, however large the
+ * record is.
  */
 
 /** The longest record that is read, in bytes, as in read.lua. */

@@ -24,7 +24,10 @@ export interface Override {
   readonly limits?: Readonly<Record<string, LimitOverride>> | undefined;
   /** Whether the limiter is in shadow mode while the override lasts. */
   readonly shadow?: boolean | undefined;
-  /** From when on every process follows it: microseconds since the epoch, by the server's clock. */
+  /**
+   * From when on every process follows it; each one does as soon as it has read it. Microseconds since the epoch, by the server's
+   * clock.
+   */
   readonly from: number;
   /** When it ends: microseconds since the epoch, by the server's clock. Null if it lasts until removed. */
   readonly until: number | null;
@@ -62,7 +65,10 @@ export interface DeniedNetwork {
   readonly reason?: string | undefined;
   /** The operator who added it. */
   readonly by?: string | undefined;
-  /** From when on every process follows it: microseconds since the epoch, by the server's clock. */
+  /**
+   * From when on every process follows it; each one does as soon as it has read it. Microseconds since the epoch, by the server's
+   * clock.
+   */
   readonly from: number;
   /** When it ends: microseconds since the epoch, by the server's clock. Null if it lasts until removed. */
   readonly until: number | null;

@@ -6,7 +6,7 @@ import { prepareLimits } from "../operations/counter.ts";
 import type { CompiledPolicy, LimitGroup } from "./compiled-policy.ts";
 
 /**
- * The policy with other numbers: those of an override or of a call. It keeps its counters and its configured names. The limits may
+ * The policy with the numbers of a call's limits. It keeps its counters and its configured names. The limits may
  * come in any order, and without a name if their shape is unique. Block lengths, the number of denials before a block and thresholds
  * count as numbers, too. Returns undefined if the limits differ in anything else. Throws `HEADGATE_INVALID_LIMIT`.
  */
