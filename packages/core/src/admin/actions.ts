@@ -113,7 +113,7 @@ export class Actions {
     return { before, after, effectiveAt: effectiveAt(at) };
   }
 
-  /** Forgets a subject of a limiter, and removes each item that names it in the whole prefix. `work` erases its counters. */
+  /** Forgets a subject of a limiter, and removes each item that names it in the whole prefix. `erase` erases its counters. */
   async forget(
     counters: AdminCounters,
     options: ActionOptions,

@@ -123,7 +123,9 @@ export class AdminCounters {
     return { limits: reportedLimits(decisions.map(({ limits }) => limits)), blocked, blocks };
   }
 
-  /** Does work, or with `isDry` does it on copies; resolves with the limits before and after. Rejects with the store's errors. */
+  /**
+   * Makes a change, or with `dryRun` makes it on copies. Resolves with the limits before and after; rejects with the store's errors.
+   */
   async change(change: CounterChange, dryRun: boolean): Promise<ChangeResult> {
     if (dryRun) return this.#preview(change);
     const before = await this.inspect();
@@ -132,7 +134,7 @@ export class AdminCounters {
   }
 
   /**
-   * Previews the effect of work: does it on copies of the counters in this process's memory, using the twins of the scripts.
+   * Previews a change: makes it on copies of the counters in this process's memory, using the twins of the scripts.
    * Rejects with the store's errors.
    */
   async #preview(change: CounterChange): Promise<ChangeResult> {

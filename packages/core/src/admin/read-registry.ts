@@ -1,7 +1,7 @@
 import { rejectUnknownOptions } from "../common/options.ts";
 import type { RedisClient } from "../redis/client-port.ts";
 import { processKey, registryKey, sharedRecordKey } from "../registry/operations.ts";
-import { parseIndex, parseProcessRecord, parseRegistryRecord } from "../registry/parse-records.ts";
+import { parseIndex, parseProcessRecord, parseSharedRecord } from "../registry/parse-records.ts";
 import type { CountingStore, Store } from "../store/store.ts";
 import type { SourceOptions, UnreadableRecord } from "./admin-source.ts";
 import { createRecordReader, readFrom } from "./admin-source.ts";
@@ -37,7 +37,7 @@ export async function readRegistryOf({ owner, prefix }: CountingStore): Promise<
   const { processes, owners } = mergeProcesses(seen, found);
   const hashes = [...owners.keys()];
   const keys = hashes.map((hash) => sharedRecordKey(prefix, hash));
-  const records = await readEach(keys, parseRegistryRecord, "missing");
+  const records = await readEach(keys, parseSharedRecord, "missing");
   const targets = mergeTargets(found);
   const listed = hashes.map((hash, i) => ({
     record: records[i],

@@ -15,7 +15,7 @@ export const MAX_LEVELS = 16;
 const MAX_DENIALS = 1_000_000;
 
 /** The most units that a limit can hold; MAX_UNITS in the scripts. */
-const MAX_UNITS = 2_000_000_000;
+const MAX_UNITS_PER_LIMIT = 2_000_000_000;
 
 /**
  * A limit with its option `block`. Whether and on what a limit blocks is part of its shape. The number of denials and the block
@@ -192,8 +192,9 @@ function confirmUnits(
     // Counts in the window in which it is confirmed, so a client gains nothing by delaying responses until the next window.
     confirm(state, _, units, charged, age) {
       const isInWindow = age <= (window.windowAge?.(state) as number);
-      if (!isInWindow) state.used = Math.min(MAX_UNITS, state.used + Math.min(charged, units));
-      state.confirmed = Math.min(MAX_UNITS, state.confirmed + units);
+      if (!isInWindow)
+        state.used = Math.min(MAX_UNITS_PER_LIMIT, state.used + Math.min(charged, units));
+      state.confirmed = Math.min(MAX_UNITS_PER_LIMIT, state.confirmed + units);
     },
 
     confirmedUnits: ({ confirmed }) => confirmed,

@@ -15,7 +15,7 @@ export function rejectLimit(limit: Limit, message: string): never {
   throw new HeadgateError("HEADGATE_INVALID_LIMIT", `${limit.algorithm}: ${message}`);
 }
 
-/** Reads a whole number from `least` to `max`. */
+/** Reads a whole number from `min` to `max`. */
 export function readCount(limit: Limit, option: string, max: number = MAX_COUNT, min = 1): number {
   const value = optionOf(limit, option);
   if (!Number.isInteger(value) || (value as number) < min || (value as number) > max) {
@@ -28,7 +28,7 @@ export function readCount(limit: Limit, option: string, max: number = MAX_COUNT,
   return (value as number) + 0;
 }
 
-/** Reads a whole number of units per `window` microseconds, from `least` to one per microsecond. */
+/** Reads a whole number of units per `window` microseconds, from `min` to one per microsecond. */
 export function readRate(
   limit: Limit,
   option: string,

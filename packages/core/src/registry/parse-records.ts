@@ -25,7 +25,7 @@ export function parseProcessRecord(text: string): ProcessRecord | UnreadableReas
 }
 
 /** Reads the record of a limiter or a breaker. */
-export function parseRegistryRecord(text: string): RegistryRecord | UnreadableReason {
+export function parseSharedRecord(text: string): RegistryRecord | UnreadableReason {
   return parseAs(text, isRegistryRecord);
 }
 
