@@ -24,7 +24,7 @@ import {
   BLOCK_FIELDS,
   HEADER_FIELDS,
 } from "../../packages/core/src/scripts/counter-shape.ts";
-import { encodeDigits, NUMBER_DIGITS } from "../../packages/core/src/scripts/digits.ts";
+import { encodeDigits, PARAMETER_DIGITS } from "../../packages/core/src/scripts/digits.ts";
 import type { ScriptName } from "../../packages/core/src/scripts/script-argument.ts";
 import type { RedisProcess } from "../support/redis-process.ts";
 import { startRedis } from "../support/redis-process.ts";
@@ -128,7 +128,7 @@ test("the script argument has the documented layout", () => {
   expect(argumentFor(1)).toHaveLength(lastOf(generation?.[0]));
   expect(argumentFor(2)).toHaveLength(lastOf(cost?.[0]));
   expect(section(it, "The argument")).toContain(
-    `\`${hex(Buffer.from(encodeDigits(1_000, NUMBER_DIGITS)))}\``,
+    `\`${hex(Buffer.from(encodeDigits(1_000, PARAMETER_DIGITS)))}\``,
   );
 });
 

@@ -6,12 +6,12 @@ interface ConnectState {
   /** When the client was first used, by the process's monotonic clock. */
   firstUsedAt: number | undefined;
   /** Whether a call was answered, or the client reported a connection error. */
-  isOver: boolean;
+  hasOutcome: boolean;
 }
 
 const connectStateOf = shareByClient(
   "connecting",
-  (): ConnectState => ({ firstUsedAt: undefined, isOver: false }),
+  (): ConnectState => ({ firstUsedAt: undefined, hasOutcome: false }),
 );
 
 /**
@@ -28,22 +28,23 @@ export class ConnectGrace {
   /** Calls sent until then are given up, because the client reported a connection error. */
   failedAt: number = Number.NEGATIVE_INFINITY;
   readonly connectMs: number;
-  readonly #remote: ScriptTransport;
+  readonly #transport: ScriptTransport;
   readonly #timeoutMs: number;
   readonly #state: ConnectState;
 
-  constructor(client: object, remote: ScriptTransport, timeoutMs: number, connectMs: number) {
-    this.#remote = remote;
+  constructor(client: object, transport: ScriptTransport, timeoutMs: number, connectMs: number) {
+    this.#transport = transport;
     this.#timeoutMs = timeoutMs;
     this.connectMs = connectMs;
     this.#state = connectStateOf(client);
-    this.isOver = remote.connectsTo === undefined || this.#state.isOver || connectMs <= timeoutMs;
+    this.isOver =
+      transport.connectsTo === undefined || this.#state.hasOutcome || connectMs <= timeoutMs;
   }
 
   /** Records a call. The first one starts the time. */
   onCall(now: number): void {
     if (this.until !== Number.NEGATIVE_INFINITY) return;
-    if (this.#remote.lastError() !== undefined) {
+    if (this.#transport.lastError() !== undefined) {
       // It has tried before, and may have connected since.
       this.isOver = true;
       return;
@@ -54,7 +55,7 @@ export class ConnectGrace {
 
   /** Records a reply. Calls that waited for the connection now have `storeTimeout` left. */
   onReply(now: number): void {
-    this.#state.isOver = true;
+    this.#state.hasOutcome = true;
     this.hasAnswered = true;
     if (this.isOver) return;
     this.isOver = true;
@@ -63,16 +64,16 @@ export class ConnectGrace {
 
   /** Checks whether it is over by now. */
   update(now: number): void {
-    if (this.#remote.lastError() !== undefined) this.#onConnectError(now);
-    else if (this.#state.isOver) this.onReply(now);
+    if (this.#transport.lastError() !== undefined) this.#onConnectError(now);
+    else if (this.#state.hasOutcome) this.onReply(now);
     else if (now > this.until) this.isOver = true;
   }
 
   #onConnectError(now: number): void {
-    this.#state.isOver = true;
+    this.#state.hasOutcome = true;
     this.isOver = true;
     this.until = Number.NEGATIVE_INFINITY;
     // One server of a cluster may be down while another one answers.
-    if (this.#remote.connectsTo === "one") this.failedAt = now;
+    if (this.#transport.connectsTo === "one") this.failedAt = now;
   }
 }

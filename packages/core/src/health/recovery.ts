@@ -7,7 +7,7 @@ const FIRST_DELAY_MS = 20;
 const MAX_DELAY_MS = 500;
 
 /** How often to report that an attempt has no reply yet. */
-const SILENCE_MS = 1_000;
+const SILENCE_REPORT_INTERVAL_MS = 1_000;
 
 /** An attempt is abandoned after this many silences: its connection may be lost while a new one works. */
 const SILENCES_PER_ATTEMPT = 5;
@@ -92,7 +92,7 @@ export function startRecovery(options: RecoveryOptions): Recovery {
       if (silencesLeft > 1) waitForReply(silencesLeft - 1);
       else tryNow();
     };
-    timer = setTimeout(giveUp, SILENCE_MS).unref();
+    timer = setTimeout(giveUp, SILENCE_REPORT_INTERVAL_MS).unref();
   }
 
   function onAttemptEnd(started: Attempt, succeeded: boolean): void {

@@ -43,21 +43,21 @@ class MonitoredCall implements PendingCall, ListNode {
   onError: (error: unknown) => void = noop;
 
   constructor(
-    watch: ServerMonitor,
+    monitor: ServerMonitor,
     store: CountingStore,
-    step: Operation<never>,
+    operation: Operation<never>,
     call: never,
     key: string,
     waitedMs: number,
-    late: OnLateReply | undefined,
+    onLateReply: OnLateReply | undefined,
   ) {
-    this.monitor = watch;
+    this.monitor = monitor;
     this.store = store;
-    this.operation = step;
+    this.operation = operation;
     this.call = call;
     this.key = key;
     this.waitedMs = waitedMs;
-    this.onLateReply = late;
+    this.onLateReply = onLateReply;
   }
 
   resolve(reply: readonly number[]): void {
@@ -73,7 +73,7 @@ class MonitoredCall implements PendingCall, ListNode {
     return this.store.run(probe, probeKeyFor(this.key));
   }
 
-  /** Errors of `late` are dropped, because no caller waits for it. */
+  /** Errors of `onLateReply` are dropped, because no caller waits for it. */
   notifyLate(reply: readonly number[] | undefined): void {
     if (this.onLateReply === undefined) return;
     try {
@@ -236,11 +236,11 @@ export class ServerMonitor implements ClockListener {
   #giveUp(call: MonitoredCall): HeadgateError {
     const { timeoutMs, connectGrace, unansweredError } = this.#options;
     const { sentAt, waitedMs } = call;
-    const isUnconnected = connectGrace.until > sentAt + timeoutMs - waitedMs;
+    const usedConnectTimeout = connectGrace.until > sentAt + timeoutMs - waitedMs;
     const reason = unansweredError(
       sentAt <= connectGrace.failedAt
         ? undefined
-        : isUnconnected
+        : usedConnectTimeout
           ? connectGrace.connectMs
           : timeoutMs,
     );

@@ -24,14 +24,14 @@ const monitorsOf = shareByClient("watches", () => new Map<string, StoreMonitor>(
 /** The monitor of a client for these timeouts, created on first use. */
 export function monitorStore(
   client: object,
-  remote: ScriptTransport,
+  transport: ScriptTransport,
   times: StoreTimeouts,
 ): StoreMonitor {
   const monitors = monitorsOf(client);
   const key = `${times.timeoutMs} ${times.connectMs}`;
   const known = monitors.get(key);
   if (known !== undefined) return known;
-  const monitor = createStoreMonitor(client, remote, times, () => monitors.delete(key));
+  const monitor = createStoreMonitor(client, transport, times, () => monitors.delete(key));
   monitors.set(key, monitor);
   return monitor;
 }
@@ -57,16 +57,16 @@ function connectError(cause?: Error): HeadgateError {
 
 function createStoreMonitor(
   client: object,
-  remote: ScriptTransport,
+  transport: ScriptTransport,
   { timeoutMs, connectMs }: StoreTimeouts,
   onUnused: () => void,
 ): StoreMonitor {
   const clock = new EventLoopClock(timeoutMs);
-  const connectGrace = new ConnectGrace(client, remote, timeoutMs, connectMs);
+  const connectGrace = new ConnectGrace(client, transport, timeoutMs, connectMs);
   const nodes = new Map<string, ServerMonitor>();
   const log = createOperatorLog();
   const reports = createServerReports();
-  const isSingleServer = remote.connectsTo === "one";
+  const isSingleServer = transport.connectsTo === "one";
   let users = 0;
 
   function monitorNode(node: string): ServerMonitor {
@@ -79,9 +79,9 @@ function createStoreMonitor(
       isUnavailable,
       unansweredError: (withinMs) =>
         withinMs === undefined
-          ? connectError(remote.lastError())
-          : timeoutError(withinMs, remote.lastError()),
-      onSilence: () => remote.refreshTopology(downNodes()),
+          ? connectError(transport.lastError())
+          : timeoutError(withinMs, transport.lastError()),
+      onSilence: () => transport.refreshTopology(downNodes()),
       onProbeFailure(error) {
         if (!isUnavailable(error)) log.logThrottled(error);
       },
@@ -143,13 +143,13 @@ function createStoreMonitor(
     },
 
     run(store, operation, call, counterKey, waitedMs, late) {
-      const node = isSingleServer ? "" : remote.nodeOf(counterKey);
+      const node = isSingleServer ? "" : transport.nodeOf(counterKey);
       const monitor = nodes.get(node) ?? monitorNode(node);
       if (storeServers.hasSubscribers) reports.onCall(node, monitor.state);
       return monitor.run(store, operation, call, counterKey, waitedMs, late);
     },
 
-    downReason: (counterKey) => nodes.get(remote.nodeOf(counterKey))?.downReason,
+    downReason: (counterKey) => nodes.get(transport.nodeOf(counterKey))?.downReason,
 
     log,
 

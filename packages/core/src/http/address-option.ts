@@ -46,7 +46,7 @@ export function readAddressOption(owner: string, option: AddressOption): Address
   return { header, trusts: readAddressList(trust, invalid) };
 }
 
-/** The step that reads the client's address from the header. `watchTrust` checks the framework's address if that one is used. */
+/** The step that reads the client's address from the header. `checkTrust` checks the framework's address if that one is used. */
 export function createAddressStep<Request extends HttpRequest>(
   address: AddressHeader,
   checkTrust: TrustCheck | undefined,

@@ -32,10 +32,10 @@ import type { HeaderSettings, PolicyText, Verdict } from "./verdict.ts";
 import { DISCONNECTED, PASS } from "./verdict.ts";
 
 /** The freshness for most requests, which wait for nothing. */
-const FRESH_CONTROL: ControlFreshness = { waitedMs: 0, isFresh: true };
+const FRESH_CONTROL: ControlFreshness = { usedTimeoutMs: 0, isFresh: true };
 
 /**
- * The last step: calls the limiter and formats the response headers. `ending` aborts when all waits must end; `routeOf` returns a
+ * The last step: calls the limiter and formats the response headers. `closing` aborts when all waits must end; `routeOf` returns a
  * request's route.
  */
 export function createConsumeStep<Request extends object>(
@@ -52,7 +52,7 @@ export function createConsumeStep<Request extends object>(
 
   function consume(context: RequestContext<Request>): Awaitable<Verdict> {
     const { httpRequest } = context;
-    const { limiter, parts: internals } = context.prepared as PreparedLimiter<Request>;
+    const { limiter, internals } = context.prepared as PreparedLimiter<Request>;
     if (count !== undefined) recordCountOption(owner, httpRequest, limiter, count);
     const limiterCall = addLimiterCall(
       httpRequest,
@@ -72,13 +72,13 @@ export function createConsumeStep<Request extends object>(
     if (consumeInTurn !== undefined) return consumeInTurn(context, options);
     let decided: Awaitable<Decision>;
     try {
-      decided = internals.consumeDimensions(
+      decided = internals.consumeGroups(
         limiterCall.groups,
         limiterCall.subjects,
         options,
         context.isControlFresh && context.controlWaitMs === 0
           ? FRESH_CONTROL
-          : { waitedMs: context.controlWaitMs, isFresh: context.isControlFresh },
+          : { usedTimeoutMs: context.controlWaitMs, isFresh: context.isControlFresh },
       );
     } catch (error) {
       return handleFailure(owner, context, error);
@@ -95,7 +95,7 @@ export function createConsumeStep<Request extends object>(
 
 /** Turns the limiter's decision on a request into a verdict. */
 type DecisionReporter<Request> = (
-  visit: RequestContext<Request>,
+  context: RequestContext<Request>,
   decision: Decision,
   waitedMs?: number,
 ) => Verdict;
@@ -106,19 +106,19 @@ function createQueueStep<Request extends object>(
   timeoutMs: number,
   closing: AbortSignal,
   report: DecisionReporter<Request>,
-): (visit: RequestContext<Request>, options: ConsumeOptions | undefined) => Promise<Verdict> {
+): (context: RequestContext<Request>, options: ConsumeOptions | undefined) => Promise<Verdict> {
   return async (context, options) => {
     const { client, response } = context;
-    const { parts: internals } = context.prepared as PreparedLimiter<Request>;
+    const { internals } = context.prepared as PreparedLimiter<Request>;
     const { groups, subjects } = context.limiterCall as LimiterCall;
     if (context.limits !== undefined) rejectBlocksWithWait(owner, context);
-    const line = {
+    const waitOptions = {
       timeoutMs,
       watchDisconnect: () => watchDisconnect(response as object, client, closing),
     };
     let turn: Awaited<ReturnType<typeof internals.consumeOrWait>>;
     try {
-      turn = await internals.consumeOrWait(groups, subjects, options, line);
+      turn = await internals.consumeOrWait(groups, subjects, options, waitOptions);
     } catch (error) {
       return handleFailure(owner, context, error);
     }
@@ -153,7 +153,7 @@ function createDecisionReporter<Request extends object>(
     waitedMs?: number,
   ): Verdict {
     const { request, httpRequest, response, limits, startedAt } = context;
-    const { parts: internals } = context.prepared as PreparedLimiter<Request>;
+    const { internals } = context.prepared as PreparedLimiter<Request>;
     const limiterCall = context.limiterCall as LimiterCall;
     internals.usage?.record(countedSubjects(limiterCall), decision);
     if (internals.policy.hasSlots && response !== undefined) {
@@ -188,7 +188,7 @@ function findPolicyText<Request>(
   decision: Decision,
   headers: HeaderSettings,
 ): PolicyText | undefined {
-  const { limiter, policyText, namesOnly, parts: internals } = prepared as PreparedLimiter<Request>;
+  const { limiter, policyText, namesOnly, internals } = prepared as PreparedLimiter<Request>;
   const isOther =
     limits !== undefined && internals.perCallPolicies.isUsed && !hasSameNames(limiter, decision);
   if (!isOther && !decision.degraded && decision.limits.length === limiter.limits.length) {
@@ -233,11 +233,11 @@ function createOutcomeRecorder(
 /** A `count` option also works after the request was charged. If there are two different ones, the second would be ignored. */
 function recordCountOption(
   owner: string,
-  carried: RecordedRequest,
+  httpRequest: RecordedRequest,
   limiter: LimiterWithInternals,
   count: unknown,
 ): void {
-  for (const limiterCall of limiterCallsTo(carried, [limiter])) {
+  for (const limiterCall of limiterCallsTo(httpRequest, [limiter])) {
     limiterCall.count ??= count;
     if (limiterCall.count === count) continue;
     throw invalidOption(
@@ -252,12 +252,14 @@ function recordCountOption(
  */
 function rejectUnusedCost(
   owner: string,
-  carried: RecordedRequest,
+  httpRequest: RecordedRequest,
   limiter: LimiterWithInternals,
   cost: unknown,
 ): void {
-  if (!hasCalledAll(carried, limiter)) return;
-  if (limiterCallsTo(carried, [limiter]).some((limiterCall) => isSameCost(limiterCall.cost, cost)))
+  if (!hasCalledAll(httpRequest, limiter)) return;
+  if (
+    limiterCallsTo(httpRequest, [limiter]).some((limiterCall) => isSameCost(limiterCall.cost, cost))
+  )
     return;
   throw invalidOption(
     `${owner}: cost would be ignored, because the limiter ${formatReceived(limiter.name)} has already decided this request; give the cost where the limiter is called first`,

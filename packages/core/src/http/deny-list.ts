@@ -11,7 +11,7 @@ import type { Verdict } from "./verdict.ts";
 import { DISCONNECTED } from "./verdict.ts";
 
 /**
- * The step that reads operators' changes, and refuses clients on the deny list. `watchTrust` is called before an address is
+ * The step that reads operators' changes, and refuses clients on the deny list. `checkTrust` is called before an address is
  * looked up; `onRefused` is called for each refused request.
  */
 export function createControlStep<Request extends HttpRequest>(

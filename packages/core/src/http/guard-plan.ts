@@ -52,7 +52,7 @@ export function createGuardPlan<Request extends HttpRequest>(
 ): GuardPlan<Request> {
   const { address, allowList, denyList, skip, cost } = settings;
   const { all, choose } = limiters;
-  const first = all[0]?.[LIMITER];
+  const firstInternals = all[0]?.[LIMITER];
   const only = choose === undefined ? [...prepared.values()][0] : undefined;
   const usesAddress = [allowList, denyList, ...prepared.values()].some((one) => one?.usesAddress);
   const trust = createTrustCheck(warn);
@@ -62,7 +62,7 @@ export function createGuardPlan<Request extends HttpRequest>(
   function reportListed(request: Request, list: ListedRequest["list"]): void {
     publishListed(() => ({
       limiter: limiters.single?.name ?? settings.name ?? "limiter",
-      plugin: first?.policy.labels.plugin,
+      plugin: firstInternals?.policy.labels.plugin,
       route: routeOf(request),
       list,
     }));
@@ -72,7 +72,9 @@ export function createGuardPlan<Request extends HttpRequest>(
     address === undefined ? checkTrust : createAddressStep(address, checkTrust, warn),
     createListStep(owner, settings, reportListed),
   ]);
-  const control = first && createControlStep(first, usesAddress ? undefined : trust, reportListed);
+  const control =
+    firstInternals &&
+    createControlStep(firstInternals, usesAddress ? undefined : trust, reportListed);
   const after = stepsOf<Request>([
     createSkipStep(owner, skip),
     createChoiceStep(choose, prepared),

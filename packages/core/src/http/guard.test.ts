@@ -58,12 +58,10 @@ describe("the order of the steps", () => {
   test("steps run in the order denyList, allowList, skip, tier, key, cost, decision", async () => {
     const order: string[] = [];
     const limiter = createLimiter({ limits });
-    const consume = vi
-      .spyOn(internalsOf(limiter), "consumeDimensions")
-      .mockImplementation(async () => {
-        order.push("decision");
-        throw new Error("enough");
-      });
+    const consume = vi.spyOn(internalsOf(limiter), "consumeGroups").mockImplementation(async () => {
+      order.push("decision");
+      throw new Error("enough");
+    });
     const say = <Value>(step: string, value: Value) =>
       vi.fn(async () => {
         await new Promise((resolve) => setImmediate(resolve));

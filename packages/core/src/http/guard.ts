@@ -82,7 +82,8 @@ function prepareGuard<Request extends HttpRequest>(
   const prepared = prepareLimiters(owner, limiters, settings, adapter.name);
   const plan = createGuardPlan(owner, limiters, settings, adapter, prepared, closing.signal);
   const isPerRequest = choose !== undefined && single !== undefined;
-  const first = choose === undefined && single !== undefined ? prepared.get(single) : undefined;
+  const firstLimiter =
+    choose === undefined && single !== undefined ? prepared.get(single) : undefined;
   const count = createResponseCounter(
     option,
     (request: Request) => takeUnsettled(request, all, option === undefined),
@@ -93,7 +94,7 @@ function prepareGuard<Request extends HttpRequest>(
   );
   const inFlight = single?.[LIMITER].inFlight ?? new InFlight();
   return {
-    check: createCheck(limiters, plan, first, count, inFlight, adapter.unwrapRequest),
+    check: createCheck(limiters, plan, firstLimiter, count, inFlight, adapter.unwrapRequest),
     needsResponse:
       count !== undefined ||
       waitMs !== undefined ||
@@ -107,16 +108,16 @@ function prepareGuard<Request extends HttpRequest>(
   };
 }
 
-/** `first` is the limiter of every request, if there is a single one. */
+/** `firstLimiter` is the limiter of every request, if there is a single one. */
 function createCheck<Request extends HttpRequest>(
   { all, single }: GuardLimiters,
   plan: GuardPlan<Request>,
-  first: PreparedLimiter<Request> | undefined,
+  firstLimiter: PreparedLimiter<Request> | undefined,
   count: ResponseCounter<Request> | undefined,
   inFlight: InFlight,
   unwrapRequest: GuardAdapter<Request>["unwrapRequest"],
 ): Guard<Request>["check"] {
-  const known = all[0]?.[LIMITER].control?.cache;
+  const controlCache = all[0]?.[LIMITER].control?.cache;
 
   return function check(
     request: Request,
@@ -134,10 +135,10 @@ function createCheck<Request extends HttpRequest>(
       client: frameworkClient,
       // A request that arrives before `close` is decided, however long its key takes.
       isClosed: single === undefined ? all.some(isClosed) : single[LIMITER].isClosed,
-      prepared: first,
+      prepared: firstLimiter,
       limits: undefined,
       subjects: undefined,
-      costOptions: first?.costOptions,
+      costOptions: firstLimiter?.costOptions,
       limiterCall: undefined,
       startedAt: undefined,
       controlWaitMs: 0,
@@ -147,8 +148,9 @@ function createCheck<Request extends HttpRequest>(
     try {
       // Most requests find no deny list, and a control record that is not due: they skip the step.
       const skipsControl =
-        known === undefined ||
-        (known.record.denyList === undefined && performance.now() < known.refreshDueAt);
+        controlCache === undefined ||
+        (controlCache.record.denyList === undefined &&
+          performance.now() < controlCache.refreshDueAt);
       decided = runPlan(skipsControl ? plan.withoutControl : plan.full, context, 0);
     } catch (error) {
       decided = Promise.reject(error as Error);

@@ -28,7 +28,7 @@ export function prepareLimiters<Request extends HttpRequest>(
     const hasOwnLimits = limiter === single || [...tiers.values()].includes(limiter);
     prepared.set(limiter, {
       limiter,
-      parts: internals,
+      internals,
       readSubjects: read,
       usesAddress,
       policyText,

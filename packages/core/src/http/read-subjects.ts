@@ -111,7 +111,7 @@ function createSubjectSetter<Request extends HttpRequest>(
 ): (
   key: SubjectKey<Request>,
   text: SubjectText,
-  visit: RequestContext<Request>,
+  context: RequestContext<Request>,
 ) => Awaitable<Verdict> | undefined {
   return ({ dimension, key }, text, { client, subjects }) => {
     const made = subjects as MutableSubjects;

@@ -45,7 +45,7 @@ export type GuardStep<Request> = (
 /** A limiter, and everything about it that does not depend on the request. */
 export interface PreparedLimiter<Request> {
   readonly limiter: LimiterWithInternals;
-  readonly parts: LimiterInternals;
+  readonly internals: LimiterInternals;
   readonly readSubjects: GuardStep<Request>;
   readonly usesAddress: boolean;
   /** The prepared text of its own limits in responses. */

@@ -53,8 +53,8 @@ export function decisionOf(
   request: object,
   limiters: readonly LimiterWithInternals[],
 ): RequestDecision | undefined {
-  const carried = unwrapRequest(request);
-  return joinCalls(carried, limiters, limiterCallsTo(carried, limiters).filter(isDecided));
+  const httpRequest = unwrapRequest(request);
+  return joinCalls(httpRequest, limiters, limiterCallsTo(httpRequest, limiters).filter(isDecided));
 }
 
 /**
@@ -66,13 +66,13 @@ export function takeUnsettled(
   limiters: readonly LimiterWithInternals[],
   isImplied: boolean,
 ): UnsettledDecision | undefined {
-  const carried = unwrapRequest(request);
-  const entries = limiterCallsTo(carried, limiters)
+  const httpRequest = unwrapRequest(request);
+  const calls = limiterCallsTo(httpRequest, limiters)
     .filter(isDecided)
     .filter(({ isSettled, count }) => !isSettled && !(isImplied && count !== undefined));
-  for (const call of entries) call.isSettled = true;
-  const decision = joinCalls(carried, limiters, entries);
-  return decision && { ...decision, confirm: () => Promise.all(entries.map(confirmCall)) };
+  for (const call of calls) call.isSettled = true;
+  const decision = joinCalls(httpRequest, limiters, calls);
+  return decision && { ...decision, confirm: () => Promise.all(calls.map(confirmCall)) };
 }
 
 async function confirmCall({ limiter, decision }: DecidedCall): Promise<void> {
@@ -85,9 +85,9 @@ async function confirmCall({ limiter, decision }: DecidedCall): Promise<void> {
 function joinCalls(
   request: object,
   limiters: readonly LimiterWithInternals[],
-  entries: readonly DecidedCall[],
+  calls: readonly DecidedCall[],
 ): RequestDecision | undefined {
-  const [first] = entries;
+  const [first] = calls;
   if (first === undefined) return undefined;
   // Of limiters that use the same keys, the one that was called.
   const limiter = limiters.includes(first.limiter)
@@ -95,18 +95,18 @@ function joinCalls(
     : (limiters.find((one) => limiterCallsTo(request, [one]).includes(first)) ?? first.limiter);
 
   async function isAny(change: (call: DecidedCall) => Promise<boolean>): Promise<boolean> {
-    return (await Promise.all(entries.map(change))).includes(true);
+    return (await Promise.all(calls.map(change))).includes(true);
   }
 
   return {
-    decision: findBindingDecision(entries.map(({ decision }) => decision)),
-    subject: subjectIn(limiter, entries),
+    decision: findBindingDecision(calls.map(({ decision }) => decision)),
+    subject: subjectIn(limiter, calls),
     limiter,
     async settle<Units extends Cost>(units: Units) {
       // Before any of them is settled.
-      for (const { decision } of entries) requireSameForm(decision, units);
-      const settled = entries.map((call) =>
-        call.limiter[LIMITER].chargeMethods.settle(call.decision, unitsFor(call, units, entries)),
+      for (const { decision } of calls) requireSameForm(decision, units);
+      const settled = calls.map((call) =>
+        call.limiter[LIMITER].chargeMethods.settle(call.decision, unitsFor(call, units, calls)),
       );
       return joinChargeResults<Units>(await Promise.all(settled));
     },
@@ -119,24 +119,21 @@ function joinCalls(
 function unitsFor<Units extends Cost>(
   limiterCall: LimiterCall,
   units: Units,
-  entries: readonly LimiterCall[],
+  calls: readonly LimiterCall[],
 ): Units {
-  if (!isPlainObject(units) || entries.length === 1) return units;
+  if (!isPlainObject(units) || calls.length === 1) return units;
   const knows = ({ limiter, decision }: LimiterCall, name: string) =>
     [...limiter.limits, ...(decision?.limits ?? [])].some((limit) => limit.name === name);
   const own = Object.entries(units).filter(
-    ([name]) => knows(limiterCall, name) || !entries.some((other) => knows(other, name)),
+    ([name]) => knows(limiterCall, name) || !calls.some((other) => knows(other, name)),
   );
   return Object.fromEntries(own) as Units;
 }
 
 /** The subjects that a limiter counted in these calls. */
-function subjectIn(
-  limiter: LimiterWithInternals,
-  entries: readonly LimiterCall[],
-): RequestSubjects {
+function subjectIn(limiter: LimiterWithInternals, calls: readonly LimiterCall[]): RequestSubjects {
   const own = limiter[LIMITER].policy.groups.map(({ dimension }) => dimension);
-  const asked = entries.map(({ groups, subjects }) => ({
+  const asked = calls.map(({ groups, subjects }) => ({
     groups: groups.filter(({ dimension }) => own.includes(dimension)),
     subjects,
   }));

@@ -38,16 +38,16 @@ export function watchDisconnect(
     isOver = true;
     end();
   };
-  const forgetResponse = watchResponse(response, { onEnded: leave, onDisconnected: leave });
-  const forgetEnding = addAbortCallback(closing, end);
+  const stopWatchingResponse = watchResponse(response, { onEnded: leave, onDisconnected: leave });
+  const stopWatchingClosing = addAbortCallback(closing, end);
   const isDisconnected = (): boolean => isOver || client.isDisconnected();
   if (isDisconnected() || closing.aborted) end();
   return {
     signal: controller.signal,
     isDisconnected,
     stop() {
-      forgetEnding();
-      forgetResponse();
+      stopWatchingClosing();
+      stopWatchingResponse();
     },
   };
 }

@@ -10,7 +10,7 @@ import { createDecisionRequest } from "../pipeline/decision-request.ts";
 import type { CompiledPolicy, LimitGroup } from "../policy/compiled-policy.ts";
 import { assignCosts } from "../policy/costs.ts";
 import type { SubjectCounter, Subjects } from "../policy/counters.ts";
-import { countersOf, isShadowDecision } from "../policy/counters.ts";
+import { countersOf as countersOfPolicy, isShadowDecision } from "../policy/counters.ts";
 import { countersOfPerCallPolicy } from "../policy/per-call-policy.ts";
 import type { ConsumeOptions, Limiter } from "./limiter.ts";
 import type { LimiterCore } from "./limiter-core.ts";
@@ -23,7 +23,7 @@ import { readCost } from "./read-cost.ts";
 /** The methods of a limiter that decide once, without waiting. */
 export interface ConsumeMethods
   extends Pick<Limiter, "consume" | "peek">,
-    Pick<LimiterInternals, "consumeDimensions"> {
+    Pick<LimiterInternals, "consumeGroups"> {
   /** `consume` in a mode other than the limiter's own. */
   consumeInMode(
     mode: DecideMode,
@@ -64,29 +64,29 @@ export function createConsumeMethods(core: LimiterCore, compiler: PolicyCompiler
     return policyCache.compile(limits);
   }
 
-  function countersFor(
+  function countersOf(
     policy: CompiledPolicy,
     subject: Subjects,
     groups?: readonly LimitGroup[],
   ): SubjectCounter[] {
-    if (policy === ownPolicy) return countersOf(ownPolicy, subject, groups);
+    if (policy === ownPolicy) return countersOfPolicy(ownPolicy, subject, groups);
     if (policy.perCallKeyspace !== undefined)
       return countersOfPerCallPolicy(policy, ownPolicy, subject, groups);
     const callGroups = groups?.map(
       (group) => policy.groups[ownPolicy.groups.indexOf(group)] as LimitGroup,
     );
-    return countersOf(policy, subject, callGroups);
+    return countersOfPolicy(policy, subject, callGroups);
   }
 
   /** Decides after reading operators' changes, if they are due. Throws, or rejects with, the errors of the call. */
-  function consumeDimensions(
+  function consumeGroups(
     groups: readonly LimitGroup[] | undefined,
     subject: Subjects,
     options: ConsumeOptions | undefined,
     freshness?: ControlFreshness,
     mode: DecideMode = "enforce",
   ): Awaitable<Decision> {
-    const waitedMs = freshness?.waitedMs ?? 0;
+    const usedTimeoutMs = freshness?.usedTimeoutMs ?? 0;
     if (
       control !== undefined &&
       freshness?.isFresh !== true &&
@@ -95,7 +95,7 @@ export function createConsumeMethods(core: LimiterCore, compiler: PolicyCompiler
       const refreshed = control.refresh();
       if (refreshed !== undefined) {
         return inFlight.track(
-          consumeAfterRefresh(refreshed, groups, subject, options, mode, waitedMs),
+          consumeAfterRefresh(refreshed, groups, subject, options, mode, usedTimeoutMs),
         );
       }
     }
@@ -114,8 +114,8 @@ export function createConsumeMethods(core: LimiterCore, compiler: PolicyCompiler
     }
     const counters =
       limits === undefined
-        ? countersOf(ownPolicy, subject, groups)
-        : countersFor(policy, subject, groups);
+        ? countersOfPolicy(ownPolicy, subject, groups)
+        : countersOf(policy, subject, groups);
     const effective =
       overrides?.indexes === undefined ? counters : overrides.apply(counters, policy);
     // A decision in shadow mode sets no block.
@@ -124,7 +124,7 @@ export function createConsumeMethods(core: LimiterCore, compiler: PolicyCompiler
     const decidingPolicy = policy.perCallKeyspace === undefined ? ownPolicy : policy;
     if (typeof cost === "number")
       return pipeline.decide(
-        createDecisionRequest(decidingPolicy, effective, cost, effectiveMode, waitedMs),
+        createDecisionRequest(decidingPolicy, effective, cost, effectiveMode, usedTimeoutMs),
       );
     const assigned = assignCosts(effective, cost);
     return pipeline.decide(
@@ -133,24 +133,27 @@ export function createConsumeMethods(core: LimiterCore, compiler: PolicyCompiler
         assigned.counters,
         assigned.cost,
         effectiveMode,
-        waitedMs,
+        usedTimeoutMs,
       ),
     );
   }
 
-  /** Decides after the control record was read, and counts that time as waited. */
+  /** Decides after the control record was read, and counts that time as part of `storeTimeout`. */
   async function consumeAfterRefresh(
     refreshed: Promise<unknown>,
     groups: readonly LimitGroup[] | undefined,
     subject: Subjects,
     options: ConsumeOptions | undefined,
     mode: DecideMode,
-    waitedMs: number,
+    usedTimeoutMs: number,
   ): Promise<Decision> {
     const startedAt = monitor?.now() ?? 0;
     await refreshed;
-    const freshness = { isFresh: true, waitedMs: waitedMs + (monitor?.now() ?? 0) - startedAt };
-    return consumeDimensions(groups, subject, options, freshness, mode);
+    const freshness = {
+      isFresh: true,
+      usedTimeoutMs: usedTimeoutMs + (monitor?.now() ?? 0) - startedAt,
+    };
+    return consumeGroups(groups, subject, options, freshness, mode);
   }
 
   // Not async: that would make each decision in this process a third slower.
@@ -161,7 +164,7 @@ export function createConsumeMethods(core: LimiterCore, compiler: PolicyCompiler
   ): Promise<Decision> {
     const started = decisions.hasSubscribers ? performance.now() : undefined;
     try {
-      const decided = consumeDimensions(undefined, subject, options, undefined, mode);
+      const decided = consumeGroups(undefined, subject, options, undefined, mode);
       if (started === undefined && usage === undefined) return Promise.resolve(decided);
       return decided instanceof Promise
         ? decided.then((decision) => recordDecision(subject, decision, started))
@@ -185,12 +188,11 @@ export function createConsumeMethods(core: LimiterCore, compiler: PolicyCompiler
 
   return {
     consume: (subject, options) => consumeInMode("enforce", subject, options),
-    peek: async (subject, options) =>
-      consumeDimensions(undefined, subject, options, undefined, "peek"),
-    consumeDimensions,
+    peek: async (subject, options) => consumeGroups(undefined, subject, options, undefined, "peek"),
+    consumeGroups,
     consumeInMode,
     policyOf,
-    countersOf: countersFor,
+    countersOf,
   };
 }
 

@@ -603,9 +603,9 @@ describe("a limiter that extends another", () => {
 
   /** Asks only what the child adds. */
   async function consumeOwn(child: Limiter, cost = 1): Promise<Decision> {
-    const { policy, parent, consumeDimensions } = internalsOf(child);
+    const { policy, parent, consumeGroups } = internalsOf(child);
     const inherited = parent === undefined ? [] : internalsOf(parent).policy.groups;
-    return consumeDimensions(policy.groups.slice(inherited.length), ann, { cost });
+    return consumeGroups(policy.groups.slice(inherited.length), ann, { cost });
   }
 
   test("the limits that an extending limiter adds can be consumed alone, and nothing else is charged", async () => {

@@ -19,7 +19,7 @@ export function openHandle(
   const { core, limits, consumeMethods, chargeMethods, blockMethods, limiterQueue } = instance;
   const { name, policy, perCallPolicies, monitor, control, overrides, usage, hasLease, inFlight } =
     core;
-  const { consume, peek, consumeDimensions } = consumeMethods;
+  const { consume, peek, consumeGroups } = consumeMethods;
   const waiterGroup: WaiterGroup = { closeError: undefined };
   const { wait, run, consumeOrWait } = createWaitMethods(
     core,
@@ -32,7 +32,7 @@ export function openHandle(
     perCallPolicies,
     parent,
     control,
-    consumeDimensions,
+    consumeGroups,
     consumeOrWait,
     chargeMethods,
     inFlight,

@@ -22,18 +22,18 @@ export interface LimiterInternals {
   /** The limiter it extends. */
   readonly parent: Limiter | undefined;
   /**
-   * `consume` for some of its dimensions only; publishes nothing. Returns the decision itself if this process knows it; errors
+   * `consume` for some of its groups of limits only; publishes nothing. Returns the decision itself if this process knows it; errors
    * are then thrown, not rejected.
    */
-  consumeDimensions(
+  consumeGroups(
     groups: readonly LimitGroup[],
     subject: Subjects,
     options: ConsumeOptions | undefined,
-    learned?: ControlFreshness,
+    freshness?: ControlFreshness,
   ): Awaitable<Decision>;
   /** Operators' changes, as far as this process knows; undefined if the store has no control record. */
   readonly control: Pick<LimiterControl, "refresh" | "cache"> | undefined;
-  /** `consumeDimensions`, but a denied request waits in the queue. Undefined if the client has disconnected meanwhile. */
+  /** `consumeGroups`, but a denied request waits in the queue. Undefined if the client has disconnected meanwhile. */
   consumeOrWait(
     groups: readonly LimitGroup[],
     subject: Subjects,
@@ -47,7 +47,7 @@ export interface LimiterInternals {
   /** The monitor of its store; undefined if the store is in this process's memory. */
   readonly monitor: StoreMonitor | undefined;
   /**
-   * The usage that its decisions are counted in; callers of `consumeDimensions` and `consumeOrWait` count theirs themselves.
+   * The usage that its decisions are counted in; callers of `consumeGroups` and `consumeOrWait` count theirs themselves.
    * Undefined if the store keeps none.
    */
   readonly usage: UsageCounter | undefined;
@@ -76,8 +76,8 @@ export function requireLimiter(limiter: Limiter): LimiterWithInternals {
 
 /** How recently a request's guard read operators' changes before its decision. */
 export interface ControlFreshness {
-  /** Milliseconds that the request waited for them. */
-  readonly waitedMs: number;
+  /** Milliseconds of `storeTimeout` that the request has used by waiting for them. */
+  readonly usedTimeoutMs: number;
   /** Whether they were read for this request, so that the decision does not read them again. */
   readonly isFresh: boolean;
 }

@@ -23,7 +23,7 @@ interface Shape {
   readonly own: CompiledPolicy;
   readonly joined: CompiledPolicy;
   /** Its policies, each by its key in the cache, and forgotten together with the shape. */
-  readonly policies: WeakMap<object, CompiledPolicy>;
+  readonly policiesByCacheEntry: WeakMap<object, CompiledPolicy>;
 }
 
 /**
@@ -48,7 +48,7 @@ export class PerCallPolicies {
 
   /** A policy, by its key in the cache; undefined if it, or its shape, was forgotten. */
   find(shape: string, key: object): CompiledPolicy | undefined {
-    return this.#inUse.get(shape)?.policies.get(key);
+    return this.#inUse.get(shape)?.policiesByCacheEntry.get(key);
   }
 
   /**
@@ -69,11 +69,11 @@ export class PerCallPolicies {
     const before = this.#inUse.get(id);
     if (before !== undefined) {
       const counted = join(shareKeyCache(own, before.own));
-      before.policies.set(key, counted);
+      before.policiesByCacheEntry.set(key, counted);
       return counted;
     }
     const joined = join(own);
-    this.#addShape(id, { own, joined, policies: new WeakMap([[key, joined]]) });
+    this.#addShape(id, { own, joined, policiesByCacheEntry: new WeakMap([[key, joined]]) });
     return joined;
   }
 

@@ -25,8 +25,8 @@ import { readCost } from "./read-cost.ts";
 import { runAdmitted } from "./run-admitted.ts";
 
 /**
- * The methods of a limiter that queue calls and requests, and run admitted work. `waiters` are the ones of this limiter, among
- * all in the queue.
+ * The methods of a limiter that queue calls and requests, and run admitted work. `group` is the group of this limiter's waiters,
+ * among all in the queue.
  */
 export function createWaitMethods(
   core: LimiterCore,
@@ -41,23 +41,24 @@ export function createWaitMethods(
    * override.
    */
   function queueEntryFor(
-    policy: CompiledPolicy,
+    callPolicy: CompiledPolicy,
     counters: readonly SubjectCounter[],
     cost: number,
   ) {
-    const releases = policy.hasSlots ? releasesOf(ownPolicy.store.owner) : undefined;
+    const releases = callPolicy.hasSlots ? releasesOf(ownPolicy.store.owner) : undefined;
     const keys = counters.map(({ key }) => key);
     let effective = counters;
     return {
       key: queueKeyOf(counters),
       onRelease: releases && ((wake: () => void) => releases.onRelease(keys, wake)),
       onLimitsChange:
-        overrides && ((wake: () => void) => overrides.onChange(counters, policy, effective, wake)),
+        overrides &&
+        ((wake: () => void) => overrides.onChange(counters, callPolicy, effective, wake)),
       async attempt() {
         const refreshed = overrides?.refresh();
         if (refreshed !== undefined) await refreshed;
-        effective = overrides?.apply(counters, policy) ?? counters;
-        return pipeline.decide(createDecisionRequest(policy, effective, cost, "charge"));
+        effective = overrides?.apply(counters, callPolicy) ?? counters;
+        return pipeline.decide(createDecisionRequest(callPolicy, effective, cost, "charge"));
       },
       /** Throws `HEADGATE_COST_ABOVE_LIMIT` if the limits of the last attempt can never admit the call. */
       requirePossible: () => rejectImpossibleCost(effective, cost),
@@ -65,20 +66,20 @@ export function createWaitMethods(
   }
 
   /** The policy that decides: the limiter's own if the call's policy only has other numbers. */
-  function decidingPolicy(policy: CompiledPolicy): CompiledPolicy {
-    return policy.perCallKeyspace === undefined ? ownPolicy : policy;
+  function decidingPolicy(callPolicy: CompiledPolicy): CompiledPolicy {
+    return callPolicy.perCallKeyspace === undefined ? ownPolicy : callPolicy;
   }
 
   async function wait(subject: Subjects, options: WaitOptions = {}): Promise<Decision> {
     rejectUnknownOptions("wait", options, ["cost", "limits", "timeout", "signal"]);
     const { signal, limits } = options;
-    const policy = policyOf(limits);
-    const given = readCost(core, options.cost, policy);
-    const { counters, cost } = assignCosts(countersOf(policy, subject), given);
+    const callPolicy = policyOf(limits);
+    const given = readCost(core, options.cost, callPolicy);
+    const { counters, cost } = assignCosts(countersOf(callPolicy, subject), given);
     requireSignal(signal);
     // Overrides may have to be read first. That time counts as part of the wait, and of its timeout.
     const isKnown = overrides?.refresh() === undefined;
-    const effectiveCounters = overrides?.apply(counters, policy) ?? counters;
+    const effectiveCounters = overrides?.apply(counters, callPolicy) ?? counters;
     const isInShadow = isKnown && isShadowDecision(ownPolicy, effectiveCounters);
     if (isKnown && !isInShadow) rejectImpossibleCost(effectiveCounters, cost);
     const timeoutMs = readTimeout(options.timeout);
@@ -88,7 +89,7 @@ export function createWaitMethods(
     }
     const last: { durationMs: number | undefined } = { durationMs: undefined };
     const { key, onRelease, onLimitsChange, attempt, requirePossible } = queueEntryFor(
-      decidingPolicy(policy),
+      decidingPolicy(callPolicy),
       counters,
       cost,
     );
@@ -119,16 +120,16 @@ export function createWaitMethods(
     options: ConsumeOptions = {},
     turn: QueueWaitOptions,
   ): Promise<QueuedDecision | undefined> {
-    const policy = policyOf(options.limits);
+    const callPolicy = policyOf(options.limits);
     const { counters, cost } = assignCosts(
-      countersOf(policy, subject, groups),
-      readCost(core, options.cost, policy),
+      countersOf(callPolicy, subject, groups),
+      readCost(core, options.cost, callPolicy),
     );
-    const by = decidingPolicy(policy);
+    const by = decidingPolicy(callPolicy);
     const waiting = queueEntryFor(by, counters, cost);
     const refreshed = overrides?.refresh();
     if (refreshed !== undefined) await refreshed;
-    const effectiveCounters = overrides?.apply(counters, policy) ?? counters;
+    const effectiveCounters = overrides?.apply(counters, callPolicy) ?? counters;
     if (
       isShadowDecision(ownPolicy, effectiveCounters) ||
       findImpossibleCost(effectiveCounters, cost) !== undefined

@@ -52,15 +52,15 @@ function warmUpCounters(counted: CompiledPolicy, subject: number): readonly Subj
 }
 
 /** Loads the scripts once on each server that owns one of the keys. */
-async function loadScripts(counted: CompiledPolicy, remote: ScriptTransport): Promise<void> {
-  if (remote.loadScript === undefined) return;
+async function loadScripts(counted: CompiledPolicy, transport: ScriptTransport): Promise<void> {
+  if (transport.loadScript === undefined) return;
   const loads = new Map<string, Promise<unknown>>();
   for (let subject = 0; subject < SUBJECTS; subject += 1) {
-    for (const counters of groupByHashSlot(warmUpCounters(counted, subject), remote)) {
+    for (const counters of groupByHashSlot(warmUpCounters(counted, subject), transport)) {
       const { key } = counters[0] as SubjectCounter;
       for (const script of scriptsOf(counters)) {
-        const nodeScript = `${remote.nodeOf(key)} ${script.sha1}`;
-        if (!loads.has(nodeScript)) loads.set(nodeScript, remote.loadScript(script, key));
+        const nodeScript = `${transport.nodeOf(key)} ${script.sha1}`;
+        if (!loads.has(nodeScript)) loads.set(nodeScript, transport.loadScript(script, key));
       }
     }
   }

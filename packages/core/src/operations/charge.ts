@@ -14,8 +14,9 @@ import { readInteger } from "./list-script.ts";
 import { defineMutation, readIntegers } from "./mutation.ts";
 import { notifyThresholds } from "./notify-thresholds.ts";
 
-/** The most units that a limit can hold, and the most entries of a log. The scripts have constants of the same names. */
-const MAX_UNITS = 2_000_000_000;
+/** The most units that a limit can hold; MAX_UNITS in the scripts. */
+const MAX_UNITS_PER_LIMIT = 2_000_000_000;
+/** The most entries of a log; MAX_ENTRIES in the scripts. */
 const MAX_ENTRIES = 1_048_576;
 
 /** Units to charge to counters. Each limit is charged `cost`, unless the counters have costs of their own. */
@@ -106,5 +107,5 @@ function decodeReport(
 function capacityLeft({ algorithm, quota, limit }: CompiledLimit, state: unknown): number {
   if ((algorithm.entryCount?.(state) ?? 0) >= MAX_ENTRIES) return 0;
   const held = limit - algorithm.report(state, quota).remaining;
-  return Math.max(0, MAX_UNITS - held);
+  return Math.max(0, MAX_UNITS_PER_LIMIT - held);
 }

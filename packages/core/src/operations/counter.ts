@@ -1,7 +1,7 @@
 import type { CompiledLimit } from "../algorithms/algorithm.ts";
 import type { CounterShape } from "../scripts/counter-shape.ts";
 import { getShape } from "../scripts/counter-shape.ts";
-import { encodeDigits, LONG_DIGITS, NUMBER_DIGITS } from "../scripts/digits.ts";
+import { encodeDigits, LONG_DIGITS, PARAMETER_DIGITS } from "../scripts/digits.ts";
 import type { ShapeScripts } from "../scripts/shape-scripts.ts";
 import { scriptsFor } from "../scripts/shape-scripts.ts";
 import type { MemoryAccess, Operation, OperationContext } from "../store/store.ts";
@@ -58,7 +58,7 @@ export function prepareLimits(limits: readonly CompiledLimit[]): CounterLimits {
       ...(shape.hasLog ? [`:log${i}`] : []),
       ...(shape.notifies ? [`:notified${i}`] : []),
     ]),
-    encodedParameters: parameters.map((number) => encodeDigits(number, NUMBER_DIGITS)).join(""),
+    encodedParameters: parameters.map((number) => encodeDigits(number, PARAMETER_DIGITS)).join(""),
     boundariesAt: createBoundaryEncoder(limits),
   };
 }

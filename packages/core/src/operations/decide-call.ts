@@ -112,11 +112,11 @@ export interface AnswerCursor {
 }
 
 /**
- * Turns the answer of decide.lua or peek.lua into the reply to a decision. The answer has states, from which the algorithms
- * compute the numbers. Undefined for an answer that the scripts never give, such as a denial although every limit allows the
+ * Computes the numbers of the reply to a decision from the answer of decide.lua or peek.lua. The answer has the states, which the
+ * algorithms read. Undefined for an answer that the scripts never give, such as a denial although every limit allows the
  * request.
  */
-export function decodeDecision(call: DecideCall, raw: unknown): readonly number[] | undefined {
+export function decodeAnswer(call: DecideCall, raw: unknown): readonly number[] | undefined {
   const { mode, cost, counters } = call;
   const values: readonly unknown[] = Array.isArray(raw) ? raw : [raw];
   const [first] = values;

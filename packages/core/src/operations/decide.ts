@@ -19,7 +19,7 @@ import {
   weightOf,
 } from "./counter.ts";
 import type { DecideCall, DecideMode } from "./decide-call.ts";
-import { decideOnCounter, decodeDecision, denyByBlock, isCharging, spend } from "./decide-call.ts";
+import { decideOnCounter, decodeAnswer, denyByBlock, isCharging, spend } from "./decide-call.ts";
 import { notifyThresholds } from "./notify-thresholds.ts";
 import { setBlock } from "./set-block.ts";
 
@@ -58,7 +58,7 @@ export const decide: Operation<DecideCall> = {
   },
 
   decode: (calls, reply) =>
-    isSingle(calls) ? [decodeDecision(calls[0] as DecideCall, reply)] : decodeAll(calls, reply),
+    isSingle(calls) ? [decodeAnswer(calls[0] as DecideCall, reply)] : decodeAll(calls, reply),
 
   weight: ({ counters }) => weightOf(counters, 4),
 
@@ -130,7 +130,7 @@ function encodeRules(counters: readonly Counter[], mode: DecideMode): string {
 
 function decodeAll(calls: readonly DecideCall[], reply: unknown): Replies {
   const answers: readonly unknown[] = Array.isArray(reply) ? reply : [];
-  return calls.map((call, i) => decodeDecision(call, answers[i]));
+  return calls.map((call, i) => decodeAnswer(call, answers[i]));
 }
 
 /** Whether two calls on counters of the same shapes have the same costs and parameters. */

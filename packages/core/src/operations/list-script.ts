@@ -50,9 +50,9 @@ function decodeReply(sizes: readonly number[], reply: unknown): Replies {
     return sizes.map(() => undefined);
   let from = 1;
   return sizes.map((size) => {
-    const part = [values[0], ...values.slice(from, from + size)];
+    const callReply = [values[0], ...values.slice(from, from + size)];
     from += size;
-    return part.every(Number.isSafeInteger) ? (part as readonly number[]) : undefined;
+    return callReply.every(Number.isSafeInteger) ? (callReply as readonly number[]) : undefined;
   });
 }
 

@@ -1,5 +1,5 @@
 import type { CompiledLimit } from "../algorithms/algorithm.ts";
-import { encodeDigits, LONG_DIGITS, NUMBER_DIGITS } from "../scripts/digits.ts";
+import { encodeDigits, LONG_DIGITS, PARAMETER_DIGITS } from "../scripts/digits.ts";
 import type { Operation } from "../store/store.ts";
 import type { Counter } from "./counter.ts";
 import { costAt, encodeCosts, loadCounter, saveCounter } from "./counter.ts";
@@ -67,6 +67,6 @@ export function receiptFor<R extends Receipt>(receipt: R, counters: readonly Cou
 export function encodeChargeFields({ chargedAt, generations }: Receipt): string {
   return (
     encodeDigits(chargedAt, LONG_DIGITS) +
-    generations.map((generation) => encodeDigits(generation, NUMBER_DIGITS)).join("")
+    generations.map((generation) => encodeDigits(generation, PARAMETER_DIGITS)).join("")
   );
 }

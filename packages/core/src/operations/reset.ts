@@ -56,13 +56,13 @@ function resetInMemory(
   }
   const states = limits.map(({ algorithm, quota }: CompiledLimit) => algorithm.createState(quota));
   const kept = { ...block, levelEndsAt: 0, level: 0 };
-  const unused = {
+  const emptyState = {
     stamp: now,
     generation,
     limitStates: states,
     block: kept,
     thresholdMarks: undefined,
   };
-  saveCounter(counter, { ...state, ...unused }, memory);
+  saveCounter(counter, { ...state, ...emptyState }, memory);
   return 1;
 }

@@ -13,7 +13,7 @@ export function createDecisionRequest(
   counters: readonly SubjectCounter[],
   cost: number,
   mode: DecideMode,
-  waitedMs = 0,
+  usedTimeoutMs = 0,
 ): DecisionRequest {
   const hasCostByName = counters[0]?.costs !== undefined;
   return {
@@ -22,7 +22,7 @@ export function createDecisionRequest(
     allCounters: hasCostByName ? counters : undefined,
     cost,
     mode: cost === 0 && mode !== "peek" ? "inspect" : mode,
-    waitedMs,
+    usedTimeoutMs,
     slots: undefined,
     holder: undefined,
     sentAt: 0,

@@ -164,7 +164,7 @@ export function decodeLimitState(
   wait: number,
   remaining: number,
   reset: number,
-  growth: number,
+  refillAfter: number,
 ): LimitState {
   return {
     name: limit.name,
@@ -176,6 +176,6 @@ export function decodeLimitState(
     overdrawn: Math.max(0, 0 - remaining),
     retryAfterMs: wait === NEVER ? Number.POSITIVE_INFINITY : Math.ceil(wait / MICROS_PER_MS),
     resetAfterMs: Math.ceil(reset / MICROS_PER_MS),
-    refillAfterMs: Math.ceil(growth / MICROS_PER_MS),
+    refillAfterMs: Math.ceil(refillAfter / MICROS_PER_MS),
   };
 }

@@ -7,7 +7,7 @@ export interface CallsInProgress {
 
 /**
  * The calls in progress in a limiter, which `close` waits for. A call increments `current.count` when it begins and passes the same
- * object to `done` when it ends, so that requests need no additional promise.
+ * object to `endCall` when it ends, so that requests need no additional promise.
  */
 export class InFlight {
   current: CallsInProgress = { count: 0, onDone: undefined };

@@ -125,7 +125,7 @@ function decideInOneCall(
     operationFor(request.mode),
     request,
     key,
-    request.waitedMs,
+    request.usedTimeoutMs,
     onLate,
   );
 }
@@ -136,8 +136,8 @@ export function decideByHashSlot(
   request: DecisionRequest,
 ): Promise<StoreDecision> {
   const { monitor, transport } = deps;
-  const { counters, waitedMs } = request;
-  const withinMs = monitor.timeoutMs - waitedMs;
+  const { counters, usedTimeoutMs } = request;
+  const withinMs = monitor.timeoutMs - usedTimeoutMs;
   const hashSlots = groupByHashSlot(counters, transport);
   if (hashSlots.length > 1) return new CrossSlotDecision(deps, hashSlots, request).decide(withinMs);
   const sentAt = monitor.now();

@@ -24,8 +24,8 @@ export interface DecisionRequest extends DecideCall {
   readonly counters: readonly SubjectCounter[];
   /** With a cost by name, all counters, including excluded ones; otherwise undefined. */
   readonly allCounters: readonly SubjectCounter[] | undefined;
-  /** How much of `storeTimeout` has passed already, in milliseconds. */
-  readonly waitedMs: number;
+  /** How much of `storeTimeout` the request has used already, by reading the control record, in milliseconds. */
+  readonly usedTimeoutMs: number;
   /** The concurrency slots that the request takes if it is allowed; undefined if it takes none. */
   slots: HeldSlots | undefined;
   /** The holder's id of these slots. */

@@ -63,7 +63,7 @@ export function createScriptRetry(port: ClientPort): RetryScript {
   }
 
   async function retry(error: unknown, call: EvalCall, tries = 0): Promise<unknown> {
-    const again = (next: unknown) => retry(next, call, tries + 1);
+    const again = (nextError: unknown) => retry(nextError, call, tries + 1);
     if (isServerError(error, "NOSCRIPT")) return runLoaded(call).catch(again);
     const ms = TRY_AGAIN_DELAYS_MS[tries];
     if (ms === undefined || !isServerError(error, "TRYAGAIN")) throw error;

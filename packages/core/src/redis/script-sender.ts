@@ -40,7 +40,7 @@ export function createScriptSender(
 
   /** Calls of another kind that still wait were made earlier, and are sent first. */
   function changeKind(next: string): void {
-    for (const line of batchers.values()) line.flush();
+    for (const batcher of batchers.values()) batcher.flush();
     kind = next;
     batchers = batchersByKind.get(next) ?? new Map<object, Batcher>();
     batchersByKind.set(next, batchers);
@@ -48,15 +48,15 @@ export function createScriptSender(
 
   function openBatcher(id: object): Batcher {
     if (batchers.size >= MAX_BATCHERS) closeOldest();
-    const line = createBatcher(port, retry, topology, now);
-    batchers.set(id, line);
-    return line;
+    const batcher = createBatcher(port, retry, topology, now);
+    batchers.set(id, batcher);
+    return batcher;
   }
 
   /** Sends its calls now, before those of the batcher that replaces it. */
   function closeOldest(): void {
-    for (const [oldest, line] of batchers) {
-      line.flush();
+    for (const [oldest, batcher] of batchers) {
+      batcher.flush();
       batchers.delete(oldest);
       return;
     }
@@ -69,8 +69,8 @@ export function createScriptSender(
     if (writeClock !== undefined) call.clock = writeClock();
     if (operation.kind !== kind) changeKind(operation.kind);
     const id = operation.batchKey(call.call);
-    const line = batchers.get(id) ?? openBatcher(id);
-    line.add(call);
+    const batcher = batchers.get(id) ?? openBatcher(id);
+    batcher.add(call);
   };
 }
 
@@ -108,22 +108,22 @@ function createBatcher(
     return queue;
   }
 
-  async function sendBatch(queueKey: string, sent: readonly PendingCall[]): Promise<void> {
-    if (queueKeyOf(sent[0] as PendingCall) !== queueKey) {
+  async function sendBatch(queueKey: string, batch: readonly PendingCall[]): Promise<void> {
+    if (queueKeyOf(batch[0] as PendingCall) !== queueKey) {
       // The server was found to have hash slots while these calls waited.
-      for (const call of sent) add(call);
+      for (const call of batch) add(call);
       return;
     }
     try {
-      const { operation, call, clock: given } = sent[0] as PendingCall;
+      const { operation, call, clock: given } = batch[0] as PendingCall;
       const times = operation.boundaries?.(call, given, serverNow);
-      const calls = sent.length === 1 ? [call] : callsOf(sent);
-      const reply = await run(sent, calls, times);
+      const calls = batch.length === 1 ? [call] : callsOf(batch);
+      const reply = await run(batch, calls, times);
       const clock = times ? readClockReply(reply) : undefined;
-      if (clock === undefined) resolveCalls(sent, calls, reply);
-      else await resendWithClock(sent, clock);
+      if (clock === undefined) resolveCalls(batch, calls, reply);
+      else await resendWithClock(batch, clock);
     } catch (error) {
-      rejectBatch(sent, error);
+      rejectBatch(batch, error);
     }
   }
 
@@ -131,9 +131,9 @@ function createBatcher(
    * Sends the calls once more, with window boundaries for the server's clock. The script changed nothing, so calls that are
    * over are left out.
    */
-  async function resendWithClock(sent: readonly PendingCall[], clock: number): Promise<void> {
+  async function resendWithClock(batch: readonly PendingCall[], clock: number): Promise<void> {
     clockOffset = clock - now();
-    const waiting = sent.filter(
+    const waiting = batch.filter(
       ({ isAbandoned, operation }) => !isAbandoned || operation.isFireAndForget,
     );
     if (waiting.length === 0) return;
@@ -147,13 +147,13 @@ function createBatcher(
   }
 
   function run(
-    sent: readonly PendingCall[],
+    batch: readonly PendingCall[],
     calls: readonly never[],
     times: string | undefined,
   ): Promise<unknown> {
-    const { operation, clock, keys: own } = sent[0] as PendingCall;
+    const { operation, clock, keys: own } = batch[0] as PendingCall;
     const { script, args } = operation.encode(calls, composeScript, clock, times);
-    const keys = sent.length === 1 ? own : keysOf(sent);
+    const keys = batch.length === 1 ? own : keysOf(batch);
     const node = topology.followsCluster ? topology.nodeOf(keys[0] as string) : "";
     return port
       .evalshaBuffer(script.sha1, keys.length, ...keys, ...args)
@@ -163,12 +163,12 @@ function createBatcher(
   /**
    * Sends calls that were rejected because of each other's hash slots again, each in its own script, and rejects the others.
    */
-  function rejectBatch(sent: readonly PendingCall[], error: unknown): void {
-    const keys = keysOf(sent);
+  function rejectBatch(batch: readonly PendingCall[], error: unknown): void {
+    const keys = keysOf(batch);
     if (isServerError(error, "CROSSSLOT")) topology.onCrossSlot(keys);
-    const canSplit = !areInOneHashSlot(keys) || new Set(sent.map(queueKeyOf)).size > 1;
+    const canSplit = !areInOneHashSlot(keys) || new Set(batch.map(queueKeyOf)).size > 1;
     const reason = toStoreError(error, topology.followsCluster);
-    for (const call of sent) {
+    for (const call of batch) {
       if (isCrossSlot(error) && canSplit && areInOneHashSlot(call.keys)) add(call);
       else call.reject(reason);
     }
@@ -188,29 +188,33 @@ function createBatcher(
 }
 
 /** The arguments of the calls, as their operation takes them. */
-function callsOf(sent: readonly PendingCall[]): readonly never[] {
+function callsOf(batch: readonly PendingCall[]): readonly never[] {
   const calls: never[] = [];
-  for (let i = 0; i < sent.length; i += 1) calls.push((sent[i] as PendingCall).call);
+  for (let i = 0; i < batch.length; i += 1) calls.push((batch[i] as PendingCall).call);
   return calls;
 }
 
 /** The keys of a batch, in order. */
-function keysOf(sent: readonly PendingCall[]): readonly string[] {
+function keysOf(batch: readonly PendingCall[]): readonly string[] {
   const keys: string[] = [];
-  for (const call of sent) for (const key of call.keys) keys.push(key);
+  for (const call of batch) for (const key of call.keys) keys.push(key);
   return keys;
 }
 
 /**
  * Gives each call its part of the script's reply. Rejects a call with `HEADGATE_BAD_REPLY` if its part is missing or invalid.
  */
-function resolveCalls(sent: readonly PendingCall[], calls: readonly never[], reply: unknown): void {
-  const { operation } = sent[0] as PendingCall;
+function resolveCalls(
+  batch: readonly PendingCall[],
+  calls: readonly never[],
+  reply: unknown,
+): void {
+  const { operation } = batch[0] as PendingCall;
   const replies = operation.decode(calls, reply);
-  for (let i = 0; i < sent.length; i += 1) {
+  for (let i = 0; i < batch.length; i += 1) {
     const own = replies[i];
-    if (own === undefined) (sent[i] as PendingCall).reject(badReply(operation.name, reply));
-    else (sent[i] as PendingCall).resolve(own);
+    if (own === undefined) (batch[i] as PendingCall).reject(badReply(operation.name, reply));
+    else (batch[i] as PendingCall).resolve(own);
   }
 }
 

@@ -167,7 +167,7 @@ class Composition {
       case "limits":
         return this.#limitSections(operand, counter).map(enclose).join("");
       case "code":
-        return this.#code(operand, counter as NamedCounter, limit);
+        return this.#statements(operand, counter as NamedCounter, limit);
       default:
         throw new Error(`no directive @${directive}`);
     }
@@ -227,8 +227,8 @@ class Composition {
   }
 
   /** Statements that read, declare, unpack or zero numbers of the argument, a counter or a limit. */
-  #code(what: string, counter: NamedCounter, limit?: NamedLimit): string {
-    switch (what) {
+  #statements(statementKind: string, counter: NamedCounter, limit?: NamedLimit): string {
+    switch (statementKind) {
       case "numbers":
         return (this.#inTables ? "local numbers = {}\n" : "") + this.#argument.readStatements();
       case "names":
@@ -238,7 +238,7 @@ class Composition {
       case "zero":
         return setToZero(limit ? limitNumbers(limit) : stateFields(counter).map(([name]) => name));
       default:
-        return this.#argument.lazyReadStatements(what);
+        return this.#argument.lazyReadStatements(statementKind);
     }
   }
 

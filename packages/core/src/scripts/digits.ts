@@ -7,7 +7,7 @@ import { BLOCK_BYTES, GENERATION_BYTES, STAMP_BYTES } from "./counter-shape.ts";
  */
 
 /** Digits of a limit's parameter, which is below 2^35, and of the generation of a counter. */
-export const NUMBER_DIGITS = 5;
+export const PARAMETER_DIGITS = 5;
 
 /** Digits of a cost, or of a time. */
 export const LONG_DIGITS = 8;

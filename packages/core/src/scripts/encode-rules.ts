@@ -1,7 +1,7 @@
 import type { BlockRule, CompiledLimit, LimitShape, NotifyRule } from "../algorithms/algorithm.ts";
 import { MAX_LEVELS } from "../algorithms/blocks.ts";
 import { MAX_THRESHOLDS } from "../algorithms/thresholds.ts";
-import { DURATION_DIGITS, encodeDigits, NUMBER_DIGITS } from "./digits.ts";
+import { DURATION_DIGITS, encodeDigits, PARAMETER_DIGITS } from "./digits.ts";
 
 /** Digits of a block rule: see blocks.lua. */
 export const RULE_DIGITS: number = (1 + MAX_LEVELS) * DURATION_DIGITS;
@@ -10,7 +10,7 @@ export const RULE_DIGITS: number = (1 + MAX_LEVELS) * DURATION_DIGITS;
 const AFTER_DIGITS = 3;
 
 /** Digits of the thresholds of a limit: see thresholds.lua. */
-export const THRESHOLD_DIGITS: number = DURATION_DIGITS + MAX_THRESHOLDS * NUMBER_DIGITS;
+export const THRESHOLD_DIGITS: number = DURATION_DIGITS + MAX_THRESHOLDS * PARAMETER_DIGITS;
 
 /** The block rules for calls that may not block. */
 const NO_RULE: string = "\0".repeat(RULE_DIGITS);
@@ -76,7 +76,7 @@ function encodeNotifyRule(rule: NotifyRule): string {
   const units = Array.from({ length: MAX_THRESHOLDS }, (_, i) => rule.units[i] ?? 0);
   const digits =
     encodeDigits(rule.repeatAfter / 1_000, DURATION_DIGITS) +
-    units.map((each) => encodeDigits(each, NUMBER_DIGITS)).join("");
+    units.map((each) => encodeDigits(each, PARAMETER_DIGITS)).join("");
   encodedRules.set(rule, digits);
   return digits;
 }

@@ -1,4 +1,4 @@
-import { COUNT_DIGITS, LONG_DIGITS, NUMBER_DIGITS } from "./digits.ts";
+import { COUNT_DIGITS, LONG_DIGITS, PARAMETER_DIGITS } from "./digits.ts";
 import { ruleDigitsOf, THRESHOLD_DIGITS } from "./encode-rules.ts";
 import type { Field } from "./lua-statements.ts";
 import { declareLocals, readDigits, sizeOf } from "./lua-statements.ts";
@@ -43,8 +43,8 @@ const FIELDS: Readonly<Record<ScriptName, readonly string[]>> = {
 /** Digits of the fields that are neither times, costs nor rules. */
 const DIGITS: Readonly<Record<string, number>> = {
   requests: COUNT_DIGITS,
-  chargedGeneration: NUMBER_DIGITS,
-  generation: NUMBER_DIGITS,
+  chargedGeneration: PARAMETER_DIGITS,
+  generation: PARAMETER_DIGITS,
   renews: 1,
 };
 
@@ -76,7 +76,7 @@ export class ScriptArgument {
     };
     this.#fields = [
       ...limits.flatMap(({ shape, names }) =>
-        shape.parameters.map((name): Field => [getName(names, name), NUMBER_DIGITS]),
+        shape.parameters.map((name): Field => [getName(names, name), PARAMETER_DIGITS]),
       ),
       ...limits.flatMap(({ shape, names }) =>
         (shape.boundaries ?? []).map((name): Field => [getName(names, name), LONG_DIGITS]),
