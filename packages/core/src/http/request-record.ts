@@ -101,11 +101,11 @@ function hasSubject({ dimension }: LimitGroup, subjects: RequestSubjects): boole
 
 /** A dimension of a limiter is called once per request, however often the limiter is mounted. */
 function hasCalled(
-  entries: readonly LimiterCall[],
+  calls: readonly LimiterCall[],
   counted: CompiledPolicy,
   group: LimitGroup,
 ): boolean {
-  return entries.some(({ limiter, groups }) => {
+  return calls.some(({ limiter, groups }) => {
     const { policy: other } = limiter[LIMITER];
     // A limiter in shadow mode that let the request through does not decide for one that may deny it.
     if (other.shadow && !counted.shadow) return false;

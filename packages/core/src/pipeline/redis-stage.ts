@@ -184,7 +184,7 @@ async function mutateOnServers<Call>(
 ): Promise<readonly MutationResult[]> {
   async function mutateInOneCall(
     group: readonly Counter[],
-    waitedMs: number,
+    usedTimeoutMs: number,
   ): Promise<readonly MutationResult[]> {
     const sentAt = monitor.now();
     const reportThresholds =
@@ -198,7 +198,7 @@ async function mutateOnServers<Call>(
         operation,
         callOf(group),
         key,
-        waitedMs,
+        usedTimeoutMs,
         reportThresholds,
       );
       rejectWrongType(reply, group);
@@ -207,15 +207,17 @@ async function mutateOnServers<Call>(
     } catch (error) {
       const regrouped = regroupByHashSlot(error, group, transport);
       if (regrouped === undefined) return [{ counters: group, error }];
-      return mutateEachHashSlot(regrouped, waitedMs + monitor.now() - sentAt);
+      return mutateEachHashSlot(regrouped, usedTimeoutMs + monitor.now() - sentAt);
     }
   }
 
   async function mutateEachHashSlot(
     hashSlots: readonly (readonly Counter[])[],
-    waitedMs: number,
+    usedTimeoutMs: number,
   ): Promise<readonly MutationResult[]> {
-    return (await Promise.all(hashSlots.map((group) => mutateInOneCall(group, waitedMs)))).flat();
+    return (
+      await Promise.all(hashSlots.map((group) => mutateInOneCall(group, usedTimeoutMs)))
+    ).flat();
   }
 
   return mutateEachHashSlot(groupByHashSlot(counters, transport), 0);
