@@ -57,7 +57,7 @@ test("peek creates no Redis key and modifies none", async () => {
   const limits = [slidingLog({ limit: 5, window: "1h" }), gcra({ limit: 6, window: "1h" })];
   const counted = compileLimiterPolicy("untouched", limits, store);
   const counters = countersOf(counted, "u");
-  const keys = () => redis.keys("asked:*");
+  const keys = () => redis.keys("inspected:*");
   await store.run(peek, { cost: 1, mode: "inspect", counters });
   expect(await keys()).toEqual([]);
   await store.run(decide, { cost: 1, mode: "charge", counters });
