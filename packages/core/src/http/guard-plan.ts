@@ -6,7 +6,7 @@ import { createAddressStep } from "./address-option.ts";
 import type { HttpRequest } from "./client.ts";
 import { createTrustCheck } from "./client.ts";
 import { createConsumeStep } from "./consume-step.ts";
-import { createControlStep } from "./deny-list.ts";
+import { createControlStep } from "./control-step.ts";
 import type { GuardLimiters, LimiterChoice } from "./guard-limiters.ts";
 import type { ListedRequest } from "./lists.ts";
 import { createListStep, publishListed } from "./lists.ts";

@@ -61,7 +61,10 @@ export interface Rejection {
 
 /** Tells an adapter how to handle a request. */
 export type Verdict =
-  /** No limiter was called: the request continues. */
+  /**
+   * The request continues, and there is nothing to show: no limiter was called, it was called by an earlier guard, or it is in
+   * shadow mode.
+   */
   | { readonly kind: "pass" }
   /** The client has disconnected, so no response is needed. */
   | { readonly kind: "disconnected" }
@@ -76,7 +79,7 @@ export type Verdict =
        * Call it once it is known whether the application lets the request through. Missing if it must not. Only the first call
        * counts.
        */
-      readonly recordOutcome?: (passed: boolean) => void;
+      readonly recordOutcome?: (letThrough: boolean) => void;
     }
   /** The request gets a response without being counted: it has no key, or its client is on a deny list. */
   | {
