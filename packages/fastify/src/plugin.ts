@@ -17,7 +17,7 @@ import {
   trackRoute,
   untrackRoute,
 } from "./tracked-routes.ts";
-import { reopenReply } from "./watched-reply.ts";
+import { unlockFailedDenial } from "./watched-reply.ts";
 
 /** Limits every request of a scope; without limits, only the routes that have their own. */
 export async function headgatePlugin(
@@ -67,7 +67,7 @@ export async function headgatePlugin(
     await scope.waitForStores();
   });
   app.addHook("onError", (_, reply, __, done) => {
-    reopenReply(reply);
+    unlockFailedDenial(reply);
     done();
   });
   useHooks(app, scope);

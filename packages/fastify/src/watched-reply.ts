@@ -20,7 +20,7 @@ const DEFERRED_METHODS = ["callNotFound", "sendFile", "download"];
 const closedReplies = new WeakMap<FastifyReply, DeniedResponse>();
 
 /** Lets the error handler respond if Headgate's response failed in a hook of the application. */
-export function reopenReply(reply: FastifyReply): void {
+export function unlockFailedDenial(reply: FastifyReply): void {
   closedReplies.get(reply)?.unlockHead();
   closedReplies.delete(reply);
 }

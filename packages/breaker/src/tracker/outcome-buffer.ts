@@ -5,7 +5,7 @@ import type { SyncRequest } from "../machine/sync-target.ts";
 import type { OutcomeBatch } from "../machine/window.ts";
 
 /** This many outcomes are sent without waiting for more. */
-const MAX_BUFFERED = 1_000;
+const FULL_BATCH = 1_000;
 
 export interface OutcomeBufferOptions {
   createBatch(): OutcomeBatch;
@@ -43,7 +43,7 @@ export class OutcomeBuffer {
   add(outcome: CountedOutcome, period: AdmittedPeriod): void {
     this.#batch.add(outcome);
     if (this.#admittedIn === "any") this.#admittedIn = period;
-    if (this.#batch.size === MAX_BUFFERED) this.#markDue();
+    if (this.#batch.size === FULL_BATCH) this.#markDue();
     else if (!this.#isDue && !this.#alarm.isSet) this.#alarm.set(this.#options.maxWaitMs);
   }
 

@@ -132,7 +132,7 @@ function groupLines(
   for (const units of [...new Set(lines.map((line) => line.units))].sort((a, b) => a - b)) {
     const last = groups.at(-1);
     const at = xOf(units);
-    if (last === undefined || rightOf(last) <= at - halfOf([units])) {
+    if (last === undefined || rightEdgeOf(last) <= at - halfLabelWidth([units])) {
       groups.push({ units: [units], at });
     } else {
       last.units.push(units);
@@ -142,11 +142,11 @@ function groupLines(
   return groups.map(({ units, at }) => ({ label: labelOf(units), at }));
 }
 
-function rightOf(group: { readonly units: readonly number[]; readonly at: number }): number {
-  return group.at + halfOf(group.units);
+function rightEdgeOf(group: { readonly units: readonly number[]; readonly at: number }): number {
+  return group.at + halfLabelWidth(group.units);
 }
 
-function halfOf(units: readonly number[]): number {
+function halfLabelWidth(units: readonly number[]): number {
   return (labelOf(units).length / 2) * CHARACTER;
 }
 

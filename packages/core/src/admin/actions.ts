@@ -60,7 +60,7 @@ const LIST_LIMITS: Readonly<
 interface Replacement<Item> {
   readonly entry: Pick<NewLogEntry, "kind" | "limiter" | "subject" | "network">;
   readonly isThere: (item: Item) => boolean;
-  /** The item's times are relative to the moment of writing. `by` is the operator. */
+  /** The item's negative times count from the moment of writing: -5 stands for 5 µs after it. `by` is the operator. */
   readonly makeNext: (by: string | undefined) => Item | undefined;
 }
 
@@ -214,7 +214,7 @@ export class Actions {
   }
 }
 
-/** A negative time is relative to the moment of writing. */
+/** A negative time counts from the moment of writing: -5 stands for 5 µs after it. */
 function untilOf({ span }: Expiry, from: number): number | null {
   return span === undefined ? null : from - span;
 }

@@ -4,7 +4,7 @@ Changes a control record, and adds an entry to the log of actions, unless the re
 KEYS  [1] the record, [2] the log
 ARGV  [1], [2] as in call.lua
       [3] the version that was read, in 16 digits; empty if there was no record
-      [4] the record without its version; a negative time is relative to now
+      [4] the record without its version; a negative time -n stands for n microseconds from now
       [5] the lifetime of the record in milliseconds; empty to keep it until the next change
       [6] the entry for the log, without its time
 Returns the clock and the new version; instead of the version 0 if the record has another version than the one that was read, -1 if

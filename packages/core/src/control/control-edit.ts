@@ -26,7 +26,7 @@ export interface ControlSnapshot {
   readonly now: number;
 }
 
-/** A record to be written: negative times are relative to the moment of writing. */
+/** A record to be written. A negative time counts from the moment of writing: -5 stands for 5 µs after it. */
 export type ControlDraft = Omit<ControlRecord, "version">;
 
 /** The record with one more invalidation, which takes effect once every process has had time to read it. */

@@ -36,7 +36,7 @@ class MonitoredCall implements PendingCall, ListNode {
   /** A key in the hash slot of the call. */
   readonly key: string;
   /** Milliseconds of its timeout that had passed when it was sent. */
-  readonly waitedMs: number;
+  readonly usedTimeoutMs: number;
   readonly onLateReply: OnLateReply | undefined;
   /** `onReply` and `onError` settle the promise of the call. */
   onReply: (reply: readonly number[]) => void = noop;
@@ -48,7 +48,7 @@ class MonitoredCall implements PendingCall, ListNode {
     operation: Operation<never>,
     call: never,
     key: string,
-    waitedMs: number,
+    usedTimeoutMs: number,
     onLateReply: OnLateReply | undefined,
   ) {
     this.monitor = monitor;
@@ -56,7 +56,7 @@ class MonitoredCall implements PendingCall, ListNode {
     this.operation = operation;
     this.call = call;
     this.key = key;
-    this.waitedMs = waitedMs;
+    this.usedTimeoutMs = usedTimeoutMs;
     this.onLateReply = onLateReply;
   }
 
@@ -134,7 +134,7 @@ export class ServerMonitor implements ClockListener {
     operation: Operation<Call>,
     call: Call,
     key: string,
-    waitedMs = 0,
+    usedTimeoutMs = 0,
     onLateReply?: OnLateReply,
   ): Promise<readonly number[]> {
     const monitored = new MonitoredCall(
@@ -143,7 +143,7 @@ export class ServerMonitor implements ClockListener {
       operation as never,
       call as never,
       key,
-      waitedMs,
+      usedTimeoutMs,
       onLateReply,
     );
     const outage = this.#outages.current;
@@ -161,7 +161,7 @@ export class ServerMonitor implements ClockListener {
       this.#sentCount += 1;
       monitored.sequence = this.#sentCount;
       this.#waiting.add(monitored);
-      if (waitedMs > 0) this.#earlyDeadlines.add(monitored);
+      if (usedTimeoutMs > 0) this.#earlyDeadlines.add(monitored);
       try {
         (store.transport as ScriptTransport).send(monitored);
       } catch (error) {
@@ -190,7 +190,7 @@ export class ServerMonitor implements ClockListener {
   #remove(call: MonitoredCall, isAnswered: boolean): boolean {
     if (!this.#waiting.delete(call)) return false;
     const { clock, connectGrace } = this.#options;
-    if (call.waitedMs > 0) this.#earlyDeadlines.delete(call);
+    if (call.usedTimeoutMs > 0) this.#earlyDeadlines.delete(call);
     if (isAnswered) this.#answeredCount = this.#sentCount;
     if (isAnswered && !connectGrace.hasAnswered) connectGrace.onReply(clock.now());
     if (this.#waiting.size === 0) clock.removeListener(this);
@@ -208,7 +208,7 @@ export class ServerMonitor implements ClockListener {
     const { first } = this.#waiting;
     let leftMs = first === undefined ? Number.POSITIVE_INFINITY : this.#remainingMs(first, now);
     for (const call of this.#earlyDeadlines)
-      leftMs = Math.min(leftMs, this.#remainingMs(call, now, call.waitedMs));
+      leftMs = Math.min(leftMs, this.#remainingMs(call, now, call.usedTimeoutMs));
     // A stalled process runs its timers before it reads the data that arrived meanwhile: a reply is late only if it is missing
     // after that.
     if (leftMs <= EARLY_MS) setImmediate(() => this.#giveUpLate(now));
@@ -216,15 +216,15 @@ export class ServerMonitor implements ClockListener {
   }
 
   /** Milliseconds until a call is late. */
-  #remainingMs({ sentAt }: MonitoredCall, now: number, waitedMs = 0): number {
+  #remainingMs({ sentAt }: MonitoredCall, now: number, usedTimeoutMs = 0): number {
     const { timeoutMs, connectGrace } = this.#options;
     if (sentAt <= connectGrace.failedAt) return 0;
-    return Math.max(sentAt + timeoutMs - waitedMs, connectGrace.until) - now;
+    return Math.max(sentAt + timeoutMs - usedTimeoutMs, connectGrace.until) - now;
   }
 
   #giveUpLate(now: number): void {
     for (const call of this.#earlyDeadlines) {
-      if (this.#remainingMs(call, now, call.waitedMs) <= EARLY_MS) this.#giveUp(call);
+      if (this.#remainingMs(call, now, call.usedTimeoutMs) <= EARLY_MS) this.#giveUp(call);
     }
     for (let call = this.#waiting.first; call !== undefined; call = this.#waiting.first) {
       if (this.#remainingMs(call, now) > EARLY_MS) return;
@@ -235,8 +235,8 @@ export class ServerMonitor implements ClockListener {
 
   #giveUp(call: MonitoredCall): HeadgateError {
     const { timeoutMs, connectGrace, unansweredError } = this.#options;
-    const { sentAt, waitedMs } = call;
-    const usedConnectTimeout = connectGrace.until > sentAt + timeoutMs - waitedMs;
+    const { sentAt, usedTimeoutMs } = call;
+    const usedConnectTimeout = connectGrace.until > sentAt + timeoutMs - usedTimeoutMs;
     const reason = unansweredError(
       sentAt <= connectGrace.failedAt
         ? undefined

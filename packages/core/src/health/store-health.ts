@@ -27,7 +27,7 @@ export interface StoreMonitor extends StoreTimeouts {
   giveUpAfter(ms: number, callback: () => void): () => void;
   /**
    * Runs a call on a counter's key in a store of the client. Rejects like the store, and with `HEADGATE_STORE_UNAVAILABLE` if
-   * there was no answer in time; `waitedMs` of that time have passed already.
+   * there was no answer in time; `usedTimeoutMs` of that time have passed already.
    *
    * `onLateReply` is called if the call may have taken effect after its caller gave up: with the late reply, or with undefined
    * if the call was sent and the store could not answer. Its errors are dropped.
@@ -37,7 +37,7 @@ export interface StoreMonitor extends StoreTimeouts {
     operation: Operation<Call>,
     call: Call,
     counterKey: string,
-    waitedMs?: number,
+    usedTimeoutMs?: number,
     onLateReply?: OnLateReply,
   ): Promise<readonly number[]>;
   /** Why the server of a counter's key is down; undefined if it is not known to be. */

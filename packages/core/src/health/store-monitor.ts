@@ -142,11 +142,11 @@ function createStoreMonitor(
       return () => clock.removeListener(listener);
     },
 
-    run(store, operation, call, counterKey, waitedMs, late) {
+    run(store, operation, call, counterKey, usedTimeoutMs, late) {
       const node = isSingleServer ? "" : transport.nodeOf(counterKey);
       const monitor = nodes.get(node) ?? monitorNode(node);
       if (storeServers.hasSubscribers) reports.onCall(node, monitor.state);
-      return monitor.run(store, operation, call, counterKey, waitedMs, late);
+      return monitor.run(store, operation, call, counterKey, usedTimeoutMs, late);
     },
 
     downReason: (counterKey) => nodes.get(transport.nodeOf(counterKey))?.downReason,

@@ -31,7 +31,7 @@ export function operationFor(mode: DecideMode): Operation<DecideCall> {
 /**
  * Decides requests: a request is charged to all its limits if every one of them allows it, otherwise to none.
  *
- * A reply has the clock, then for each counter its generation and the remaining microseconds of its block (0 if it has none). For each
+ * The reply, which `decodeAnswer` computes from the script's answer, has the clock, then for each counter its generation and the remaining microseconds of its block (0 if it has none). For each
  * limit of the counter follow the microseconds to wait (0: allowed, `NEVER`: the cost never fits), the remaining units, the
  * microseconds until it has fully recovered, and the microseconds until more units remain. A charged request adds the
  * reached thresholds, as described in notify-thresholds.ts.

@@ -3,6 +3,7 @@ Blocks counters on an operator's order, or ends their blocks.
 
 KEYS, ARGV  as in counter.lua; after the number of calls: the microseconds of the block, 0 to end the existing one; a random number
 Returns for each call 1 if a counter was blocked by it or before, otherwise 0
+SCRIPTS.md explains the directives (--- @...) and the names in capitals.
 ]]
 
 --- @section answer

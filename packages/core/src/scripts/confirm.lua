@@ -4,6 +4,7 @@ Confirms units of settled charges, and blocks counters in which as many units ar
 KEYS, ARGV  as in counter.lua; after the number of charges: the confirmed units, the charged units, the clock at the charge, the
             generation of each counter then, the rules of the limits that block, a random number
 Returns for each charge 1 if a block was set, otherwise 0
+SCRIPTS.md explains the directives (--- @...) and the names in capitals.
 ]]
 
 --- @section answer

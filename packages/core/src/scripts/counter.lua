@@ -14,6 +14,7 @@ KEYS  for each call and each of its counters: the counter's key, then for each l
 ARGV  [1] the clock, or an empty text; then one argument of digits for each run of equal calls: the parameters of the limits, the
       number of calls, and the fields of the operation
 Returns for each call an answer, which the operation describes; -1, and nothing is done, if a key holds a value of another type
+SCRIPTS.md explains the directives (--- @...) and the names in capitals.
 ]]
 
 -- The generator puts these numbers into the scripts in place of the names.

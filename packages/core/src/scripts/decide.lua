@@ -6,6 +6,7 @@ KEYS, ARGV  as in counter.lua; after the number of requests: the cost, the rules
             and as [2] the clock, if the caller passes one
 Returns for each request the value of each counter or, if it is denied, the clock, then each value, false for an absent counter; a
         charge also returns how many thresholds it reached, for each limit that notifies
+SCRIPTS.md explains the directives (--- @...) and the names in capitals.
 ]]
 
 --- @section single

@@ -3,6 +3,7 @@ Refunds the remainders of charges, each only into the generation of the counter 
 
 KEYS, ARGV  as in counter.lua; after the number of refunds: the units, the clock at the charge, the generation of each counter then
 Returns for each refund 1 if something was refunded, 0 if nothing was left
+SCRIPTS.md explains the directives (--- @...) and the names in capitals.
 ]]
 
 --- @section answer

@@ -3,6 +3,7 @@ Renews or releases slots. A slot that is no longer recorded is not recorded agai
 
 KEYS, ARGV  as in counter.lua; after the number of calls: 1 to renew or 0 to release, then the holders of the slots
 Returns for each call and each holder 1 if it held a slot, otherwise 0
+SCRIPTS.md explains the directives (--- @...) and the names in capitals.
 ]]
 
 --- @section answer
