@@ -43,7 +43,7 @@ function constantsOf(source) {
   return constants;
 }
 
-/** Without comments, except directives, and with numbers in folder of constants. */
+/** Without comments, except directives, and with numbers in place of constants. */
 function compact(source, shared = new Map()) {
   const constants = new Map([...shared, ...constantsOf(source)]);
   return source

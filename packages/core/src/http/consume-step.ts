@@ -157,8 +157,8 @@ function createDecisionReporter<Request extends object>(
     const limiterCall = context.limiterCall as LimiterCall;
     internals.usage?.record(countedSubjects(limiterCall), decision);
     if (internals.policy.hasSlots && response !== undefined) {
-      const places = slotsOf(decision, internals.policy);
-      if (places !== undefined) holdSlots(places, response);
+      const slots = slotsOf(decision, internals.policy);
+      if (slots !== undefined) holdSlots(slots, response);
     } else if (limits !== undefined && internals.perCallPolicies.hasSlots) {
       holdRequestSlots(owner, slotsOf(decision, internals.policy), response);
     }

@@ -31,7 +31,7 @@ import { runAdmitted } from "./run-admitted.ts";
 export function createWaitMethods(
   core: LimiterCore,
   { consumeInMode, policyOf, countersOf }: ConsumeMethods,
-  { queue, maxPerSubject: maxPerKey, giveBack: undoDecision }: LimiterQueue,
+  { queue, maxPerKey, undoDecision }: LimiterQueue,
   group: WaiterGroup,
 ): Pick<Limiter, "wait" | "run"> & Pick<LimiterInternals, "consumeOrWait"> {
   const { policy: ownPolicy, pipeline, overrides, usage } = core;
