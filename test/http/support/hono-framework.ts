@@ -37,7 +37,7 @@ export const honoFramework: Framework = {
       });
     const app = new Hono<{ Bindings: HttpBindings }>();
     app.use((c, next) => {
-      likeNode(c);
+      likeNode(c, trusting(site));
       return next();
     });
     if (before !== undefined) app.use(hookOf(before));
@@ -88,7 +88,7 @@ function trusting({ trustProxy }: Site): Pick<RateLimitOptions, "getConnInfo"> {
 }
 
 /** Gives a context what the tests read from a request, whichever framework it comes from. */
-function likeNode(c: NodeContext): void {
+function likeNode(c: NodeContext, { getConnInfo }: ReturnType<typeof trusting>): void {
   const { incoming } = c.env;
   const { headers, socket, url, method } = incoming as IncomingMessage;
   Object.defineProperties(c, {
@@ -98,7 +98,7 @@ function likeNode(c: NodeContext): void {
         { value },
       ]),
     ),
-    ip: { get: () => socket.remoteAddress },
+    ip: { get: () => getConnInfo?.(c).remote.address ?? socket.remoteAddress },
     rateLimit: { get: () => c.get("rateLimit") },
   });
 }

@@ -44,6 +44,8 @@ export const ERROR_CODES = {
   HEADGATE_PROXY_NOT_TRUSTED: "Forwarding headers arrive, but no proxy is trusted.",
   HEADGATE_ALL_PROXIES_TRUSTED:
     "Every client can choose its own address, because all proxies are trusted.",
+  HEADGATE_RAW_ADDRESS_KEY:
+    "A key function returns addresses in a form in which one client has many counters.",
   HEADGATE_ADDRESS_HEADER_IGNORED:
     "The header with the client's address is missing, or came from an untrusted peer.",
   HEADGATE_RESPONSE_ALREADY_SENT:

@@ -79,7 +79,7 @@ function prepareGuard<Request extends HttpRequest>(
   const { all, single, choose } = limiters;
   const { count: option, waitMs } = settings;
   const closing = new AbortController();
-  const prepared = prepareLimiters(owner, limiters, settings, adapter.name);
+  const prepared = prepareLimiters(owner, limiters, settings, adapter);
   const plan = createGuardPlan(owner, limiters, settings, adapter, prepared, closing.signal);
   const isPerRequest = choose !== undefined && single !== undefined;
   const firstLimiter =

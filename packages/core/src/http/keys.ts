@@ -31,11 +31,18 @@ export type KeyFunction<Request = HttpRequest> = (
   address: string | undefined,
 ) => KeyResult | Promise<KeyResult>;
 
-/** Reads the text of a subject. `address` is the client's whole address. */
+/**
+ * Reads the text of a subject. `address` is the client's whole address. `onRawAddress` is called for a key that holds this
+ * address, although `byIp()` counts it in another form.
+ */
 export type KeyReader<Request> = (
   request: Request,
   address: string | undefined,
+  onRawAddress: RawAddressListener | undefined,
 ) => Awaitable<SubjectText>;
+
+/** Is told of a request whose key holds its raw address. */
+export type RawAddressListener = (request: HttpRequest) => void;
 
 /** How Headgate's own key functions read a request, and how they are described. */
 interface BuiltInKey {
@@ -64,17 +71,32 @@ interface AddressedRequest {
 }
 
 /** How to call a key function for a request. */
-export function keyReaderOf<Request extends object>(key: KeyFunction<Request>): KeyReader<Request> {
+export function keyReaderOf<Request extends HttpRequest>(
+  key: KeyFunction<Request>,
+): KeyReader<Request> {
   const own = builtInKeyOf(key);
   if (own !== undefined) return own.read as unknown as KeyReader<Request>;
-  return (request, whole) => {
+  return (request, whole, onRawAddress) => {
     const handed = whole && addressSubject(whole);
     (request as AddressedRequest)[ADDRESS] = { whole, handed };
     const value = key(request, handed);
-    return isPromiseLike(value)
-      ? Promise.resolve(value).then(parseKeyResult)
-      : parseKeyResult(value);
+    if (whole === handed || onRawAddress === undefined) {
+      return isPromiseLike(value)
+        ? Promise.resolve(value).then(parseKeyResult)
+        : parseKeyResult(value);
+    }
+    const parse = (result: unknown): SubjectText => {
+      if (holdsAddress(result, whole as string)) onRawAddress(request);
+      return parseKeyResult(result);
+    };
+    return isPromiseLike(value) ? Promise.resolve(value).then(parse) : parse(value);
   };
+}
+
+/** Whether a key is an address, or contains it. Text such as `user::1` contains `::1` by chance. */
+function holdsAddress(result: unknown, address: string): boolean {
+  if (typeof result !== "string") return false;
+  return result === address || (address.length > "::1".length && result.includes(address));
 }
 
 /** How many bits of an IPv6 address name a client, if a key function counts addresses alone. */
@@ -106,7 +128,8 @@ function createBuiltInKey(own: BuiltInKey): KeyFunction<HttpRequest> {
   const key: KeyFunction<HttpRequest> = (request, address) => {
     const noted = (request as AddressedRequest)[ADDRESS];
     const isNoted = noted !== undefined && (address === undefined || address === noted.handed);
-    const text = own.read(request, isNoted ? noted.whole : (address ?? unwrapRequest(request).ip));
+    const read = isNoted ? noted.whole : (address ?? unwrapRequest(request).ip);
+    const text = own.read(request, read, undefined);
     return isPromiseLike(text) ? text.then(resultOf) : resultOf(text);
   };
   return Object.assign(key, { [BUILT_IN]: own });
@@ -218,18 +241,19 @@ export function combineKeys<Request extends HttpRequest>(
   function readFrom(
     request: HttpRequest,
     address: string | undefined,
+    onRawAddress: RawAddressListener | undefined,
     texts: readonly string[],
   ): Awaitable<SubjectText> {
     const read = readers[texts.length];
     if (read === undefined) return joinSubjects(texts);
     const add = (text: SubjectText): Awaitable<SubjectText> =>
-      typeof text === "string" ? readFrom(request, address, [...texts, text]) : text;
-    const text = read(request, address);
+      typeof text === "string" ? readFrom(request, address, onRawAddress, [...texts, text]) : text;
+    const text = read(request, address, onRawAddress);
     return isPromiseLike(text) ? text.then(add) : add(text);
   }
 
   return createBuiltInKey({
-    read: (request, address) => readFrom(request, address, []),
+    read: (request, address, onRawAddress) => readFrom(request, address, onRawAddress, []),
     countsAddress: keys.some(countsByAddress),
     source: { by: "combined", keys: keys.map(subjectSourceOf) },
   });

@@ -4,6 +4,7 @@ import { backendOf } from "../limiter/store-backend.ts";
 import type { HttpUse } from "../registry/record.ts";
 import type { HttpRequest } from "./client.ts";
 import type { GuardLimiters } from "./guard-limiters.ts";
+import type { GuardAdapter } from "./guard-plan.ts";
 import type { GuardSettings } from "./parse-guard-options.ts";
 import { preparePolicyText } from "./rate-limit-response.ts";
 import { createSubjectReader } from "./read-subjects.ts";
@@ -18,12 +19,12 @@ export function prepareLimiters<Request extends HttpRequest>(
   owner: string,
   { all, single, tiers }: GuardLimiters,
   settings: GuardSettings<Request>,
-  adapter: string,
+  { name: adapter, warn }: Pick<GuardAdapter<Request>, "name" | "warn">,
 ): ReadonlyMap<LimiterWithInternals, PreparedLimiter<Request>> {
   const prepared = new Map<LimiterWithInternals, PreparedLimiter<Request>>();
   for (const limiter of all) {
     const internals = limiter[LIMITER];
-    const { read, usesAddress, sources } = createSubjectReader(owner, limiter, settings);
+    const { read, usesAddress, sources } = createSubjectReader(owner, limiter, settings, warn);
     const policyText = preparePolicyText(internals.policy.limits, settings.headers);
     const hasOwnLimits = limiter === single || [...tiers.values()].includes(limiter);
     prepared.set(limiter, {

@@ -18,10 +18,8 @@ const gone: Client = { ...nobody, isDisconnected: () => true };
 
 function readerOf(dimensions: readonly string[], key?: Key, missingKey: MissingKey = "ip") {
   const limits = dimensions.map((per) => fixedWindow({ limit: 1, window: "1m", per }));
-  return createSubjectReader("rateLimit", requireLimiter(createLimiter({ limits })), {
-    key,
-    missingKey,
-  });
+  const limiter = requireLimiter(createLimiter({ limits }));
+  return createSubjectReader("rateLimit", limiter, { key, missingKey }, vi.fn());
 }
 
 /** What is read of a request that carries nothing but headers. */

@@ -8,7 +8,7 @@ import { addressSubject } from "../net/client-address.ts";
 import type { SubjectSource } from "../registry/record.ts";
 import type { HttpRequest } from "./client.ts";
 import { handleMissingAddress } from "./client.ts";
-import type { KeyFunction, KeyReader } from "./keys.ts";
+import type { KeyFunction, KeyReader, RawAddressListener } from "./keys.ts";
 import {
   byIp,
   countsByAddress,
@@ -24,6 +24,7 @@ import type { SubjectText } from "./subject.ts";
 import { formatSubject, InvalidSubject } from "./subject.ts";
 import type { Verdict } from "./verdict.ts";
 import { PASS } from "./verdict.ts";
+import type { Warn } from "./warn.ts";
 
 type MutableSubjects = Record<string, string | null>;
 
@@ -47,17 +48,31 @@ export interface SubjectReader<Request> {
   readonly read: GuardStep<Request>;
 }
 
-/** Prepares the key functions that a limiter needs. Throws `HEADGATE_INVALID_OPTION` if one is missing. */
+/**
+ * Prepares the key functions that a limiter needs, and warns once of each that returns raw addresses. Throws
+ * `HEADGATE_INVALID_OPTION` if one is missing.
+ */
 export function createSubjectReader<Request extends HttpRequest>(
   owner: string,
   limiter: LimiterWithInternals,
   { key: option, missingKey }: Pick<GuardSettings<Request>, "key" | "missingKey">,
+  warn: Warn,
 ): SubjectReader<Request> {
   const dimensions = new Set(limiter[LIMITER].policy.groups.map(({ dimension }) => dimension));
   dimensions.delete(GLOBAL_DIMENSION);
   const keys = [...dimensions].map((dimension): SubjectKey<Request> => {
     const key = keyOf(owner, dimension, option);
-    return { dimension, key, read: keyReaderOf(key), prefix: ipv6PrefixOf(key) };
+    const subjectKey: SubjectKey<Request> = {
+      dimension,
+      key,
+      read: keyReaderOf(key),
+      prefix: ipv6PrefixOf(key),
+      onRawAddress(request) {
+        subjectKey.onRawAddress = undefined;
+        warn("HEADGATE_RAW_ADDRESS_KEY", rawAddressWarning(owner, dimension), request);
+      },
+    };
+    return subjectKey;
   });
   const put = createSubjectSetter<Request>(owner, limiter, missingKey);
 
@@ -72,7 +87,7 @@ export function createSubjectReader<Request extends HttpRequest>(
       const text =
         address && key.prefix !== undefined
           ? addressSubject(address, key.prefix)
-          : key.read(context.request, address);
+          : key.read(context.request, address, key.onRawAddress);
       if (typeof text === "object" && "then" in text) {
         return text.then((later) => put(key, later, context) ?? read(context, i + 1));
       }
@@ -101,6 +116,12 @@ interface SubjectKey<Request> {
   readonly read: KeyReader<Request>;
   /** The bits of an IPv6 address that count, for a key of addresses alone. */
   readonly prefix: number | undefined;
+  /** Warns of the first raw address; undefined from then on. */
+  onRawAddress: RawAddressListener | undefined;
+}
+
+function rawAddressWarning(owner: string, dimension: string): string {
+  return `${owner}: the key of ${formatReceived(dimension)} holds a client's address as the framework gives it, so an IPv6 client, which has 2^64 addresses, gets a counter for each, and an IPv4 client one for each notation; use byIp(), or the second argument of the key function, which is the address as byIp() counts it; to count addresses only of requests without a key, return undefined for them`;
 }
 
 /** Stores the subject of a dimension, or returns the verdict for a request without one. */
