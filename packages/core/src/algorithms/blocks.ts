@@ -152,7 +152,7 @@ function withConfirmedUnits(compiled: CompiledLimit): CompiledLimit {
   const { algorithm, shape, canonical, source, name } = compiled;
   if (source.algorithm !== "fixedWindow") {
     throw invalidOption(
-      `count and blockOn: "settle" can be used with block only where the limit is a fixedWindow; the limit ${formatReceived(name)} is a ${source.algorithm}. Use a fixedWindow, or block: { after, for }, or leave them out and refund requests that should not count: limit.decisionOf(request).refund()`,
+      `count and blockOn: "settle" can be used with block only where the limit is a fixedWindow; the limit ${formatReceived(name)} is a ${source.algorithm}. Use a fixedWindow, or block: { after, for }, or leave them out and refund requests that should not count: limit.decisionOf(request).refund(). For failures in a sliding window, take two limits, as "Failures in a sliding window" of the docs on blocks shows`,
     );
   }
   return {

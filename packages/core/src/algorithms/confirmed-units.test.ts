@@ -120,7 +120,7 @@ test.each([
   expect(() => compileLimit(named, "settle")).toThrow(
     expect.objectContaining({
       code: "HEADGATE_INVALID_OPTION",
-      message: `count and blockOn: "settle" can be used with block only where the limit is a fixedWindow; the limit "tries" is a ${limit.algorithm}. Use a fixedWindow, or block: { after, for }, or leave them out and refund requests that should not count: limit.decisionOf(request).refund()`,
+      message: `count and blockOn: "settle" can be used with block only where the limit is a fixedWindow; the limit "tries" is a ${limit.algorithm}. Use a fixedWindow, or block: { after, for }, or leave them out and refund requests that should not count: limit.decisionOf(request).refund(). For failures in a sliding window, take two limits, as "Failures in a sliding window" of the docs on blocks shows`,
     }),
   );
   const { block: _, ...plain } = named;
