@@ -127,13 +127,28 @@ describeStores((tested) => {
     }
   });
 
-  test("only denials by consume, of a cost that can fit, are counted", async () => {
+  test.each(Object.entries(BANNING))(
+    "a cost above the whole limit counts for no block, however often it is denied (%s)",
+    async (_, limits) => {
+      for (const block of [BAN, "1d"] as const) {
+        const { limiter } = open({ ...limits, block } as Limit);
+        for (let i = 0; i < 20; i += 1) {
+          const denied = { ...unblocked, degraded: false, retryAfterMs: Number.POSITIVE_INFINITY };
+          expect(await limiter.consume(SUBJECT, { cost: 3 })).toMatchObject(denied);
+        }
+        // Neither are those denials remembered.
+        if (block === BAN) expect(await deny(limiter, 9)).toMatchObject(unblocked);
+        expect(await deny(limiter, 1)).toMatchObject(banned);
+      }
+    },
+  );
+
+  test("only denials by consume are counted", async () => {
     const { limiter, again } = open();
     const shadow = again({ shadow: true });
     await deny(limiter, 1);
     for (let i = 0; i < 20; i += 1) {
       await limiter.peek(SUBJECT);
-      await limiter.consume(SUBJECT, { cost: 3 });
       await shadow.consume(SUBJECT);
       await expect(limiter.run(SUBJECT, async () => {}, { timeout: 0 })).rejects.toThrow("denied");
     }

@@ -15,7 +15,9 @@ type BlockDurations = Duration | readonly Duration[];
 
 /** A block after several denials. */
 interface BlockAfterDenials {
-  /** The denials by this limit, within its window, that set the block: 1 to 1,000,000. */
+  /**
+   * The denials by this limit, within its window, that set the block: 1 to 1,000,000. A cost above the whole limit does not count.
+   */
   readonly after: number;
   readonly for: BlockDurations;
 }
