@@ -29,6 +29,7 @@ export {
 export { publish } from "./common/publish.ts";
 export type { CheckedDuration, Duration } from "./common/time.ts";
 export { formatDuration, MAX_DURATION_MS, parseDuration, toMilliseconds } from "./common/time.ts";
+export { yieldToEventLoop } from "./common/yield-to-event-loop.ts";
 export { toStoreFailure } from "./health/store-failure.ts";
 export type { StoreMonitor, StoreTimeouts } from "./health/store-health.ts";
 export { monitorStore } from "./health/store-monitor.ts";

@@ -1,4 +1,4 @@
-import { rejectExtraArgument } from "@headgate/core/internal";
+import { rejectExtraArgument, yieldToEventLoop } from "@headgate/core/internal";
 import type { CallContext, RunOptions, Target } from "../breaker.ts";
 import { HeadgateBreakerOpenError } from "../breaker-open-error.ts";
 import type { Settings } from "../breaker-options.ts";
@@ -70,7 +70,7 @@ export function createTarget<Result>(
     throw result.error;
   }
 
-  return {
+  const target: Target<Result> = {
     target: tracker.name,
 
     async run<T extends Result>(
@@ -128,6 +128,18 @@ export function createTarget<Result>(
     reset: createStateSetter("reset", "closed", true),
   };
 
+  return {
+    target: tracker.name,
+    run: forLoops(target.run) as typeof target.run,
+    admit: forLoops(target.admit),
+    record: forLoops(target.record),
+    snapshot: forLoops(target.snapshot),
+    forceOpen: forLoops(target.forceOpen),
+    disable: forLoops(target.disable),
+    metricsOnly: forLoops(target.metricsOnly),
+    reset: forLoops(target.reset),
+  };
+
   /** Creates a method that sets the state by hand. */
   function createStateSetter(
     method: string,
@@ -146,4 +158,11 @@ export function createTarget<Result>(
       ? admitTrialCall(tracker, decision.leaseId, settings)
       : admitCall(tracker);
   }
+}
+
+/** A method that a loop can await without stopping the event loop. */
+function forLoops<Args extends unknown[], T>(
+  method: (...args: Args) => Promise<T>,
+): (...args: Args) => Promise<T> {
+  return (...args) => yieldToEventLoop(method(...args));
 }

@@ -1,5 +1,6 @@
 import { formatReceived, HeadgateError } from "../common/errors.ts";
 import { rejectCloseOptions } from "../common/options.ts";
+import { yieldToEventLoop } from "../common/yield-to-event-loop.ts";
 import type { WaiterGroup } from "../queue/queue.ts";
 import type { Limiter } from "./limiter.ts";
 import { uncacheLimiter } from "./limiter-cache.ts";
@@ -44,11 +45,12 @@ export function openHandle(
   };
   instance.handles += 1;
 
-  /** A method that rejects once this handle is closed. */
+  /** A method that rejects once this handle is closed, and that can be awaited in a loop. */
   function rejectWhenClosed<Args extends unknown[], Result>(
     method: LimiterFunction<Args, Result>,
   ): LimiterFunction<Args, Result> {
-    return (...args) => (internals.isClosed ? Promise.reject(closedError(name)) : method(...args));
+    return (...args) =>
+      yieldToEventLoop(internals.isClosed ? Promise.reject(closedError(name)) : method(...args));
   }
 
   /** The same for a method that `close` waits for. */
@@ -78,7 +80,7 @@ export function openHandle(
     charge: track(chargeMethods.charge) as Limiter["charge"],
     settle: track(chargeMethods.settle) as Limiter["settle"],
     refund: track(chargeMethods.refund),
-    release: chargeMethods.release,
+    release: (...args) => yieldToEventLoop(chargeMethods.release(...args)),
     reset: track(blockMethods.reset),
     block: track(blockMethods.block),
     unblock: track(blockMethods.unblock),
