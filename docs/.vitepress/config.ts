@@ -10,7 +10,8 @@ const parts = readParts();
 
 export default defineConfig({
   title: "Headgate",
-  description: "Rate limiting for Node, exact and shared, on Fastify, Express and Redis",
+  description:
+    "Rate limiting for Node, shared through Redis, with a proven bound for each algorithm",
   lang: "en",
   cleanUrls: true,
   head: [["link", { rel: "icon", href: "/logo.svg", type: "image/svg+xml" }]],

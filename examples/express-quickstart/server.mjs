@@ -1,4 +1,4 @@
-// A first limit: each client address gets 5 requests a minute, and a new one every 12 seconds.
+// A first limit: each client address gets 5 requests, and a new one every 12 seconds.
 //
 //   npx -y pnpm@10.34.9 build
 //   node examples/express-quickstart/server.mjs

@@ -1,4 +1,4 @@
-// Hono on Node: each client address gets 5 requests a minute, and some routes also have their own limits.
+// Hono on Node: each client address gets 5 requests and a new one every 12 seconds, and some routes also have their own limits.
 //
 //   npx -y pnpm@10.34.9 build
 //   node examples/hono/server.mjs             (PROXIES=10.0.0.7 trusts X-Real-IP of that proxy)

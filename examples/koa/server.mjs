@@ -1,4 +1,4 @@
-// Koa: each client address gets 5 requests a minute, and some routes also have their own limits.
+// Koa: each client address gets 5 requests and a new one every 12 seconds, and some routes also have their own limits.
 //
 //   npx -y pnpm@10.34.9 build
 //   node examples/koa/server.mjs              (PROXY=1 trusts X-Forwarded-For of the one proxy in front)

@@ -1,4 +1,4 @@
-// NestJS: each client address gets 5 requests a minute, and some routes and resolvers also have their own limits.
+// NestJS: each client address gets 5 requests and a new one every 12 seconds, and some routes and resolvers also have their own limits.
 //
 //   npx -y pnpm@10.34.9 build
 //   node examples/nestjs/server.mjs           (PROXIES=10.0.0.7 trusts X-Forwarded-For of that proxy)

@@ -1,5 +1,5 @@
-// Handlers of Request and Response, as those of Next.js's routes: each client address gets 5 requests a minute, and some routes have
-// limits of their own. This server stands for the platform that calls them.
+// Handlers of Request and Response, as those of Next.js's routes: each client address gets 5 requests and a new one every
+// 12 seconds, and some routes have limits of their own. This server stands for the platform that calls them.
 //
 //   npx -y pnpm@10.34.9 build
 //   ADDRESS_HEADER=x-real-ip node examples/route-handlers/server.mjs

@@ -1,4 +1,4 @@
-// Several limits at once: each client 5 requests a second, each tenant 12 in any hour, decided together.
+// Several limits at once: each client 5 requests at once and 5 a second, each tenant 12 in any hour, decided together.
 // A request that one limit denies is charged to none, so an impatient client does not use up its tenant's hour.
 //
 //   npx -y pnpm@10.34.9 build

@@ -84,7 +84,7 @@ export function testPlayground(open: () => { readonly browser: Browser; readonly
     await page.keyboard.type("2s");
     await page.keyboard.press("Tab");
     await page.keyboard.type("Steady");
-    const caption = "90 of 180 requests admitted, at most 3 in any 2s";
+    const caption = "90 of 180 requests admitted, 3 in the busiest 2s";
     await expect.poll(() => page.locator("figcaption").textContent()).toBe(caption);
     const { search } = new URL(page.url());
     expect(search).toBe("?algorithm=slidingLog&traffic=steady&limit=3&window=2s&rate=3&seconds=60");
@@ -97,6 +97,12 @@ export function testPlayground(open: () => { readonly browser: Browser; readonly
     const again = await show(search.slice(1));
     await expect.poll(() => again.locator("figcaption").textContent()).toBe(caption);
     expect(await again.getByLabel("limit", { exact: true }).inputValue()).toBe("3");
+  });
+
+  test("the playground says the most that a limit admits in any window", async () => {
+    const page = await show("algorithm=gcra&limit=5&window=1m&traffic=steady&rate=3&seconds=60");
+    expect(await page.locator("figcaption").textContent()).toMatch(/9 in the busiest 1m$/);
+    expect(await page.locator(".bound").textContent()).toMatch(/at most 9 of them in any\s+1m/);
   });
 
   test("the playground says what the package rejects, and what it cannot draw", async () => {

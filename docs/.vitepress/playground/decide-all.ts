@@ -8,6 +8,7 @@ import {
   slidingWindow,
   tokenBucket,
 } from "@headgate/core";
+import { mostInAnyWindow } from "./most-in-a-window.ts";
 import { optionsOf } from "./options.ts";
 import { trafficOf } from "./requests.ts";
 import type { AlgorithmName, Setting } from "./setting.ts";
@@ -35,6 +36,8 @@ export interface Outcome {
   readonly seconds: number;
   /** The window of the limit, as it was entered, and its length. */
   readonly window: { readonly text: string; readonly ms: number };
+  /** The most requests of one client that the limit admits in any window. */
+  readonly mostInAnyWindow: number;
 }
 
 /**
@@ -44,11 +47,9 @@ export interface Outcome {
 export async function decideAll(setting: Setting): Promise<Outcome> {
   let now = 0;
   const options = optionsOf(setting);
-  const limiter = createLimiter({
-    name: "playground",
-    store: memoryStore({ clock: () => now }),
-    limits: BUILDERS[setting.algorithm](options as never),
-  });
+  const limits = BUILDERS[setting.algorithm](options as never);
+  const store = memoryStore({ clock: () => now });
+  const limiter = createLimiter({ name: "playground", store, limits });
   const { clients, endMs, most } = trafficOf(setting);
   const answers: Answer[] = [];
   const pending = clients.map(({ name, requests }) => ({
@@ -72,6 +73,7 @@ export async function decideAll(setting: Setting): Promise<Outcome> {
     answers,
     seconds: endMs / 1_000,
     window: { text: window, ms: await lengthOf(window) },
+    mostInAnyWindow: mostInAnyWindow(limits),
   };
 }
 

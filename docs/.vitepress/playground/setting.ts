@@ -36,7 +36,7 @@ const window: Field = { name: "window", label: "window", preset: "10s", kind: "d
 export const ALGORITHMS = {
   gcra: {
     label: "gcra",
-    hint: "Even spacing: after a burst, units come back one by one.",
+    hint: "Admits burst requests at once (limit, if left out), and then one each window / limit.",
     fields: [
       limit("20"),
       window,
@@ -63,7 +63,7 @@ export const ALGORITHMS = {
   },
   slidingWindow: {
     label: "slidingWindow",
-    hint: "The last window still counts by the share of it that is covered.",
+    hint: "The last window still counts by the share of it that is covered. With 2 to 60 buckets, never more than the limit in any window.",
     fields: [
       limit("20"),
       window,
@@ -72,7 +72,7 @@ export const ALGORITHMS = {
   },
   slidingLog: {
     label: "slidingLog",
-    hint: "Remembers each request: exactly the limit in any window.",
+    hint: "Remembers each request: never more than the limit in any window.",
     fields: [limit("20"), window],
   },
 } as const satisfies Readonly<Record<string, Choice>>;

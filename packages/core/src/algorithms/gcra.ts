@@ -8,8 +8,8 @@ import { bucketShape, compileBucket } from "./token-bucket.ts";
  * A limit of one request every `window / limit`, and `burst` (default `limit`) of them at once: the generic cell rate algorithm
  * (ITU-T I.371). `limit` 0 to 10^9 and at most 10^6 per second, `window` 1 ms to 366 days, `burst` 1 to 10^9.
  *
- * Admits at most `burst + limit * t / window` in any time t: up to twice `limit` within one window if `burst`
- * is `limit`. A limiter that uses an invalid limit throws `HEADGATE_INVALID_LIMIT`.
+ * Admits at most `burst + limit * t / window` in any time t. With the default `burst` that is nearly twice `limit` in a first
+ * window: 9 in a minute for `{ limit: 5, window: "1m" }`. With `burst: 1` it is never more than `limit` in any window. A limiter that uses an invalid limit throws `HEADGATE_INVALID_LIMIT`.
  */
 export function gcra<const Text extends string = string>(
   options: WithoutPer<GcraLimit<never>> & CheckedWindow<Text>,
