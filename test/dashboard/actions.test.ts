@@ -144,6 +144,25 @@ describe("an action", () => {
     proxy.pass();
   });
 
+  test("an order to a breaker waits for Redis as long as storeTimeout says", async () => {
+    const fleet = createFleet(own.client);
+    const breaker = createBreaker({ name: "bank", store: fleet.store });
+    onTestFinished(() => breaker.close());
+    await breaker.for("eu").run(async () => 1);
+    await fleet.report();
+    const { page, proxy } = await mountThroughProxy(own.server, {
+      createBreaker,
+      storeTimeout: "10s",
+    });
+    // A breaker by itself waits at most 100 ms.
+    proxy.delayReplies(200);
+    const action = { kind: "breaker", breaker: "bank", target: "eu", order: "open" };
+    expect((await act(page, action)).done.status).toBe(200);
+    expect((await api(page, "breakers")).json.breakers[0].targets).toMatchObject([
+      { target: "eu", state: "forced-open" },
+    ]);
+  });
+
   test("an order for a target with a long name is logged under the shortened name", async () => {
     const { page, fleet, operator: admin } = await seedDenied(own.client, { createBreaker });
     const breaker = createBreaker({ name: "bank", store: fleet.store });

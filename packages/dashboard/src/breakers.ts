@@ -8,17 +8,22 @@ import { badRequest, HttpError } from "./serve/http-error.ts";
 
 /**
  * Creates a breaker like the fleet's on a store without a registry, so that the dashboard's process is not listed as a caller of
- * its targets. Throws an `HttpError` if this process has the breaker with other options, or cannot read them.
+ * its targets. It waits for Redis as long as the dashboard, unless this process has the same breaker, which is then shared with its
+ * timeout. Throws an `HttpError` if this process has the breaker with other options, or cannot read them.
  */
 export function createControlBreaker(
-  { client, store: { prefix } }: Pick<FleetReader, "client" | "store">,
+  { client, store: { prefix }, timeout }: Pick<FleetReader, "client" | "store" | "timeout">,
   createBreaker: (options: never) => BreakerLike,
   options: object,
   name: string,
 ): BreakerLike {
   const store = redisStore(client as RedisClient, { prefix, registry: false });
+  const withTimeout = { ...options, name, store, storeTimeout: timeout };
   try {
-    return createBreaker({ ...options, name, store } as never);
+    return (
+      createUnlessTaken(createBreaker, withTimeout) ??
+      createBreaker({ ...options, name, store } as never)
+    );
   } catch (error) {
     const code = codeOf(error);
     if (code === "HEADGATE_INVALID_OPTION") {
@@ -28,6 +33,19 @@ export function createControlBreaker(
     throw badRequest(
       "this process has the breaker with other options: use the headgate command instead",
     );
+  }
+}
+
+/** Undefined if this process has a breaker of this name with other options. */
+function createUnlessTaken(
+  createBreaker: (options: never) => BreakerLike,
+  options: object,
+): BreakerLike | undefined {
+  try {
+    return createBreaker(options as never);
+  } catch (error) {
+    if (codeOf(error) === "HEADGATE_DUPLICATE_NAME") return undefined;
+    throw error;
   }
 }
 

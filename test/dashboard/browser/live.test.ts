@@ -141,6 +141,12 @@ describe.runIf(hasChromium())("the page of a fleet under traffic", { timeout: 18
     return dialog;
   }
 
+  /** Waits until a button of a dialog is enabled; fails with the text of the dialog. */
+  const expectEnabled = (button: Locator, dialog: Locator): Promise<void> =>
+    expect
+      .poll(async () => ((await button.isEnabled()) ? "enabled" : dialog.textContent()))
+      .toBe("enabled");
+
   test("refuses every action to a visitor who has lost the permission, and performs it for one who has it", {
     timeout: 240_000,
   }, async () => {
@@ -156,10 +162,16 @@ describe.runIf(hasChromium())("the page of a fleet under traffic", { timeout: 18
       fleet.permission = ALL;
       await dialog.getByRole("button", { name: "Preview again" }).click();
       await dialog.getByLabel("Reason").fill(`OPS-${i}.`);
+      await expectEnabled(confirm, dialog);
       await confirm.click();
-      await expect
-        .poll(() => dialog.textContent(), { message: step.title })
-        .toContain("In force everywhere");
+      const finish = async (): Promise<string | null> => {
+        const text = await dialog.textContent();
+        // The traffic has changed the state since the preview: the dialog asks for another look.
+        if (text?.includes("then confirm again") && (await confirm.isEnabled()))
+          await confirm.click();
+        return text;
+      };
+      await expect.poll(finish, { message: step.title }).toContain("In force everywhere");
       await dialog.getByRole("button", { name: "Close" }).click();
       await dialog.waitFor({ state: "detached" });
     }
@@ -180,7 +192,7 @@ describe.runIf(hasChromium())("the page of a fleet under traffic", { timeout: 18
     const dialog = await begin(page, ACTIONS[4] as Step);
     await dialog.getByLabel("Reason").fill("OPS-1");
     const confirm = dialog.getByRole("button", { name: "Reset", exact: true });
-    await expect.poll(() => confirm.isEnabled()).toBe(true);
+    await expectEnabled(confirm, dialog);
     fleet.permission = { by: ALL.by, actions: ["block"] };
     await confirm.click();
     await expect.poll(() => dialog.textContent()).toContain("Nothing was done.");
@@ -219,9 +231,7 @@ describe.runIf(hasChromium())("the page of a fleet under traffic", { timeout: 18
     await dialog.waitFor();
     await tabTo(page, /^Reason/);
     await page.keyboard.type("OPS-7");
-    await expect
-      .poll(() => dialog.getByRole("button", { name: "Block", exact: true }).isEnabled())
-      .toBe(true);
+    await expectEnabled(dialog.getByRole("button", { name: "Block", exact: true }), dialog);
     await tabTo(page, /^Block$/);
     await page.keyboard.press("Enter");
     await expect.poll(() => dialog.textContent()).toContain("In force everywhere");

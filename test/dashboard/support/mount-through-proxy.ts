@@ -10,7 +10,7 @@ import { nodeMount } from "./mounts.ts";
 /** A page for eve, who may take every action, with a connection to Redis that can be held. */
 export async function mountThroughProxy(
   { socket }: Pick<RedisProcess, "socket">,
-  more: Pick<DashboardOptions, "createBreaker"> = {},
+  more: Pick<DashboardOptions, "createBreaker" | "storeTimeout"> = {},
 ): Promise<{ readonly page: string; readonly proxy: TcpProxy }> {
   const proxy = await startTcpProxy({ socket });
   onTestFinished(() => proxy.close());
