@@ -1,3 +1,4 @@
+import { createBreaker } from "@headgate/breaker";
 import { HeadgateError, memoryStore } from "@headgate/core";
 import type { Permission } from "@headgate/dashboard";
 import { dashboard } from "@headgate/dashboard";
@@ -9,7 +10,8 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { useOwnRedis } from "../support/own-redis.ts";
 import { serve } from "../support/serve.ts";
 import { createFleet, createFleetWithUsage } from "./support/fleet.ts";
-import { mounts } from "./support/mounts.ts";
+import type { MountOptions } from "./support/mounts.ts";
+import { mounts, nodeMount } from "./support/mounts.ts";
 import { api, sendRequest } from "./support/send-request.ts";
 
 const own = useOwnRedis();
@@ -123,6 +125,42 @@ describe.each(mounts)("authorize in $name", ({ mount }) => {
     expect((await api(page, "session")).status).toBe(403);
     expect((await api(page, "session", undefined, { cookie: "sid=1" })).status).toBe(200);
   });
+});
+
+test("the message of an error of the application is shown to nobody, whatever its code", async () => {
+  const fleet = await createFleetWithUsage(own.client);
+  const breaker = createBreaker({ name: "bank", store: fleet.store });
+  onTestFinished(() => breaker.close());
+  await breaker.for("eu").run(async () => 1);
+  await fleet.report();
+  const fail = (): never => {
+    throw new HeadgateError("HEADGATE_INVALID_OPTION", "redis://:1234@redis.example.com");
+  };
+  const target = { target: "eu", snapshot: fail, forceOpen: fail, disable: fail, reset: fail };
+  const close = async (): Promise<void> => {};
+  const { store } = fleet;
+  const all = () => ({ by: "eve", actions: "all" }) as const;
+  const order = { kind: "breaker", breaker: "bank", target: "eu", order: "open" };
+  const pages: readonly (readonly [Omit<MountOptions, "store">, string, object?])[] = [
+    [{ authorize: () => ({ ...all(), limiters: fail }) }, "overview"],
+    [
+      { authorize: () => ({ ...all(), limiters: fail }) },
+      "subject",
+      { subject: "ann", kind: "text" },
+    ],
+    [{ authorize: all, doctor: async () => fail() }, "redis"],
+    ...[fail, () => ({ for: fail, close }), () => ({ for: () => target, close })].flatMap(
+      (createBreaker): [Omit<MountOptions, "store">, string, object?][] => [
+        [{ authorize: all, createBreaker }, "breakers"],
+        [{ authorize: all, createBreaker }, "preview", { action: order }],
+      ],
+    ),
+  ];
+  for (const [options, path, body] of pages) {
+    const page = await nodeMount.mount({ store, ...options });
+    const response = await api(page, path, body);
+    expect([path, response.body.toString()]).toEqual([path, expect.not.stringContaining("1234")]);
+  }
 });
 
 test("authorize may be typed with the request types of Express and Fastify", async () => {

@@ -4,7 +4,7 @@ import type { RedisClient } from "@headgate/core/redis";
 import { redisStore } from "@headgate/core/redis";
 import type { FleetReader } from "./fleet-reader.ts";
 import type { BreakerLike, BreakerTargetLike, TargetSnapshot } from "./options.ts";
-import { badRequest, HttpError } from "./serve/http-error.ts";
+import { badRequest, HttpError, storeUnavailable } from "./serve/http-error.ts";
 
 /**
  * Creates a breaker like the fleet's on a store without a registry, so that the dashboard's process is not listed as a caller of
@@ -70,7 +70,7 @@ export async function findBreakerOptions(
 /** Reads the state of a target. Rejects with an `HttpError` while the store is unavailable. */
 export async function readTarget(target: BreakerTargetLike): Promise<TargetSnapshot> {
   const snapshot = await target.snapshot();
-  if (snapshot.degraded) throw new HttpError(503, "STORE_UNAVAILABLE", "Redis did not answer");
+  if (snapshot.degraded) throw storeUnavailable();
   return snapshot;
 }
 

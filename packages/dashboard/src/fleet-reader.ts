@@ -19,6 +19,7 @@ import {
 } from "@headgate/core/admin";
 import { parseDuration, requireStore, toMilliseconds, withTimeout } from "@headgate/core/internal";
 import type { Span } from "./api.ts";
+import { withInputErrors } from "./serve/http-error.ts";
 import { SnapshotCache } from "./snapshot-cache.ts";
 
 /** Loads data from Redis, with a cache that all visitors share. */
@@ -76,7 +77,7 @@ export function createFleetReader(store: Store, timeout: Duration = "2s"): Fleet
   return {
     store,
     client,
-    operator: admin,
+    operator: checkingInput(admin),
     timeout,
     timeoutMs,
     cacheRead,
@@ -98,7 +99,7 @@ export function createFleetReader(store: Store, timeout: Duration = "2s"): Fleet
     loadRegistry,
     loadControl: () => snapshots.get("control", () => readControl(admin)),
     loadLog: () => snapshots.get("log", () => admin.log()),
-    findDenyListEntries: (address) => admin.denyList(address),
+    findDenyListEntries: (address) => withInputErrors(() => admin.denyList(address)),
     async serverTime() {
       const here = (): number => Date.now() - performance.now();
       const known = cacheRead("clock", () => readClockOffset(client));
@@ -107,6 +108,15 @@ export function createFleetReader(store: Store, timeout: Duration = "2s"): Fleet
     },
     clearCache: () => snapshots.clear(),
   };
+}
+
+/** An admin whose methods, which get the input of visitors, reject with an `HttpError` if it is invalid. */
+function checkingInput(admin: Admin): Admin {
+  const methods = Object.entries(admin).map(([name, method]) => [
+    name,
+    (...given: unknown[]) => withInputErrors(() => method(...given)),
+  ]);
+  return Object.fromEntries(methods) as Admin;
 }
 
 async function readControl(admin: Admin): Promise<TimedControl> {

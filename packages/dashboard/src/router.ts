@@ -102,15 +102,6 @@ function requireMethod(method: string | undefined, allowed: readonly string[]): 
   throw new HttpError(405, "METHOD_NOT_ALLOWED", `only ${allow}`, { headers: { allow } });
 }
 
-/** The codes of errors whose messages are about the visitor's input. */
-const INPUT_ERROR_CODES: readonly string[] = [
-  "HEADGATE_INVALID_OPTION",
-  "HEADGATE_INVALID_LIMIT",
-  "HEADGATE_INVALID_COST",
-  "HEADGATE_EMPTY_KEY",
-  "HEADGATE_INVALID_KEY",
-];
-
 /** Messages for errors of Redis, which name neither a server nor a user. */
 const STORE_ERROR_MESSAGES: Readonly<Record<string, string>> = {
   HEADGATE_STORE_UNAVAILABLE: "Redis did not answer",
@@ -123,11 +114,8 @@ const STORE_ERROR_MESSAGES: Readonly<Record<string, string>> = {
 
 function toHttpError(error: unknown): HttpError {
   const code = codeOf(error);
-  if (code !== undefined) {
-    const message = STORE_ERROR_MESSAGES[code];
-    if (message !== undefined) return new HttpError(503, code, message);
-    if (INPUT_ERROR_CODES.includes(code)) return new HttpError(400, code, (error as Error).message);
-  }
+  const message = code === undefined ? undefined : STORE_ERROR_MESSAGES[code];
+  if (code !== undefined && message !== undefined) return new HttpError(503, code, message);
   logError(error);
   return internalError();
 }

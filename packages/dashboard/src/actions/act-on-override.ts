@@ -3,7 +3,7 @@ import { limiterVersionsOf, overrideCoverageOf, requireCompatible } from "@headg
 import type { Action } from "../api.ts";
 import type { FleetReader } from "../fleet-reader.ts";
 import { describeOverride, formatIgnoredReasons } from "../format/override.ts";
-import { unknownLimiter } from "../serve/http-error.ts";
+import { unknownLimiter, withInputErrors } from "../serve/http-error.ts";
 import type { ActionOutcome } from "./perform-action.ts";
 import { stateOf } from "./previewed-state.ts";
 
@@ -26,7 +26,8 @@ export async function actOnOverride(
   const override: NewOverride = { ...key, limits, shadow };
   const listed = await loadRegistry();
   if (!listed.limiters.some(({ name }) => name === override.limiter)) throw unknownLimiter();
-  requireCompatible(limiterVersionsOf(listed.limiters, override.limiter), override);
+  const versions = limiterVersionsOf(listed.limiters, override.limiter);
+  await withInputErrors(() => requireCompatible(versions, override));
   const coverage = overrideCoverageOf(override, listed);
   const notes = coverage.state === "in-force" ? [] : formatIgnoredReasons(coverage);
   const durationOptions = {

@@ -1,3 +1,4 @@
+import { codeOf } from "@headgate/core/internal";
 import type { ActionPreview } from "../api.ts";
 
 /** An error response: a status, a code, and a message that visitors may read. */
@@ -29,6 +30,34 @@ export class HttpError extends Error {
 export function badRequest(message: string): HttpError {
   return new HttpError(400, "BAD_REQUEST", message);
 }
+
+/** For a result that is not that of the fleet, because Redis did not answer. */
+export function storeUnavailable(): HttpError {
+  return new HttpError(503, "HEADGATE_STORE_UNAVAILABLE", "Redis did not answer");
+}
+
+/**
+ * Calls core with a visitor's input. Its errors about that input, whose messages contain nothing else, become responses with 400; no
+ * other message than the dashboard's own is shown, whatever code an error of the application has.
+ */
+export async function withInputErrors<T>(call: () => T | Promise<T>): Promise<T> {
+  try {
+    return await call();
+  } catch (error) {
+    const code = codeOf(error);
+    if (code === undefined || !INPUT_ERROR_CODES.includes(code)) throw error;
+    throw new HttpError(400, code, (error as Error).message);
+  }
+}
+
+/** The codes of errors whose messages are about the input. */
+const INPUT_ERROR_CODES: readonly string[] = [
+  "HEADGATE_INVALID_OPTION",
+  "HEADGATE_INVALID_LIMIT",
+  "HEADGATE_INVALID_COST",
+  "HEADGATE_EMPTY_KEY",
+  "HEADGATE_INVALID_KEY",
+];
 
 /** For a limiter that does not exist, and for one that is hidden from the visitor, so that the two look alike. */
 export function unknownLimiter(): HttpError {

@@ -7,6 +7,7 @@ import {
 } from "@headgate/core/admin";
 import type { SubjectByDimension } from "../api.ts";
 import { formatSubjectSource } from "../format/http-use.ts";
+import { withInputErrors } from "../serve/http-error.ts";
 
 /** The subjects under which one limiter counts a client. */
 interface DerivedSubjects {
@@ -23,7 +24,9 @@ export async function deriveSubjects(
 ): Promise<DerivedSubjects> {
   const dimensions = dimensionsOf(known.limiter.limits);
   const isGlobal = dimensions.every((dimension) => dimension === "global");
-  const subjects = isGlobal ? [{ global: GLOBAL_SUBJECT }] : await resolveSubjects(known, client);
+  const subjects = isGlobal
+    ? [{ global: GLOBAL_SUBJECT }]
+    : await withInputErrors(() => resolveSubjects(known, client));
   return { subjects, countsBy: formatDimensions(dimensions, known) };
 }
 
