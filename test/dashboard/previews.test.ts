@@ -1,5 +1,6 @@
 import { fixedWindow } from "@headgate/core";
-import { describe, expect, test } from "vitest";
+import { redisStore } from "@headgate/core/redis";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { useOwnRedis } from "../support/own-redis.ts";
 import { consume } from "./support/fleet.ts";
 import { nodeMount } from "./support/mounts.ts";
@@ -90,5 +91,23 @@ describe("a preview of an action", () => {
     const body = { action, reason: "r", token: await shown(one) };
     expect((await api(elsewhere, "act", body)).status).toBe(409);
     expect((await api(two, "act", body)).status).toBe(200);
+  });
+
+  test("can be confirmed once by all processes that share a secret", async () => {
+    const { options, operator: admin } = await seedDenied(own.client);
+    const pages = await Promise.all(
+      [1, 2, 3].map(() => {
+        const client = own.client.duplicate();
+        onTestFinished(() => client.disconnect());
+        const store = redisStore(client, { prefix: "fleet" });
+        return nodeMount.mount({ ...options, store, secret: "the same" });
+      }),
+    );
+    const action = { kind: "reset", ...ANN };
+    const { token } = (await api(pages[0] ?? "", "preview", { action })).json;
+    const body = { action, reason: "once", token };
+    const all = await Promise.all(pages.map((page) => api(page, "act", body)));
+    expect(all.map(({ status }) => status).sort()).toEqual([200, 409, 409]);
+    expect((await admin.log()).entries).toHaveLength(1);
   });
 });

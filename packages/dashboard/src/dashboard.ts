@@ -32,7 +32,7 @@ export function createDashboard(
   const reader = createFleetReader(store, options.storeTimeout);
   return {
     reader,
-    actions: new ActionRunner(createBreaker, new PreviewTokens(options.secret)),
+    actions: new ActionRunner(createBreaker, new PreviewTokens(options.secret, reader)),
     readBudget: new ReadBudget(),
     files: new PageFiles(options.files),
     title,

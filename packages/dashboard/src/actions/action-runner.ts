@@ -51,7 +51,7 @@ export class ActionRunner {
     const { token } = body;
     if (typeof token !== "string") throw badRequest("token must be the token of a preview");
     await this.#limitRate(by);
-    const isPreviewed = this.#tokens.redeem(token, action, by);
+    const isPreviewed = await this.#tokens.redeem(token, action, by);
     const context = this.#contextOf(reader);
     const { preview, outcome } = await this.#createPreview(context, action, by);
     if (isPreviewed === undefined) {

@@ -1,14 +1,20 @@
 import { createHash, createHmac, randomBytes, timingSafeEqual } from "node:crypto";
+import type { Limiter } from "@headgate/core";
+import { createLimiter, gcra } from "@headgate/core";
+import type { RedisClient } from "@headgate/core/redis";
+import { redisStore } from "@headgate/core/redis";
 import { isPlainObject } from "../access/plain-object.ts";
 import type { Action } from "../api.ts";
+import type { FleetReader } from "../fleet-reader.ts";
+import { storeUnavailable } from "../serve/http-error.ts";
 import type { PreviewedState } from "./previewed-state.ts";
 import { isSameState } from "./previewed-state.ts";
 
 /** How long a preview is valid. */
 const VALIDITY_MS = 300_000;
 
-/** The maximum number of redeemed tokens in memory; visitors cannot redeem as many while they are valid. */
-const MAX_USED_TOKENS = 10_000;
+/** Admits each token once while it is valid, also by the clock of a process that is five minutes behind. */
+const ONCE = gcra({ limit: 1, window: "10m" });
 
 /** The content of a token. */
 interface Claims {
@@ -20,19 +26,25 @@ interface Claims {
 }
 
 /**
- * Signs the previews of actions. A token is valid once in this process, for one visitor and one action; redeemed tokens stay in
- * memory until they expire.
+ * Signs the previews of actions. A token is valid once, for one visitor and one action: a limiter in Redis admits it once in all
+ * processes, each of which accepts it if it has the same secret.
  */
 export class PreviewTokens {
   readonly #secret: Buffer;
   readonly #now: () => number;
-  /** When each redeemed token expires, by its `id`. */
-  readonly #used = new Map<string, number>();
+  readonly #reader: Pick<FleetReader, "client" | "store" | "timeout">;
+  /** Made for the first token that is redeemed, because a page that is only read needs none. */
+  #once: Limiter | undefined;
 
   /** `now` is a clock in milliseconds. */
-  constructor(secret: string | undefined, now: () => number = Date.now) {
+  constructor(
+    secret: string | undefined,
+    reader: Pick<FleetReader, "client" | "store" | "timeout">,
+    now: () => number = Date.now,
+  ) {
     this.#secret =
       secret === undefined ? randomBytes(32) : createHash("sha256").update(secret).digest();
+    this.#reader = reader;
     this.#now = now;
   }
 
@@ -49,24 +61,22 @@ export class PreviewTokens {
 
   /**
    * Redeems a token, and returns a function that checks whether a state is the previewed one; undefined if the token is invalid,
-   * expired or already redeemed.
+   * expired or already redeemed. Rejects with an `HttpError` or an error of the store while Redis is unavailable.
    */
-  redeem(
+  async redeem(
     token: string,
     action: Action,
     by: string,
-  ): ((state: PreviewedState) => boolean) | undefined {
+  ): Promise<((state: PreviewedState) => boolean) | undefined> {
     const claims = this.#read(token);
-    const now = this.#now();
     if (
       claims === undefined ||
-      claims.expires <= now ||
+      claims.expires <= this.#now() ||
       claims.actionHash !== hashAction(action, by)
     ) {
       return undefined;
     }
-    if (this.#used.has(claims.id)) return undefined;
-    this.#remember(claims, now);
+    if (!(await this.#isFirstUse(claims.id))) return undefined;
     return (state) => isSameState({ ...state, facts: hash(state.facts) }, claims.state);
   }
 
@@ -82,12 +92,17 @@ export class PreviewTokens {
     return createHmac("sha256", this.#secret).update(body).digest("base64url");
   }
 
-  #remember({ id, expires }: Claims, now: number): void {
-    for (const [known, end] of this.#used) {
-      if (end > now && this.#used.size < MAX_USED_TOKENS) break;
-      this.#used.delete(known);
-    }
-    this.#used.set(id, expires);
+  async #isFirstUse(id: string): Promise<boolean> {
+    const { client, store, timeout } = this.#reader;
+    this.#once ??= createLimiter({
+      name: "dashboard-previews",
+      limits: ONCE,
+      store: redisStore(client as RedisClient, { prefix: store.prefix, registry: false }),
+      storeTimeout: timeout,
+    });
+    const { allowed, degraded } = await this.#once.consume(id);
+    if (degraded) throw storeUnavailable();
+    return allowed;
   }
 }
 
