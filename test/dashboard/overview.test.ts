@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 import { visibleTo } from "../../packages/dashboard/src/access/visible-to.ts";
 import { parsePermission } from "../../packages/dashboard/src/access/visitor.ts";
+import { createDashboard } from "../../packages/dashboard/src/dashboard.ts";
 import { READ_ENDPOINTS } from "../../packages/dashboard/src/endpoints.ts";
-import { createFleetReader } from "../../packages/dashboard/src/fleet-reader.ts";
 import { useOwnRedis } from "../support/own-redis.ts";
 import { createFleetWithUsage } from "./support/fleet.ts";
 import { nodeMount } from "./support/mounts.ts";
@@ -12,18 +12,23 @@ const own = useOwnRedis();
 
 const ONLY_API = { by: "eve", actions: [], limiters: (name: string) => name === "api" } as const;
 
-test("the overview is built once for all visitors with the same permissions, and again after an action", async () => {
+test("the overview is built once for all visitors who may see the same limiters, and again after an action", async () => {
   const { store } = await createFleetWithUsage(own.client);
-  const reader = createFleetReader(store);
+  const dashboard = createDashboard({ store, authorize: () => "read" });
+  const { reader } = dashboard;
   const load = (permission: unknown) => {
     const visitor = parsePermission(permission, false);
-    const context = { dashboard: {}, visitor, reader: visibleTo(reader, visitor) } as never;
+    const context = { dashboard, visitor, reader: visibleTo(reader, visitor) } as never;
     return READ_ENDPOINTS["overview"]?.(context, new URLSearchParams("span=24h"));
   };
   const first = await load("read");
   expect(await load({ by: "ann", actions: "all" })).toBe(first);
-  expect(await load(ONLY_API)).not.toBe(first);
+  const ofEve = await load(ONLY_API);
+  expect(ofEve).not.toBe(first);
+  const ofBob = { ...ONLY_API, by: "bob", limiters: (name: string) => !name.startsWith("s") };
+  expect(await load(ofBob)).toBe(ofEve);
   reader.clearCache();
+  expect(await load(ofBob)).not.toBe(ofEve);
   expect(await load("read")).not.toBe(first);
 });
 

@@ -1,9 +1,10 @@
 import { createBreaker } from "@headgate/breaker";
+import { createLimiter, fixedWindow } from "@headgate/core";
 import { createAdmin } from "@headgate/core/admin";
 import type { ActionName, Permission } from "@headgate/dashboard";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { useOwnRedis } from "../support/own-redis.ts";
-import { createFleetWithUsage, THREE_AN_HOUR } from "./support/fleet.ts";
+import { createFleet, createFleetWithUsage, THREE_AN_HOUR } from "./support/fleet.ts";
 import { nodeMount } from "./support/mounts.ts";
 import { api } from "./support/send-request.ts";
 
@@ -115,6 +116,61 @@ describe("a hidden limiter", () => {
     const subject = await api(page, "subject", { subject: "bob", kind: "text" });
     expect(subject.body.toString()).not.toMatch(/"secret"|hushed/);
     expect(subject.json.limiters).toHaveLength(1);
+  });
+
+  test("is in no overview of a visitor that follows one of a visitor who may see it", async () => {
+    const fleet = await createFleetWithUsage(own.client);
+    const page = await nodeMount.mount({
+      store: fleet.store,
+      authorize: ({ headers }) => ({
+        by: "eve",
+        actions: [],
+        limiters: (name: string) => name === headers.cookie,
+      }),
+    });
+    for (const cookie of ["api", "secret", "none", "api"]) {
+      const { json } = await api(page, "overview", undefined, { cookie });
+      const names = json.limiters.map(({ name }: { name: string }) => name);
+      expect(names).toEqual(cookie === "none" ? [] : [cookie]);
+    }
+  });
+
+  test("is not named as the one that a visible limiter extends", async () => {
+    const fleet = createFleet(own.client);
+    const secret = fleet.make("secret", THREE_AN_HOUR);
+    const search = createLimiter({
+      name: "search",
+      limits: fixedWindow({ limit: 2, window: "1m" }),
+      extends: secret,
+    });
+    onTestFinished(() => search.close());
+    await search.consume("ann");
+    await fleet.report();
+    const views = ["limiter?name=search", ...READS.filter((one) => !one.startsWith("limiter"))];
+    const mount = (permission: Permission) =>
+      nodeMount.mount({ store: fleet.store, authorize: () => permission });
+    const whole = await mount("read");
+    expect((await api(whole, "limiter?name=search")).json.policies).toMatchObject([
+      { extends: "secret" },
+    ]);
+    const page = await mount(authorize());
+    for (const view of views) {
+      const { status, body } = await api(page, view);
+      expect([view, status]).toEqual([view, 200]);
+      expect([view, body.toString()]).toEqual([view, expect.not.stringContaining("secret")]);
+    }
+    for (const query of [
+      { subject: "ann", kind: "text" },
+      { subject: "203.0.113.7", kind: "address" },
+    ]) {
+      expect((await api(page, "subject", query)).body.toString()).not.toContain("secret");
+    }
+    const action = { kind: "reset", limiter: "search", subject: { default: "ann" } };
+    const preview = await api(page, "preview", { action });
+    expect([preview.status, preview.body.toString()]).toEqual([
+      200,
+      expect.not.stringContaining("secret"),
+    ]);
   });
 
   test("gives the same 404 as a limiter that does not exist", async () => {

@@ -9,7 +9,7 @@ import { buildBreakersView } from "./views/breakers.ts";
 import { buildControlView } from "./views/control.ts";
 import { buildLimiterView } from "./views/limiter.ts";
 import { buildLogView } from "./views/log.ts";
-import { buildOverview } from "./views/overview.ts";
+import { buildOverview, loadOverviewData } from "./views/overview.ts";
 import { buildRedisView } from "./views/redis.ts";
 import { buildSession } from "./views/session.ts";
 import { buildSubjectView } from "./views/subject.ts";
@@ -30,14 +30,19 @@ type WriteEndpoint = (context: EndpointContext, body: Record<string, unknown>) =
 /** The endpoints below `api/` for reading. */
 export const READ_ENDPOINTS: Readonly<Record<string, ReadEndpoint>> = {
   session: ({ dashboard, visitor }) => buildSession(visitor, dashboard),
-  overview({ reader }, query) {
+  overview({ dashboard, visitor, reader }, query) {
     const span = parseSpan(query);
-    return reader.cacheResult(`overview ${span}`, () => buildOverview(reader, span));
+    const load = async () => {
+      // All others share one result.
+      if (visitor.isRestricted) await dashboard.readBudget.spend(visitor, VIEW_LOOKUPS);
+      return loadOverviewData(reader, span);
+    };
+    return reader.shareResult(`overview ${span}`, load, buildOverview);
   },
   async limiter({ dashboard, visitor, reader }, query) {
     const name = query.get("name");
     if (name === null || name === "") throw badRequest("name must be the name of a limiter");
-    await dashboard.readBudget.spend(visitor, LIMITER_LOOKUPS);
+    await dashboard.readBudget.spend(visitor, VIEW_LOOKUPS);
     return buildLimiterView(reader, name, parseSpan(query));
   },
   breakers: ({ dashboard, reader }) => buildBreakersView(reader, dashboard.createBreaker),
@@ -48,10 +53,12 @@ export const READ_ENDPOINTS: Readonly<Record<string, ReadEndpoint>> = {
 
 /** The endpoints below `api/` with a body. */
 export const WRITE_ENDPOINTS: Readonly<Record<string, WriteEndpoint>> = {
-  subject: ({ dashboard, visitor, reader }, body) =>
-    buildSubjectView(reader, parseLookup(body, dashboard.hashSecret), (units) =>
+  subject({ dashboard, visitor, reader }, body) {
+    dashboard.readBudget.requireNotRefused(visitor);
+    return buildSubjectView(reader, parseLookup(body, dashboard.hashSecret), (units) =>
       dashboard.readBudget.spend(visitor, units),
-    ),
+    );
+  },
   async preview({ dashboard, visitor, reader }, body) {
     await dashboard.readBudget.spend(visitor, PREVIEW_LOOKUPS);
     return dashboard.actions.preview(reader, visitor, body);
@@ -60,7 +67,7 @@ export const WRITE_ENDPOINTS: Readonly<Record<string, WriteEndpoint>> = {
 };
 
 /** In lookups of a limiter. */
-const LIMITER_LOOKUPS = 10;
+const VIEW_LOOKUPS = 10;
 const PREVIEW_LOOKUPS = 5;
 
 function parseSpan(query: URLSearchParams): Span {

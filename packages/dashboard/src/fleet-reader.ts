@@ -18,6 +18,8 @@ import {
   readUsageCoverage,
 } from "@headgate/core/admin";
 import { parseDuration, requireStore, toMilliseconds, withTimeout } from "@headgate/core/internal";
+import type { Visibility } from "./access/result-cache.ts";
+import { ResultCache } from "./access/result-cache.ts";
 import type { Span } from "./api.ts";
 import { withInputErrors } from "./serve/http-error.ts";
 import { SnapshotCache } from "./snapshot-cache.ts";
@@ -46,8 +48,14 @@ export interface FleetReader {
   findDenyListEntries(address: string): Promise<readonly DeniedNetwork[]>;
   /** The time of the Redis server's clock, in milliseconds since the epoch. */
   serverTime(): Promise<number>;
-  /** Caches a result of this data as long as the data, for all visitors who may see the same limiters. */
-  cacheResult<T>(key: string, make: () => Promise<T>): Promise<T>;
+  /** Shares the result that `make` makes of loaded data, for two seconds, with all visitors who may see the same names. */
+  shareResult<Data, Result extends object>(
+    key: string,
+    load: () => Promise<Data>,
+    make: (data: Data) => Result,
+  ): Promise<Result>;
+  /** The shared results, for readers of visitors who may not see all names. */
+  readonly results: ResultCache;
   /** Caches data that no action changes: each key is read at most once in `everyMs`. */
   cacheRead<T>(key: string, read: () => Promise<T>, everyMs?: number): Promise<T>;
   /** Drops cached data, after an action. */
@@ -60,6 +68,8 @@ export interface TimedControl {
   readonly latencyMs: number;
 }
 
+const SEES_ALL: Visibility = { canSee: () => true, answers: new Map() };
+
 /** Creates a reader of a store. Throws `HEADGATE_INVALID_OPTION`. Its methods reject with the store's errors. */
 export function createFleetReader(store: Store, timeout: Duration = "2s"): FleetReader {
   const admin = createAdmin(store, { storeTimeout: timeout });
@@ -68,6 +78,7 @@ export function createFleetReader(store: Store, timeout: Duration = "2s"): Fleet
     parseDuration(timeout, "storeTimeout", "HEADGATE_INVALID_OPTION"),
   );
   const snapshots = new SnapshotCache();
+  const results = new ResultCache();
   /** Data that no action changes. */
   const actionIndependent = new SnapshotCache();
   const cacheRead: FleetReader["cacheRead"] = (key, read, everyMs) =>
@@ -81,7 +92,8 @@ export function createFleetReader(store: Store, timeout: Duration = "2s"): Fleet
     timeout,
     timeoutMs,
     cacheRead,
-    cacheResult: (key, make) => snapshots.get(`made ${key}`, make),
+    results,
+    shareResult: (key, load, make) => results.get(`whole ${key}`, SEES_ALL, load, make),
     loadUsage: (span) =>
       snapshots.get(`usage ${span}`, () => readUsage(store, { span, timeout, summaryOnly: true })),
     loadLimiterUsage: (limiter, span) =>
@@ -106,7 +118,10 @@ export function createFleetReader(store: Store, timeout: Duration = "2s"): Fleet
       const offset = await withTimeout(timeoutMs, known.catch(here), here);
       return Math.floor(offset + performance.now());
     },
-    clearCache: () => snapshots.clear(),
+    clearCache() {
+      snapshots.clear();
+      results.clear();
+    },
   };
 }
 

@@ -14,13 +14,23 @@ import type { Visitor } from "./visitor.ts";
  * A reader that leaves out all data about limiters that are hidden from the visitor. It also leaves out counts of unreadable
  * records, because such a record may belong to a hidden limiter.
  */
-export function visibleTo(reader: FleetReader, visitor: Visitor): FleetReader {
-  if (!visitor.isRestricted) return reader;
+export function visibleTo(reader: FleetReader, given: Visitor): FleetReader {
+  if (!given.isRestricted) return reader;
+  const answers = new Map<string, boolean>();
+  const visitor: Visitor = {
+    ...given,
+    canSee(name) {
+      const answer = answers.get(name) ?? given.canSee(name);
+      answers.set(name, answer);
+      return answer;
+    },
+  };
   const loadRegistry: FleetReader["loadRegistry"] = async () =>
     visibleRegistry(await reader.loadRegistry(), visitor);
   return {
     ...reader,
-    cacheResult: (_, make) => make(),
+    shareResult: (key, load, make) =>
+      reader.results.get(key, { canSee: given.canSee, answers }, load, make),
     loadRegistry,
     loadUsage: async (span) => visibleUsage(await reader.loadUsage(span), visitor),
     loadLimiterUsage: async (limiter, span) =>

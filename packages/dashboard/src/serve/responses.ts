@@ -9,8 +9,19 @@ export function jsonResponse(
   status = 200,
   headers: Readonly<Record<string, string>> = {},
 ): HttpResponse {
+  return createResponse(status, "application/json", textOf(body), headers);
+}
+
+const texts = new WeakMap<object, string>();
+
+/** A body as JSON, which is made once for a result that visitors share. */
+function textOf(body: object): string {
+  const known = texts.get(body);
+  if (known !== undefined) return known;
   // JSON escapes unpaired surrogates, so that the page gets exactly the text in Redis.
-  return createResponse(status, "application/json", JSON.stringify(body), headers);
+  const text = JSON.stringify(body);
+  texts.set(body, text);
+  return text;
 }
 
 /** The response for an `HttpError`. */

@@ -2,6 +2,7 @@ import type {
   LimiterUsageSummary,
   Registry,
   RegistryLimiter,
+  UsageCoverage,
   UsageSeries,
   UsageSummary,
 } from "@headgate/core/admin";
@@ -27,8 +28,17 @@ import {
 /** The maximum number of limiters with a sparkline: those with the most denials. */
 const MAX_SPARKLINES = 100;
 
-/** All limiters of the prefix that the visitor may see. */
-export async function buildOverview(reader: FleetReader, span: Span): Promise<Overview> {
+/** The data of an overview. */
+export interface OverviewData {
+  readonly span: Span;
+  readonly usage: UsageSummary;
+  readonly registry: Registry;
+  readonly control: TimedControl;
+  readonly blocks: Awaited<ReturnType<typeof loadBlockRows>>;
+  readonly reports: UsageCoverage;
+}
+
+export async function loadOverviewData(reader: FleetReader, span: Span): Promise<OverviewData> {
   const [usage, registry, control, blocks, reports] = await Promise.all([
     reader.loadUsage(span),
     reader.loadRegistry(),
@@ -36,6 +46,18 @@ export async function buildOverview(reader: FleetReader, span: Span): Promise<Ov
     loadBlockRows(reader),
     reader.loadCoverage(),
   ]);
+  return { span, usage, registry, control, blocks, reports };
+}
+
+/** All limiters of the prefix that the visitor may see. */
+export function buildOverview({
+  span,
+  usage,
+  registry,
+  control,
+  blocks,
+  reports,
+}: OverviewData): Overview {
   const { others } = usage;
   const summaries = summarise(usage.limiters, registry, control, span);
   return {
