@@ -27,6 +27,7 @@ export { rejectUnusedKeys } from "./http/option-conflicts.ts";
 export type { GuardSettings } from "./http/parse-guard-options.ts";
 export { parseGuardOptions } from "./http/parse-guard-options.ts";
 export { reportedDecision, resolveHeaderValue } from "./http/rate-limit-response.ts";
+export { isRequestPolicy } from "./http/request-limits.ts";
 export { watchResponse } from "./http/response/response-end.ts";
 export { createLateWarning, isFirstWarning, toError, warnOnce } from "./http/warn.ts";
 export { internalsOf } from "./limiter/limiter-internals.ts";

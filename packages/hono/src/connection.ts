@@ -25,7 +25,7 @@ export interface Connection {
   readonly client: Client;
   /** Node's response, or its replacement on the Fetch API; undefined if it is not needed. */
   readonly response: ServerResponse | FetchResponse | undefined;
-  /** The replacement, if this limiter created it and must let it watch the response; otherwise undefined. */
+  /** The replacement, if this limiter created it and must tell it when the middleware runs and returns; otherwise undefined. */
   readonly created: FetchResponse | undefined;
 }
 
@@ -61,7 +61,7 @@ export function readConnection(
   if (!needsResponse) return { client, response: undefined, created: undefined };
   const known = responses.get(c);
   if (known !== undefined) return { client, response: known, created: undefined };
-  const created = new FetchResponse(raw.signal);
+  const created = new FetchResponse(c);
   responses.set(c, created);
   return { client, response: created, created };
 }

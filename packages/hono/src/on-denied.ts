@@ -78,7 +78,7 @@ export async function handleDenial(
     isOver = true;
     recordOutcome?.(false);
   };
-  watchResponse(response, { onSent: end, onDisconnected: end });
+  const stopWatching = watchResponse(response, { onSent: end, onDisconnected: end });
   let result: unknown;
   try {
     result = await onDenied(c, decision);
@@ -87,6 +87,8 @@ export async function handleDenial(
     c.status(200);
     recordOutcome?.(false);
     throw addHeadersToErrorResponse(c, headers, toError(error));
+  } finally {
+    stopWatching();
   }
   const isAllowed = result === "allow" && !c.finalized && !isOver;
   recordOutcome?.(isAllowed);

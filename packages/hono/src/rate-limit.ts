@@ -13,6 +13,7 @@ import type { CheckedGuardTimes } from "@headgate/core/internal-http";
 import {
   createAdapterGuard,
   invalidValue,
+  isRequestPolicy,
   toError,
   unwrapRequest,
   warnOnce,
@@ -22,7 +23,6 @@ import type { GetConnInfo } from "hono/conninfo";
 import { matchedRoutes } from "hono/route";
 import type { HonoRequest } from "./connection.ts";
 import { readConnection, serverOf } from "./connection.ts";
-import type { FetchResponse } from "./fetch-response.ts";
 import type { OnDenied } from "./on-denied.ts";
 import { deniedError, handleDenial, reject, setHeaders } from "./on-denied.ts";
 
@@ -111,19 +111,25 @@ export function rateLimit(
   } = guard;
   const { onDenied, getConnInfo } = options;
   requireGetConnInfo(getConnInfo);
-  const needsEnd = needsResponse || typeof onDenied === "function";
+  // The limits of a request may count slots even if the base does not.
+  const needsEnd =
+    needsResponse || typeof onDenied === "function" || isRequestPolicy(options.limits);
 
   async function middleware(c: Context, next: Next): Promise<Response | undefined> {
     const { client, response, created } = readConnection(c, needsEnd, getConnInfo);
-    const verdict = await decide(c as HonoRequest, client, response);
-    // Something else may have responded meanwhile, for example on a timeout.
-    if (verdict.kind === "disconnected" || c.finalized || response?.headersSent)
-      return c.body(null);
-    const answer = await respond(c, verdict, response);
-    if (answer !== undefined) return answer;
-    if (created === undefined) await next();
-    else await runNext(c, next, created);
-    return undefined;
+    try {
+      const verdict = await decide(c as HonoRequest, client, response);
+      // Something else may have responded meanwhile, for example on a timeout.
+      if (verdict.kind === "disconnected" || c.finalized || response?.headersSent)
+        return c.body(null);
+      const answer = await respond(c, verdict, response);
+      if (answer !== undefined) return answer;
+      if (created === undefined) await next();
+      else await created.run(next);
+      return undefined;
+    } finally {
+      created?.markReturned();
+    }
   }
 
   async function decide(c: HonoRequest, client: Client, response?: object): Promise<Verdict> {
@@ -155,20 +161,6 @@ export function rateLimit(
   return Object.assign(middleware, handle, { decisionOf, resetClient, ready, close }) as
     | RateLimit
     | TieredRateLimit;
-}
-
-/** Calls `next`, and watches the resulting response of the Fetch API. */
-async function runNext(c: Context, next: Next, made: FetchResponse): Promise<void> {
-  try {
-    await next();
-  } catch (error) {
-    // Hono handles errors itself; this value was no Error.
-    made.statusCode = 500;
-    made.end();
-    throw error;
-  }
-  const watched = made.watchResponse(c.res);
-  if (watched !== c.res) c.res = watched;
 }
 
 /** The method and the route of a request as the application wrote it, such as `GET /users/:id`; undefined if it meets only middleware. */

@@ -7,10 +7,14 @@ import { canDetectDisconnect, watchResponse } from "./response/response-end.ts";
 /**
  * Renews a request's slots until its response ends, and then releases them. If the client disconnects before that, they are no
  * longer renewed but also not released, so that disconnecting frees no slot. They are not renewed either while Node could not
- * notice that the client disconnected.
+ * notice that the client disconnected, or once the response has been collected as garbage.
  */
 export function holdSlots(slots: SlotHandle, response: object): void {
-  slots.startRenewing(() => canDetectDisconnect(response));
+  const known = new WeakRef(response);
+  slots.startRenewing(() => {
+    const current = known.deref();
+    return current !== undefined && canDetectDisconnect(current);
+  });
   watchResponse(response, {
     onEnded() {
       // If the store is unavailable, they expire.
