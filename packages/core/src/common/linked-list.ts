@@ -33,6 +33,19 @@ export class LinkedList<Item extends ListNode> {
     return items;
   }
 
+  /** How many items in front match, at most `max`. */
+  countFirst(max: number, matches: (item: Item) => boolean): number {
+    let count = 0;
+    for (
+      let item = this.#end.next;
+      count < max && item !== this.#end && matches(item as Item);
+      item = (item as Item).next
+    ) {
+      count += 1;
+    }
+    return count;
+  }
+
   add(item: Item): void {
     const last = this.#end.previous as ListNode;
     item.previous = last;

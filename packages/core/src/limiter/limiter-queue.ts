@@ -33,9 +33,12 @@ export function createLimiterQueue(
   }
 
   const undoDecision = (decision: Decision) => inFlight.track(refundAndRelease(decision));
-  const queue = createWaitQueue(maxQueue, undoDecision, policy.store.now, () =>
-    trackInUse("waiting", policy.labels),
-  );
+  const queue = createWaitQueue(maxQueue, {
+    undoDecision,
+    now: policy.store.now,
+    track: (attempt) => inFlight.track(attempt),
+    countWaiting: () => trackInUse("waiting", policy.labels),
+  });
   control?.onInvalidation(queue.wake);
   return { queue, maxPerKey: Math.min(MAX_PER_KEY, Math.ceil(maxQueue / 2)), undoDecision };
 }

@@ -12,8 +12,14 @@ import { slotsOf } from "../policy/limiter-decision.ts";
 import { ageDenial } from "../queue/age-denial.ts";
 import { decideOrWait } from "../queue/decide-or-wait.ts";
 import { findImpossibleCost, rejectImpossibleCost } from "../queue/impossible-cost.ts";
-import type { Denial, QueuedDecision, QueueWaitOptions, WaiterGroup } from "../queue/queue.ts";
-import { queueKeyOf } from "../queue/queue-key.ts";
+import type {
+  Denial,
+  QueuedCall,
+  QueuedDecision,
+  QueueWaitOptions,
+  WaiterGroup,
+} from "../queue/queue.ts";
+import { costKeyOf, queueKeyOf } from "../queue/queue-key.ts";
 import { releasesOf } from "../slots/slot-keeper.ts";
 import type { ConsumeMethods } from "./consume.ts";
 import type { ConsumeOptions, Limiter, RunOptions, WaitOptions } from "./limiter.ts";
@@ -37,31 +43,39 @@ export function createWaitMethods(
   const { policy: ownPolicy, pipeline, overrides, usage } = core;
 
   /**
-   * How a call waits for these counters. Its attempts set no block. It is woken by a slot released in this process, and by an
+   * A call that waits for these counters. Its attempts set no block. It is woken by a slot released in this process, and by an
    * override.
    */
-  function queueEntryFor(
+  function queuedCall(
     callPolicy: CompiledPolicy,
     counters: readonly SubjectCounter[],
     cost: number,
-  ) {
-    const releases = callPolicy.hasSlots ? releasesOf(ownPolicy.store.owner) : undefined;
-    const keys = counters.map(({ key }) => key);
-    let effective = counters;
+  ): QueuedCall {
+    const policy = decidingPolicy(callPolicy);
+    const releases = policy.hasSlots ? releasesOf(ownPolicy.store.owner) : undefined;
     return {
       key: queueKeyOf(counters),
-      onRelease: releases && ((wake: () => void) => releases.onRelease(keys, wake)),
+      kind: { policy: callPolicy, cost: costKeyOf(counters, cost) },
+      onRelease:
+        releases &&
+        ((wake) =>
+          releases.onRelease(
+            counters.map(({ key }) => key),
+            wake,
+          )),
       onLimitsChange:
-        overrides &&
-        ((wake: () => void) => overrides.onChange(counters, callPolicy, effective, wake)),
+        overrides && ((decided, wake) => overrides.onChange(counters, policy, decided, wake)),
       async attempt() {
+        const startedAt = decisions.hasSubscribers ? performance.now() : undefined;
         const refreshed = overrides?.refresh();
         if (refreshed !== undefined) await refreshed;
-        effective = overrides?.apply(counters, callPolicy) ?? counters;
-        return pipeline.decide(createDecisionRequest(callPolicy, effective, cost, "charge"));
+        const effective = overrides?.apply(counters, policy) ?? counters;
+        const decision = await pipeline.decide(
+          createDecisionRequest(policy, effective, cost, "charge"),
+        );
+        const durationMs = startedAt && performance.now() - startedAt;
+        return { decision, counters: effective, durationMs };
       },
-      /** Throws `HEADGATE_COST_ABOVE_LIMIT` if the limits of the last attempt can never admit the call. */
-      requirePossible: () => rejectImpossibleCost(effective, cost),
     };
   }
 
@@ -87,29 +101,17 @@ export function createWaitMethods(
       signal?.throwIfAborted();
       return consumeInMode("charge", subject, { cost: given, limits });
     }
-    const last: { durationMs: number | undefined } = { durationMs: undefined };
-    const { key, onRelease, onLimitsChange, attempt, requirePossible } = queueEntryFor(
-      decidingPolicy(callPolicy),
-      counters,
-      cost,
-    );
-    const timedAttempt = async () => {
-      const started = decisions.hasSubscribers ? performance.now() : undefined;
-      const attempted = await attempt();
-      if (!attempted.allowed) requirePossible();
-      last.durationMs = started && performance.now() - started;
-      return attempted;
-    };
-    const decision = await queue.enter(key, timedAttempt, {
+    const { decision, durationMs } = await queue.enter(queuedCall(callPolicy, counters, cost), {
       group,
       timeoutMs,
       signal,
-      onRelease,
-      onLimitsChange,
+      endsWait(denied) {
+        rejectImpossibleCost(denied.counters, cost);
+        return false;
+      },
     });
     // Only the attempt that admitted the call is published.
-    if (last.durationMs !== undefined)
-      publishLimiterDecision(core, subject, decision, last.durationMs);
+    if (durationMs !== undefined) publishLimiterDecision(core, subject, decision, durationMs);
     usage?.record(countedSubjects({ groups: ownPolicy.groups, subjects: subject }), decision);
     return decision;
   }
@@ -125,8 +127,7 @@ export function createWaitMethods(
       countersOf(callPolicy, subject, groups),
       readCost(core, options.cost, callPolicy),
     );
-    const by = decidingPolicy(callPolicy);
-    const waiting = queueEntryFor(by, counters, cost);
+    const call = queuedCall(callPolicy, counters, cost);
     const refreshed = overrides?.refresh();
     if (refreshed !== undefined) await refreshed;
     const effectiveCounters = overrides?.apply(counters, callPolicy) ?? counters;
@@ -134,15 +135,13 @@ export function createWaitMethods(
       isShadowDecision(ownPolicy, effectiveCounters) ||
       findImpossibleCost(effectiveCounters, cost) !== undefined
     ) {
-      return { decision: await waiting.attempt(), waitedMs: undefined };
+      const { decision } = await call.attempt();
+      return { decision, waitedMs: undefined };
     }
     const { now } = ownPolicy.store;
+    const by = decidingPolicy(callPolicy);
     const adaptDenial = (denial: Denial) => ageDenial(by, denial, counters, cost, now());
-    return decideOrWait(
-      queue,
-      { ...waiting, group, maxPerKey, undoDecision, adaptDenial, now },
-      turn,
-    );
+    return decideOrWait(queue, call, { group, maxPerKey, undoDecision, adaptDenial, now }, turn);
   }
 
   /** Decides once, without waiting or setting a block. Rejects with `HEADGATE_DENIED`. */

@@ -1,25 +1,21 @@
 import type { Decision } from "../common/decision.ts";
 import { codeOf } from "../common/errors.ts";
 import type {
+  Attempt,
   Denial,
-  EnterOptions,
+  QueuedCall,
   QueuedDecision,
   QueueWaitOptions,
   WaiterGroup,
   WaitQueue,
 } from "./queue.ts";
 
-/** A request that may wait, and its callbacks. */
-export interface QueuedCall {
-  /** The key of the queue in which it waits. */
-  readonly key: string;
-  /** The group of waiting calls that it belongs to. */
+/** How a request waits among the calls of its limiter. */
+export interface RequestQueueing {
+  /** The group of waiting calls that the request belongs to. */
   readonly group?: WaiterGroup | undefined;
   /** The maximum number of calls that wait with the same key. */
   readonly maxPerKey: number;
-  readonly attempt: () => Promise<Decision>;
-  readonly onRelease: EnterOptions["onRelease"];
-  readonly onLimitsChange: EnterOptions["onLimitsChange"];
   /** Refunds the charge of a decision and releases its slots. */
   readonly undoDecision: (decision: Decision) => Promise<unknown>;
   /** Adapts the last denial in the queue to the cost of this request and the present time. */
@@ -43,40 +39,29 @@ const CODES_THAT_DENY: readonly unknown[] = [
  */
 export async function decideOrWait(
   queue: WaitQueue,
-  {
-    key,
-    group,
-    maxPerKey,
-    attempt,
-    onRelease,
-    onLimitsChange,
-    undoDecision,
-    adaptDenial,
-    now,
-  }: QueuedCall,
+  call: QueuedCall,
+  { group, maxPerKey, undoDecision, adaptDenial, now }: RequestQueueing,
   { timeoutMs, watchDisconnect }: QueueWaitOptions,
 ): Promise<QueuedDecision | undefined> {
-  let denial = queue.lastDenial(key);
-  if (denial === undefined) {
-    const decision = await attempt();
-    if (isFinal(decision)) return { decision, waitedMs: undefined };
-    denial = { decision, receivedAt: now() };
+  const queued = queue.denial(call.key);
+  let own: Denial | undefined;
+  if (queued === undefined) {
+    const { decision } = await call.attempt();
+    if (decision.allowed || isFinal(decision)) return { decision, waitedMs: undefined };
+    own = { decision, receivedAt: now() };
   }
   const disconnect = watchDisconnect();
   const { signal } = disconnect;
   const startedAt = performance.now();
   try {
-    const waitOptions = {
+    const { decision } = await queue.enter(call, {
       group,
       timeoutMs,
       signal,
-      onRelease,
-      onLimitsChange,
       maxPerKey,
-      denial,
-      isFinal,
-    };
-    const decision = await queue.enter(key, attempt, waitOptions);
+      denial: own,
+      endsWait,
+    });
     if (!disconnect.isDisconnected()) return { decision, waitedMs: performance.now() - startedAt };
     // The client has disconnected, so an error would reach no one.
     await undoDecision(decision).catch(() => {});
@@ -87,13 +72,18 @@ export async function decideOrWait(
     if (!signal.aborted && !CODES_THAT_DENY.includes(code)) throw error;
     const hasWaited = code !== "HEADGATE_QUEUE_FULL";
     const waitedMs = hasWaited ? performance.now() - startedAt : undefined;
-    return { decision: adaptDenial(queue.lastDenial(key) ?? denial), waitedMs };
+    const denial = queue.denial(call.key) ?? own ?? queued;
+    return { decision: adaptDenial(denial as Denial), waitedMs };
   } finally {
     disconnect.stop();
   }
 }
 
-/** Whether a decision ends the wait: it allows, waiting would not change it, or the store is unavailable. */
-function isFinal({ allowed, degraded, retryAfterMs }: Decision): boolean {
-  return allowed || degraded || !Number.isFinite(retryAfterMs);
+function endsWait({ decision }: Attempt): boolean {
+  return isFinal(decision);
+}
+
+/** Whether a denial ends the wait: waiting would not change it, or the store is unavailable. */
+function isFinal({ degraded, retryAfterMs }: Decision): boolean {
+  return degraded || !Number.isFinite(retryAfterMs);
 }

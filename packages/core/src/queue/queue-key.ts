@@ -1,3 +1,4 @@
+import { hasCostsByName } from "../operations/counter.ts";
 import { includedCounters } from "../policy/costs.ts";
 import type { SubjectCounter } from "../policy/counters.ts";
 
@@ -11,4 +12,9 @@ export function queueKeyOf(counters: readonly SubjectCounter[]): string {
 /** The indexes of limits that a cost by name excludes. */
 function excludedIndexes(costs: readonly number[]): readonly number[] {
   return costs.flatMap((units, i) => (units === 0 ? i : []));
+}
+
+/** Equal for calls with the same counters and the same cost. */
+export function costKeyOf(counters: readonly SubjectCounter[], cost: number): number | string {
+  return hasCostsByName(counters) ? counters.map(({ costs }) => `${costs}`).join(";") : cost;
 }

@@ -1,20 +1,19 @@
 import type { Decision } from "../common/decision.ts";
 import type { HeadgateError } from "../common/errors.ts";
+import type { CompiledPolicy } from "../policy/compiled-policy.ts";
+import type { SubjectCounter } from "../policy/counters.ts";
 
-/**
- * Calls that wait for admission. Calls with the same key, which have the same counters, form a queue of their own: first come,
- * first served, with one attempt at a time.
- */
+/** Calls that wait for admission. Calls with the same key form a queue of their own: first come, first served. */
 export interface WaitQueue {
   /**
-   * Waits in the queue of a key, and resolves with the first decision that allows the call. Rejects with `HEADGATE_QUEUE_FULL`,
-   * `HEADGATE_WAIT_TIMEOUT`, the signal's reason, and the errors of an attempt.
+   * Waits in the queue of the call's key, and resolves with the attempt that admitted the call, or with the denial that ended its
+   * wait. Rejects with `HEADGATE_QUEUE_FULL`, `HEADGATE_WAIT_TIMEOUT`, the signal's reason, and the errors of an attempt.
    */
-  enter(key: string, attempt: () => Promise<Decision>, options: EnterOptions): Promise<Decision>;
+  enter(call: QueuedCall, options: EnterOptions): Promise<Attempt>;
   /** Makes the calls that wait for a counter, by the counter's key, try again now; without a key, all calls. */
   wake(counterKey?: string): void;
-  /** The last denial in the queue of a key; undefined if no denied call waits in it. */
-  lastDenial(key: string): Denial | undefined;
+  /** The last denial in the queue of a key; undefined if a call that enters it now would be attempted at once. */
+  denial(key: string): Denial | undefined;
   /** Rejects the calls of a group, those waiting and all later ones. Without a group, rejects all waiting calls. */
   close(error: HeadgateError, group?: WaiterGroup): void;
 }
@@ -25,6 +24,39 @@ export interface WaiterGroup {
   closeError: HeadgateError | undefined;
 }
 
+/** A call that can wait, and how it is attempted. */
+export interface QueuedCall {
+  /** The key of its queue: equal for calls with the same counters. */
+  readonly key: string;
+  readonly kind: CallKind;
+  attempt(): Promise<Attempt>;
+  /** Calls back when a slot that the call needs is released, until the returned function is called. */
+  readonly onRelease?: ((wake: () => void) => () => void) | undefined;
+  /**
+   * Calls back when the limits are no longer those that were decided on, so that the denial no longer applies, until the returned
+   * function is called.
+   */
+  readonly onLimitsChange?:
+    | ((decided: readonly SubjectCounter[], wake: () => void) => () => void)
+    | undefined;
+}
+
+/** Calls of the same kind in one queue are interchangeable: an allowed attempt of one admits any of them. */
+export interface CallKind {
+  readonly policy: CompiledPolicy;
+  /** The cost; a cost by name as text. */
+  readonly cost: number | string;
+}
+
+/** An attempt that the store, or its replacement, has answered. */
+export interface Attempt {
+  readonly decision: Decision;
+  /** The counters that were decided on, with the overrides in force. */
+  readonly counters: readonly SubjectCounter[];
+  /** How long the attempt took, in milliseconds; undefined if nobody subscribes to decisions. */
+  readonly durationMs: number | undefined;
+}
+
 /** How a call waits. */
 export interface EnterOptions {
   /** The group of the call. */
@@ -32,22 +64,15 @@ export interface EnterOptions {
   /** The longest wait, in milliseconds. Default: no limit. */
   readonly timeoutMs?: number | undefined;
   readonly signal?: AbortSignal | undefined;
-  /** Calls back when a slot that the call needs is released, until the returned function is called. */
-  readonly onRelease?: ((wake: () => void) => () => void) | undefined;
-  /**
-   * Calls back when the limits of the call have changed, so that its last denial no longer applies, until the returned function is
-   * called.
-   */
-  readonly onLimitsChange?: ((wake: () => void) => () => void) | undefined;
   /** The maximum number of calls with the same key, including this one. Default: no limit. */
   readonly maxPerKey?: number | undefined;
-  /** The denial that the call received before it entered the queue. Default: none. */
+  /** The denial that the call received just before it entered the queue. Default: none. */
   readonly denial?: Denial | undefined;
-  /** Whether a denial ends the wait. Default: no denial does. */
-  readonly isFinal?: ((decision: Decision) => boolean) | undefined;
+  /** Whether a denied attempt ends the wait. Throws the error with which it ends. Default: none does. */
+  readonly endsWait?: ((denied: Attempt) => boolean) | undefined;
 }
 
-/** A denied attempt of a waiting call. */
+/** A denial, and when it was made. */
 export interface Denial {
   readonly decision: Decision;
   /** When the denial was received, in microseconds of `store.now()`. */

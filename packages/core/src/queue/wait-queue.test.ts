@@ -9,6 +9,7 @@ import { slidingLog } from "../algorithms/sliding-log.ts";
 import { HeadgateError } from "../common/errors.ts";
 import type { Policy } from "../common/policy.ts";
 import { createLimiter } from "../limiter/create-limiter.ts";
+import { internalsOf } from "../limiter/limiter-internals.ts";
 import { memoryStore } from "../store/memory-store.ts";
 import { brandStore, requireStore } from "../store/store.ts";
 import type { WaitQueue } from "./queue.ts";
@@ -333,15 +334,20 @@ describe("limiter.wait", () => {
     ["the queue is closed", (queue) => queue.close(new HeadgateError("HEADGATE_CLOSED", "closed"))],
   ])("100,000 waiting calls end within 1.5 seconds when %s", async (_, end) => {
     vi.useRealTimers();
-    const queue = createWaitQueue(
-      100_000,
-      async () => {},
-      () => 0,
-    );
+    const queue = createWaitQueue(100_000, {
+      undoDecision: async () => {},
+      now: () => 0,
+      track: (attempt) => attempt,
+      countWaiting: () => undefined,
+    });
     const controller = new AbortController();
     const { signal } = controller;
-    const attempt = () => new Promise<never>(() => {});
-    const calls = Array.from({ length: 100_000 }, () => queue.enter("u", attempt, { signal }));
+    const kind = {
+      policy: internalsOf(start(gcra({ limit: 1, window: "1s" })).limiter).policy,
+      cost: 1,
+    };
+    const call = { key: "u", kind, attempt: () => new Promise<never>(() => {}) };
+    const calls = Array.from({ length: 100_000 }, () => queue.enter(call, { signal }));
     const settled = Promise.allSettled(calls);
     const begun = performance.now();
     end(queue, controller);
@@ -361,12 +367,32 @@ describe("limiter.wait", () => {
     expect(asked).toEqual([]);
   });
 
-  test("the charge of a call that was aborted before it was admitted is refunded", async () => {
+  test("an aborted call leaves its attempt to the next call of the same cost", async () => {
+    const { limiter, hold, asked } = start(gcra({ limit: 1, window: "1h" }));
+    const release = hold();
+    const controller = new AbortController();
+    const seen = watch({
+      gone: limiter.wait("u", { signal: controller.signal }),
+      next: limiter.wait("u"),
+    });
+    await pass(5);
+    controller.abort("gone");
+    const late = watch({ late: limiter.wait("u", { timeout: 1 }) });
+    release();
+    await pass(0);
+    expect(seen).toEqual(["gone: gone", "next"]);
+    await pass(1);
+    expect(late).toEqual(["late: HEADGATE_WAIT_TIMEOUT"]);
+    // One unit was there: the attempt of the first call took it, and the second was denied.
+    expect(asked).toEqual(["decide", "decide"]);
+  });
+
+  test("the charge of an aborted call is refunded before a call of another cost is attempted", async () => {
     const { limiter, hold, asked } = start(gcra({ limit: 2, window: "1h" }));
     const release = hold();
     const controller = new AbortController();
     const seen = watch({
-      gone: limiter.wait("u", { signal: controller.signal, cost: 2 }),
+      gone: limiter.wait("u", { signal: controller.signal, cost: 1 }),
       next: limiter.wait("u", { cost: 2 }),
     });
     await pass(5);
@@ -379,16 +405,18 @@ describe("limiter.wait", () => {
     expect(seen).toEqual(["gone: gone", "next"]);
   });
 
-  test("the charge of a call that close rejected is refunded", async () => {
+  test("close resolves when the charges of the calls that it rejected are refunded", async () => {
     const { limiter, hold, asked } = start(gcra({ limit: 2, window: "1h" }));
     const release = hold();
     const seen = watch({ u: limiter.wait("u") });
     await pass(0);
-    await limiter.close();
+    const closed = watch({ closed: limiter.close() });
     await pass(0);
     expect(seen).toEqual(["u: HEADGATE_CLOSED"]);
+    expect(closed).toEqual([]);
     release();
     await pass(0);
+    expect(closed).toEqual(["closed"]);
     expect(asked).toEqual(["decide", "refund"]);
   });
 
