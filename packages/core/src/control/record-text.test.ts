@@ -58,24 +58,27 @@ test("the text that the following tests damage is valid", () => {
 
 describe("a record with one invalid part is rejected as a whole:", () => {
   test.each([
-    "1",
-    "0000000000000001",
-    "000000000000000x{}",
-    `000000000000001${JSON.stringify(sound)}`,
-    withLines(null),
-    withLines([]),
-    withLines({ format: 1 }),
-    withLines({ ...sound, more: 1 }),
-    withLines({ ...sound, invalidateAllBefore: "1" }),
-    withLines(sound, ""),
-    withLines(sound, "override"),
-    withLines(sound, line("toString", {})),
-    withLines(sound, line("overrides", override)),
-    withLines(sound, JSON.stringify(override)),
-    withLines(sound, line("override", [override])),
-    withLines({ ...sound, invalidateAllBefore: 1, " ": "x".repeat(MAX_LINE_CHARACTERS) }),
-    formatRecord(record).slice(0, -1),
-  ])("%.90s", (text) => {
+    ["a short text", "1"],
+    ["a version alone", "0000000000000001"],
+    ["a version that is no number", "000000000000000x{}"],
+    ["a version that is too short", `000000000000001${JSON.stringify(sound)}`],
+    ["a first line of null", withLines(null)],
+    ["a list as the first line", withLines([])],
+    ["a first line without its fields", withLines({ format: 1 })],
+    ["an unknown field", withLines({ ...sound, more: 1 })],
+    ["a time in quotes", withLines({ ...sound, invalidateAllBefore: "1" })],
+    ["an empty line", withLines(sound, "")],
+    ["a line of its kind alone", withLines(sound, "override")],
+    ["a kind that every object inherits", withLines(sound, line("toString", {}))],
+    ["an unknown kind", withLines(sound, line("overrides", override))],
+    ["a line without its kind", withLines(sound, JSON.stringify(override))],
+    ["a list as an override", withLines(sound, line("override", [override]))],
+    [
+      "a line that is too long",
+      withLines({ ...sound, invalidateAllBefore: 1, " ": "x".repeat(MAX_LINE_CHARACTERS) }),
+    ],
+    ["a record that is cut off", formatRecord(record).slice(0, -1)],
+  ])("%s", (_, text) => {
     expect(parseRecord(text)).toBeUndefined();
   });
 

@@ -205,15 +205,15 @@ test("a limiter describes its limits in the order of the policy", () => {
   ]);
 });
 
-describe.each<Limit>([
-  gcra({ limit: 3, window: "30s" }),
-  tokenBucket({ capacity: 3, refill: 1, every: "10s" }),
-  fixedWindow({ limit: 3, window: "30s" }),
-  fixedWindow({ limit: 3, window: "30s", align: "clock" }),
-  slidingWindow({ limit: 3, window: "30s" }),
-  slidingWindow({ limit: 3, window: "30s", buckets: 10 }),
-  slidingLog({ limit: 3, window: "30s" }),
-])("$algorithm $align $buckets", (limits) => {
+describe.each<readonly [title: string, limits: Limit]>([
+  ["gcra", gcra({ limit: 3, window: "30s" })],
+  ["tokenBucket", tokenBucket({ capacity: 3, refill: 1, every: "10s" })],
+  ["fixedWindow", fixedWindow({ limit: 3, window: "30s" })],
+  ["fixedWindow by the clock", fixedWindow({ limit: 3, window: "30s", align: "clock" })],
+  ["slidingWindow", slidingWindow({ limit: 3, window: "30s" })],
+  ["slidingWindow in buckets", slidingWindow({ limit: 3, window: "30s", buckets: 10 })],
+  ["slidingLog", slidingLog({ limit: 3, window: "30s" })],
+])("%s", (_, limits) => {
   test("the limit is admitted, then a denial's wait is exact: admitted after it, denied a millisecond earlier", async () => {
     const { limiter, pass } = start(limits);
     for (const left of [2, 1, 0]) {
@@ -832,18 +832,19 @@ describe("a closed limiter", () => {
   });
 });
 
-test.each<[name: string, call: (limiter: Limiter) => Promise<unknown>]>([
-  ["consume", (limiter) => limiter.consume("u", null as never)],
-  ["consume", (limiter) => limiter.consume("u", { costs: 3 } as never)],
-  ["peek", (limiter) => limiter.peek("u", 3 as never)],
-  ["wait", (limiter) => limiter.wait("u", null as never)],
-  ["wait", (limiter) => limiter.wait("u", { timeoutMs: 3 } as never)],
-  ["wait", (limiter) => limiter.wait("u", { timeout: 0 })],
-  ["wait", (limiter) => limiter.wait("u", { timeout: "soon" as never })],
-  ["wait", (limiter) => limiter.wait("u", { signal: {} as never })],
-])("%s rejects the unknown option %s", async (_, call) => {
+test.each<[name: "consume" | "peek" | "wait", options: unknown]>([
+  ["consume", null],
+  ["consume", { costs: 3 }],
+  ["peek", 3],
+  ["wait", null],
+  ["wait", { timeoutMs: 3 }],
+  ["wait", { timeout: 0 }],
+  ["wait", { timeout: "soon" }],
+  ["wait", { signal: {} }],
+])("%s rejects the options %j", async (name, options) => {
   const { limiter } = start(gcra({ limit: 5, window: "1m" }));
-  expect((await refusalOf(call(limiter))).code).toBe("HEADGATE_INVALID_OPTION");
+  const refusal = await refusalOf(limiter[name]("u", options as never));
+  expect(refusal.code).toBe("HEADGATE_INVALID_OPTION");
 });
 
 describe("a refund of an object that only looks like a decision", () => {
