@@ -4,10 +4,6 @@ import type { Limit, Policy } from "../common/policy.ts";
 import { rejectNonLimit } from "./compile-limit.ts";
 import { compilePolicy, mapLimits } from "./compile-policy.ts";
 
-/** The compiler cannot know its dimensions, so it is accepted everywhere and checked at run time. */
-// biome-ignore lint/suspicious/noExplicitAny: with `string` the adapters would not accept it.
-type ReadPolicy = Policy<any>;
-
 /**
  * Reads a policy that comes from a file, a database or the environment: a limit, or a list of 1 to 100, as plain data. Returns
  * a checked copy, which later changes to `value` do not affect.
@@ -15,7 +11,7 @@ type ReadPolicy = Policy<any>;
  * Throws `HEADGATE_INVALID_LIMIT`, whose message says what is wrong and where in the list: `limits[1]: gcra: unknown option
  * "max"...`.
  */
-export function readPolicy(value: unknown): ReadPolicy {
+export function readPolicy(value: unknown): Policy {
   const limits = mapLimits(value, copyLimit);
   const policy = Array.isArray(value) ? limits : (limits[0] as Limit);
   compilePolicy(policy);

@@ -92,8 +92,12 @@ export interface ConcurrencyLimit<Per extends string = string> extends CommonLim
   readonly ttl: Duration;
 }
 
-/** One limit as plain data: returned by a builder, or parsed from JSON. */
-export type Limit<Per extends string = string> =
+/**
+ * One limit as plain data: returned by a builder, or parsed from JSON. Without `Per`, its dimension is not known to the
+ * compiler: it is accepted everywhere and checked at run time.
+ */
+// biome-ignore lint/suspicious/noExplicitAny: with `string`, a function that takes a `Limit` could not pass it on.
+export type Limit<Per extends string = any> =
   | GcraLimit<Per>
   | TokenBucketLimit<Per>
   | FixedWindowLimit<Per>
@@ -128,8 +132,12 @@ export type WithPer<L extends Limit> = Omit<L, "algorithm" | "per"> & {
   readonly per: NonNullable<L["per"]>;
 };
 
-/** One or several limits that are decided together: a request is charged to all of them or to none. */
-export type Policy<Per extends string = string> = Limit<Per> | readonly Limit<Per>[];
+/**
+ * One or several limits that are decided together: a request is charged to all of them or to none. Without `Per`, their
+ * dimensions are checked at run time, as those of `Limit`.
+ */
+// biome-ignore lint/suspicious/noExplicitAny: see `Limit`.
+export type Policy<Per extends string = any> = Limit<Per> | readonly Limit<Per>[];
 
 /** When limits set their blocks: on a denial, or when a charge is settled and enough of it is confirmed. */
 export type BlockOn = "denial" | "settle";

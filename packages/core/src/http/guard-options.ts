@@ -25,6 +25,11 @@ export type MissingKey = "ip" | "reject" | "skip";
 /** The dimensions that need no key function. */
 export type KnownDimension = "default" | "ip" | "global";
 
+/** Without it, a function whose result is no key would pass as an object of keys for no dimension. */
+interface NotAFunction {
+  readonly [Symbol.hasInstance]?: never;
+}
+
 /** The options that all adapters share. `Request` is the framework's request. */
 export interface GuardOptions<Request, Dimension extends string = string> extends FailureOptions {
   /** The identity of the counters, across processes and deploys. Required with a `store`. */
@@ -42,7 +47,7 @@ export interface GuardOptions<Request, Dimension extends string = string> extend
   /** What to count by: a key function, or one for each dimension. Default `byIp()`. */
   readonly key?:
     | KeyFunction<Request>
-    | { readonly [D in Dimension]: KeyFunction<Request> }
+    | ({ readonly [D in Dimension]: KeyFunction<Request> } & NotAFunction)
     | undefined;
   /** Where the client's address comes from. Default: the framework, according to its proxy trust. */
   readonly address?: AddressOption | undefined;

@@ -137,6 +137,15 @@ const fromUnknown = createLimiter({ limits: readPolicy(JSON.parse("[]") as unkno
 void fromUnknown.consume("u");
 void fromUnknown.consume({ default: "u", tenant: "t" });
 
+/** A function of one's own that takes limits passes them on; dimensions that the compiler does not know are checked at run time. */
+export const consumeWith = (subject: string, limits: Limit[] | Policy) =>
+  limiter.consume({ default: subject, tenant: "b" }, { limits, ignoreUnknownDimensions: true });
+const single = createLimiter({ limits: gcra({ limit: 10, window: "1s" }) });
+export const chargeWith = (limits: readonly Limit[]) => single.charge("u", { limits });
+export const limitWith = (limits: Limit[]) => createLimiter({ limits }).consume({ tenant: "b" });
+// @ts-expect-error a dimension that the limiter lacks, where the compiler knows it
+void single.consume("u", { limits: gcra({ limit: 1, window: "1s", per: "tenant" }) });
+
 /** A store is passed on, and shows its prefix. */
 const store: Store = memoryStore();
 createLimiter({ name: "passed-on", limits: plain, store });

@@ -1,3 +1,4 @@
+import type { Limit, Policy } from "@headgate/core";
 import { readPolicy } from "@headgate/core";
 import type { Decision } from "@headgate/fastify";
 import headgate, {
@@ -94,3 +95,11 @@ app.get("/admin", { onRequest: [app.rateLimit()] }, async () =>
 const http2 = Fastify({ http2: true });
 http2.register(headgate, { limits: gcra({ limit: 100, window: "1m" }) });
 http2.get("/", { preHandler: http2.rateLimit() }, async (request) => request.rateLimit?.remaining);
+
+/** A function of one's own that takes limits passes them on. */
+export const limitBy = (own: Limit[] | Policy) =>
+  app.register(headgate, { limits: own, key: (request) => request.headers["x-user"] as string });
+export const limitByUser = (own: Limit[]) =>
+  app.register(headgate, defineRateLimit({ limits: own, key: { user: byIp() } }));
+// @ts-expect-error an object is no key
+app.register(headgate, { limits: gcra({ limit: 1, window: "1m" }), key: () => ({ user: 7 }) });

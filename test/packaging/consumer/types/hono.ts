@@ -1,3 +1,4 @@
+import type { Limit, Policy } from "@headgate/core";
 import type { Decision } from "@headgate/hono";
 import { byHeader, byIp, byTier, combineKeys, gcra, perRequest, rateLimit } from "@headgate/hono";
 import { Hono } from "hono";
@@ -45,3 +46,15 @@ rateLimit({ limits: gcra({ limit: 1, window: "1m" }), wait: "1 sec" });
 rateLimit({ limits: gcra({ limit: 1, window: "1m" }), wait: process.env["WAIT"] ?? "1 second" });
 // @ts-expect-error another limiter's option
 rateLimit({ limits: gcra({ limit: 100, window: "1m" }), keyGenerator: () => "" });
+
+/** A function of one's own that takes limits passes them on. */
+export const limitBy = (limits: Limit[] | Policy) =>
+  rateLimit({ limits, key: (c) => c.req.header("x-user") });
+export const limitByUser = (limits: Limit[]) => rateLimit({ limits, key: { user: byIp() } });
+// @ts-expect-error an object is no key
+rateLimit({ limits: gcra({ limit: 1, window: "1m" }), key: () => ({ user: 7 }) });
+// @ts-expect-error nor is it later
+rateLimit({ limits: gcra({ limit: 1, window: "1m" }), key: async () => ({ user: 7 }) });
+const perUser = gcra({ limit: 1, window: "1m", per: "user" });
+// @ts-expect-error nor is it in one of several dimensions
+rateLimit({ limits: perUser, key: { user: () => ({ id: 7 }) } });
