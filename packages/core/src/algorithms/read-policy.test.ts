@@ -59,6 +59,18 @@ describe("readPolicy", () => {
 });
 
 describe("readPolicy refuses", () => {
+  test.each([
+    { base: perMinute, limitsOf: () => perMinute },
+    { tiers: { free: perMinute }, select: () => "free" },
+  ])("the limits of an HTTP adapter, and names the way to pass limits with a call: %j", (value) => {
+    for (const given of [value, [value]]) {
+      expect(errorOf(given)).toMatchObject({
+        code: "HEADGATE_INVALID_LIMIT",
+        message: expect.stringContaining("limiter.consume(subject, { limits })"),
+      });
+    }
+  });
+
   test.each([undefined, null, 5, "gcra", true, () => perMinute, new Map(), {}])("%s", (value) => {
     expect(errorOf(value)).toMatchObject({
       code: "HEADGATE_INVALID_LIMIT",

@@ -1,7 +1,7 @@
 import { fc, test } from "@fast-check/vitest";
 import { describe, expect } from "vitest";
 import type { HeadgateError } from "./errors.ts";
-import { formatReceived } from "./errors.ts";
+import { formatNumber, formatReceived } from "./errors.ts";
 import {
   formatDuration,
   MAX_DURATION_MS,
@@ -122,4 +122,32 @@ test("toMilliseconds rounds up, so that a wait is never too short", () => {
 test("toMicroseconds accepts fractions and rounds down", () => {
   expect(toMicroseconds(1_800_000_000_000.5)).toBe(1_800_000_000_000_500);
   expect(toMicroseconds(0.001_9)).toBe(1);
+});
+
+test.each([
+  ["10 s", "10s"],
+  ["1 week", "7d"],
+  ["15 min", "15m"],
+  ["2hrs", "2h"],
+  ["1.5 hours", "90m"],
+  [" 1 Second ", "1s"],
+  ["PT1M", "1m"],
+  ["PT1H30M", "90m"],
+  ["P1D", "1d"],
+  ["P2WT1S", "1209601s"],
+])("the error for %j says to write %j", (value, spelling) => {
+  expect(() => parse(value)).toThrow(new RegExp(`; got "${value}"; write "${spelling}"$`));
+  expect(parse(spelling)).toBeGreaterThan(0);
+});
+
+test.each(["1 month", "P1M", "PT", "P", "0 s", "400 days", "a minute", "1 hour 30 minutes", -5])(
+  "the error for %j suggests no other spelling",
+  (value) => {
+    expect(() => parse(value)).toThrow(/; got [^;]*$/);
+  },
+);
+
+test("an error that hides the value suggests no spelling of it", () => {
+  const read = () => parseDuration("15 min", "duration", "HEADGATE_INVALID_OPTION", formatNumber);
+  expect(read).toThrow(/; got a string$/);
 });

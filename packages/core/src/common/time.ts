@@ -55,9 +55,11 @@ export function parseDuration(
 ): number {
   const ms = typeof value === "string" ? parseMilliseconds(value) : value;
   if (!Number.isInteger(ms) || (ms as number) < 1 || (ms as number) > MAX_DURATION_MS) {
+    // Where the value may be a secret or a client's, its text is not shown.
+    const hint = format === formatReceived ? suggestSpelling(value) : "";
     throw new HeadgateError(
       code,
-      `${option} must be a duration from 1 ms to 366 days: a whole number of milliseconds, or a whole number and a unit like "250ms", "10s", "1m", "1h", "7d", "30 seconds"; got ${format(value)}`,
+      `${option} must be a duration from 1 ms to 366 days: a whole number of milliseconds, or a whole number and a unit like "250ms", "10s", "1m", "1h", "7d", "30 seconds"; got ${format(value)}${hint}`,
     );
   }
   return (ms as number) * 1_000;
@@ -66,6 +68,31 @@ export function parseDuration(
 function parseMilliseconds(text: string): number {
   const [, number, unit = ""] = /^(\d{1,15})( ?[a-z]+)$/.exec(text) ?? [];
   return Number(number) * (MS_PER_UNIT.get(unit) ?? Number.NaN);
+}
+
+/** Units as others write them, in milliseconds. */
+const OTHER_SPELLINGS: readonly (readonly [unit: RegExp, ms: number])[] = [
+  [/^(ms|msecs?|millis|milliseconds?)$/, 1],
+  [/^(s|secs?|seconds?)$/, 1_000],
+  [/^(m|mins?|minutes?)$/, 60_000],
+  [/^(h|hrs?|hours?)$/, 3_600_000],
+  [/^(d|days?)$/, 86_400_000],
+  [/^(w|wks?|weeks?)$/, 604_800_000],
+];
+
+/** The way to write `"10 s"`, `"15 min"` or `"PT1M"` (ISO 8601), for an error message; empty for text that is no duration. */
+function suggestSpelling(value: unknown): string {
+  if (typeof value !== "string" || value.length > 40) return "";
+  const text = value.trim().toLowerCase();
+  const [, number, word = ""] = /^(\d+(?:\.\d+)?)\s*([a-z]+)$/.exec(text) ?? [];
+  const unit = OTHER_SPELLINGS.find(([spelling]) => spelling.test(word))?.[1];
+  const iso = /^p(?:(\d+)w)?(?:(\d+)d)?(?:t(?:(\d+)h)?(?:(\d+)m)?(?:(\d+)s)?)?$/.exec(text);
+  const sizes = [604_800_000, 86_400_000, 3_600_000, 60_000, 1_000];
+  const ms = iso
+    ? sizes.reduce((sum, size, i) => sum + Number(iso[i + 1] ?? 0) * size, 0)
+    : Number(number) * (unit ?? Number.NaN);
+  if (!Number.isInteger(ms) || ms < 1 || ms > MAX_DURATION_MS) return "";
+  return `; write "${formatDuration(ms * 1_000)}"`;
 }
 
 /** Writes microseconds as the shortest whole duration: 60,000,000 is `"1m"`, 90,000,000 is `"90s"`. */

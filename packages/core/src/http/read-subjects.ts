@@ -1,5 +1,5 @@
 import type { Awaitable } from "../common/awaitable.ts";
-import { formatKind, formatReceived, HeadgateError, invalidOption } from "../common/errors.ts";
+import { formatNumber, formatReceived, HeadgateError, invalidOption } from "../common/errors.ts";
 import { DEFAULT_DIMENSION, GLOBAL_DIMENSION } from "../common/policy.ts";
 import { closedError } from "../limiter/limiter-handle.ts";
 import type { LimiterWithInternals } from "../limiter/limiter-internals.ts";
@@ -176,7 +176,7 @@ function keyOf<Request extends HttpRequest>(
 function invalidKey(owner: string, dimension: string, value: unknown): HeadgateError {
   return new HeadgateError(
     "HEADGATE_INVALID_KEY",
-    `${owner}: the key of ${formatReceived(dimension)} must be a string or a whole number, got ${formatKind(value)}`,
+    `${owner}: the key of ${formatReceived(dimension)} must be a string or a whole number, got ${formatNumber(value)}`,
     { cause: value },
   );
 }

@@ -108,7 +108,8 @@ describe("the name of a limiter", () => {
       message(fixedWindow({ limit: 30, window: "1m" }), fixedWindow({ limit: 60, window: "1m" })),
     ).toBe(
       'a limiter named "api" with another policy exists on this store: fixedWindow({ limit: 30, window: "1m" }) is not ' +
-        'fixedWindow({ limit: 60, window: "1m" }); give one of them another name, or close the first before you make the second (with hot reload: use hotReload)',
+        'fixedWindow({ limit: 60, window: "1m" }); give one of them another name, or close the first before you make the second (with hot reload: use hotReload)' +
+        "; for limits that differ by customer, pass limits with each call: consume(subject, { limits }), in HTTP perRequest(...)",
     );
     expect(
       message({ algorithm: "gcra", limit: 2, window: 60_000, burst: undefined }, [

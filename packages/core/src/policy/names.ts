@@ -30,7 +30,10 @@ interface NameEntry {
 const nameEntriesOf = shareByClient("names", () => new Map<string, NameEntry>());
 
 /** The maximum number of characters of a policy in an error message. */
-const MAX_DISPLAY_TEXT = 300;
+const MAX_DISPLAY_TEXT = 280;
+
+const PER_CALL_REMEDY =
+  "; for limits that differ by customer, pass limits with each call: consume(subject, { limits }), in HTTP perRequest(...)";
 
 /** Requires a valid name. Throws `HEADGATE_INVALID_OPTION`. */
 export function requireName(name: unknown): asserts name is string {
@@ -56,9 +59,10 @@ export function claimName(
   const entry = names.get(id) ?? { canonical: canonical, displayText, claims: 0 };
   if (entry.canonical !== canonical) {
     const first = entry.displayText ?? entry.canonical;
+    const remedy = kind === "limiter" ? PER_CALL_REMEDY : "";
     throw new HeadgateError(
       "HEADGATE_DUPLICATE_NAME",
-      `a ${kind} named ${formatReceived(name)} with another policy exists on this store: ${shorten(first)} is not ${shorten(displayText)}; give one of them another name, or close the first before you make the second (with hot reload: use hotReload)`,
+      `a ${kind} named ${formatReceived(name)} with another policy exists on this store: ${shorten(first)} is not ${shorten(displayText)}; give one of them another name, or close the first before you make the second (with hot reload: use hotReload)${remedy}`,
     );
   }
   entry.claims += 1;
