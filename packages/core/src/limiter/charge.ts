@@ -25,6 +25,7 @@ import { unitCountersOf } from "../policy/counters.ts";
 import { allLimitsOf, returnReceipts, slotsOf, takeReceipts } from "../policy/limiter-decision.ts";
 import { hasNoChanges, planSettle, settlementResult, unsettledResult } from "../policy/settle.ts";
 import type { ConsumeMethods } from "./consume.ts";
+import { readSubject } from "./consume.ts";
 import type { ChargeOptions, Limiter } from "./limiter.ts";
 import type { LimiterCore } from "./limiter-core.ts";
 import { readCharge, readUnits } from "./read-cost.ts";
@@ -156,10 +157,11 @@ export function createChargeMethods(
       subject: Subjects,
       options: ChargeOptions<Units> = {},
     ) {
-      rejectUnknownOptions("charge", options, ["cost", "limits"]);
+      rejectUnknownOptions("charge", options, ["cost", "limits", "ignoreUnknownDimensions"]);
+      const known = readSubject(core.policy, subject, options);
       const policy = policyOf(options.limits);
       const cost = readCharge(core, options.cost, policy);
-      return (await chargeSubject(policy, subject, cost)) as ChargeResult<Units>;
+      return (await chargeSubject(policy, known, cost)) as ChargeResult<Units>;
     },
 
     async settle<Units extends Cost>(decision: Decision, units: Units, more?: unknown) {

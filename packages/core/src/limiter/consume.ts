@@ -3,22 +3,28 @@ import type { Cost } from "../common/cost.ts";
 import type { Decision } from "../common/decision.ts";
 import type { HeadgateError } from "../common/errors.ts";
 import { invalidOption } from "../common/errors.ts";
-import { rejectUnknownOptions } from "../common/options.ts";
+import { readBoolean, rejectUnknownOptions } from "../common/options.ts";
 import type { Policy } from "../common/policy.ts";
 import type { DecideMode } from "../operations/decide-call.ts";
 import { createDecisionRequest } from "../pipeline/decision-request.ts";
 import type { CompiledPolicy, LimitGroup } from "../policy/compiled-policy.ts";
 import { assignCosts } from "../policy/costs.ts";
 import type { SubjectCounter, Subjects } from "../policy/counters.ts";
-import { countersOf as countersOfPolicy, isShadowDecision } from "../policy/counters.ts";
+import {
+  countersOf as countersOfPolicy,
+  isShadowDecision,
+  knownSubjects,
+} from "../policy/counters.ts";
 import { countersOfPerCallPolicy } from "../policy/per-call-policy.ts";
-import type { ConsumeOptions, Limiter } from "./limiter.ts";
+import type { ConsumeOptions, Limiter, SubjectOptions } from "./limiter.ts";
 import type { LimiterCore } from "./limiter-core.ts";
 import type { ControlFreshness, LimiterInternals } from "./limiter-internals.ts";
 import type { PolicyCompiler } from "./policy-cache.ts";
 import { PolicyCache } from "./policy-cache.ts";
 import { countedSubjects, decisions, publishLimiterDecision } from "./published-decision.ts";
 import { readCost } from "./read-cost.ts";
+
+const CONSUME_OPTIONS: readonly string[] = ["cost", "limits", "ignoreUnknownDimensions"];
 
 /** The methods of a limiter that decide once, without waiting. */
 export interface ConsumeMethods
@@ -81,7 +87,7 @@ export function createConsumeMethods(core: LimiterCore, compiler: PolicyCompiler
   /** Decides after reading operators' changes, if they are due. Throws, or rejects with, the errors of the call. */
   function consumeGroups(
     groups: readonly LimitGroup[] | undefined,
-    subject: Subjects,
+    given: Subjects,
     options: ConsumeOptions | undefined,
     freshness?: ControlFreshness,
     mode: DecideMode = "enforce",
@@ -95,17 +101,19 @@ export function createConsumeMethods(core: LimiterCore, compiler: PolicyCompiler
       const refreshed = control.refresh();
       if (refreshed !== undefined) {
         return inFlight.track(
-          consumeAfterRefresh(refreshed, groups, subject, options, mode, usedTimeoutMs),
+          consumeAfterRefresh(refreshed, groups, given, options, mode, usedTimeoutMs),
         );
       }
     }
     let cost: Cost = 1;
     const limits = options?.limits;
     let policy = ownPolicy;
+    let subject = given;
     if (options !== undefined) {
-      rejectUnknownOptions("consume and peek", options, ["cost", "limits"]);
+      rejectUnknownOptions("consume and peek", options, CONSUME_OPTIONS);
+      subject = readSubject(ownPolicy, given, options);
       if (limits !== undefined) policy = policyOf(limits);
-      cost = readCost(core, options.cost, policy);
+      cost = readCost(core, options.cost, policy, groups !== undefined);
     }
     if (pipeline.admitFromLease !== undefined && limits === undefined && mode !== "peek") {
       const admitted =
@@ -194,6 +202,17 @@ export function createConsumeMethods(core: LimiterCore, compiler: PolicyCompiler
     policyOf,
     countersOf,
   };
+}
+
+/** The subject of a call. Throws `HEADGATE_INVALID_OPTION` for `ignoreUnknownDimensions` other than true or false. */
+export function readSubject(
+  policy: CompiledPolicy,
+  subject: Subjects,
+  { ignoreUnknownDimensions }: SubjectOptions,
+): Subjects {
+  if (ignoreUnknownDimensions === undefined) return subject;
+  const ignores = readBoolean("ignoreUnknownDimensions", ignoreUnknownDimensions);
+  return ignores ? knownSubjects(policy, subject) : subject;
 }
 
 /** Units leased under one set of limits do not show whether other limits allow the request. */

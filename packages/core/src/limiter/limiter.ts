@@ -20,8 +20,19 @@ export interface CostOptions<Units extends Cost = Cost> {
   readonly cost?: Units | undefined;
 }
 
+/** Options of calls that take a subject. */
+export interface SubjectOptions {
+  /**
+   * Whether to ignore dimensions that the limiter does not count by, so that one subject fits several limiters. Default false:
+   * they are an error. A dimension that the limiter counts by must still have a subject.
+   */
+  readonly ignoreUnknownDimensions?: boolean | undefined;
+}
+
 /** Options of `consume` and `peek`. */
-export interface ConsumeOptions<Dimension extends string = string> extends CostOptions {
+export interface ConsumeOptions<Dimension extends string = string>
+  extends CostOptions,
+    SubjectOptions {
   /**
    * The limits of this call, by the limiter's dimensions. They replace the limiter's own limits, but not those of a limiter
    * that it extends. With other numbers (`limit`, `burst`, `capacity`, `refill`, `block`, `notifyAt`) the counts and the names
@@ -33,16 +44,10 @@ export interface ConsumeOptions<Dimension extends string = string> extends CostO
   readonly limits?: Policy<Dimension> | undefined;
 }
 
-/** Options of `reset`, `block` and `unblock`. */
-export interface SubjectOptions {
-  /** Whether to ignore dimensions that the limiter does not count by. Default false: they are an error. */
-  readonly ignoreUnknownDimensions?: boolean | undefined;
-}
-
 /** Options of `charge`. */
 export interface ChargeOptions<Units extends Cost = Cost, Dimension extends string = string>
   extends CostOptions<Units>,
-    Pick<ConsumeOptions<Dimension>, "limits"> {}
+    Pick<ConsumeOptions<Dimension>, "limits" | "ignoreUnknownDimensions"> {}
 
 /** Options of `wait`. */
 export interface WaitOptions<Dimension extends string = string> extends ConsumeOptions<Dimension> {

@@ -70,3 +70,35 @@ test("all clients are reset together only if the global dimension is named", asy
   const { limits } = await limiter.peek({ user: "ada" }, { cost: 0 });
   expect(limits.map(({ remaining }) => remaining)).toEqual([5, 4]);
 });
+
+test("with ignoreUnknownDimensions, one subject is counted in limiters with different dimensions", async () => {
+  const options = { ignoreUnknownDimensions: true };
+  for (const limiter of [limiterPer("user"), limiterPer("user", "tenant"), limiterPer("ip")]) {
+    expect(await limiter.peek(ada, options)).toMatchObject({ allowed: true, remaining: 4 });
+    expect(await limiter.consume(ada, options)).toMatchObject({ allowed: true, remaining: 4 });
+    expect(await limiter.charge(ada, options)).toMatchObject({ charged: 1 });
+    expect(await limiter.wait(ada, options)).toMatchObject({ allowed: true, remaining: 2 });
+    for (const timeout of [0, "1s"] as const) {
+      await limiter.run(ada, () => {}, { ...options, timeout });
+    }
+    const limits = limiter.limits.map(({ per }) => gcra({ limit: 9, window: "1h", per }));
+    expect(await limiter.peek(ada, { ...options, limits })).toMatchObject({ remaining: 3 });
+    const days = limiter.limits.map(({ per }) => gcra({ limit: 7, window: "1d", per }));
+    expect(await limiter.consume(ada, { ...options, limits: days })).toMatchObject({
+      remaining: 6,
+    });
+    await expect(limiter.consume(ada)).rejects.toMatchObject({ code: "HEADGATE_INVALID_OPTION" });
+  }
+});
+
+test("with ignoreUnknownDimensions, a request without a subject of the limiter's own is an error, not an admission", async () => {
+  const limiter = limiterPer("key");
+  for (const method of [limiter.consume, limiter.peek, limiter.charge, limiter.wait]) {
+    await expect(method(ada, { ignoreUnknownDimensions: true })).rejects.toMatchObject({
+      code: "HEADGATE_EMPTY_KEY",
+    });
+  }
+  await expect(
+    limiter.consume({ key: "k" }, { ignoreUnknownDimensions: "yes" as never }),
+  ).rejects.toMatchObject({ code: "HEADGATE_INVALID_OPTION" });
+});

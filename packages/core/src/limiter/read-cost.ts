@@ -6,16 +6,22 @@ import { requireCost } from "../policy/costs.ts";
 import type { LimiterCore } from "./limiter-core.ts";
 
 /**
- * A cost as one number, or by the names of limits: those of the limiter and of a policy passed with the call. A name that only
- * one of the two has is ignored under the other. Throws `HEADGATE_INVALID_COST`, `HEADGATE_INVALID_OPTION`.
+ * A cost as one number, or by the names of the limits of the call: those passed with it, or else the limiter's own. The cost of
+ * an HTTP guard is configured apart from a request's limits, so it may also name the guard's own limits (`isGuard`); such a
+ * name is ignored where the request's limits lack it. Throws `HEADGATE_INVALID_COST`, `HEADGATE_INVALID_OPTION`.
  */
 export function readCost(
   { policy: counted, hasLease }: LimiterCore,
   cost: Cost = 1,
   policy: CompiledPolicy = counted,
+  isGuard = false,
 ): Cost {
-  const limits =
-    policy.perCallKeyspace === undefined ? counted.limits : [...counted.limits, ...policy.limits];
+  const isOwn = policy.perCallKeyspace === undefined;
+  const limits = isOwn
+    ? counted.limits
+    : isGuard
+      ? [...counted.limits, ...policy.limits]
+      : policy.limits;
   return rejectWithLease(hasLease, requireCost("cost", cost, limits));
 }
 
@@ -25,8 +31,7 @@ export function readCharge(
   cost: Cost = 1,
   policy: CompiledPolicy = counted,
 ): Cost {
-  const limits = policy.perCallKeyspace === undefined ? [policy] : [counted, policy];
-  return rejectWithLease(hasLease, requireCost("cost", cost, limits.flatMap(chargeableLimits)));
+  return rejectWithLease(hasLease, requireCost("cost", cost, chargeableLimits(policy)));
 }
 
 /** The units for settling a decision, from 0, or by the names of these limits. Throws like `readCost`. */

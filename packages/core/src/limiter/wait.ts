@@ -22,6 +22,7 @@ import type {
 import { costKeyOf, queueKeyOf } from "../queue/queue-key.ts";
 import { releasesOf } from "../slots/slot-keeper.ts";
 import type { ConsumeMethods } from "./consume.ts";
+import { readSubject } from "./consume.ts";
 import type { ConsumeOptions, Limiter, RunOptions, WaitOptions } from "./limiter.ts";
 import type { LimiterCore } from "./limiter-core.ts";
 import type { LimiterInternals } from "./limiter-internals.ts";
@@ -29,6 +30,8 @@ import type { LimiterQueue } from "./limiter-queue.ts";
 import { countedSubjects, decisions, publishLimiterDecision } from "./published-decision.ts";
 import { readCost } from "./read-cost.ts";
 import { runAdmitted } from "./run-admitted.ts";
+
+const WAIT_OPTIONS = ["cost", "limits", "ignoreUnknownDimensions", "timeout", "signal"] as const;
 
 /**
  * The methods of a limiter that queue calls and requests, and run admitted work. `group` is the group of this limiter's waiters,
@@ -84,12 +87,13 @@ export function createWaitMethods(
     return callPolicy.perCallKeyspace === undefined ? ownPolicy : callPolicy;
   }
 
-  async function wait(subject: Subjects, options: WaitOptions = {}): Promise<Decision> {
-    rejectUnknownOptions("wait", options, ["cost", "limits", "timeout", "signal"]);
+  async function wait(given: Subjects, options: WaitOptions = {}): Promise<Decision> {
+    rejectUnknownOptions("wait", options, WAIT_OPTIONS);
     const { signal, limits } = options;
+    const subject = readSubject(ownPolicy, given, options);
     const callPolicy = policyOf(limits);
-    const given = readCost(core, options.cost, callPolicy);
-    const { counters, cost } = assignCosts(countersOf(callPolicy, subject), given);
+    const units = readCost(core, options.cost, callPolicy);
+    const { counters, cost } = assignCosts(countersOf(callPolicy, subject), units);
     requireSignal(signal);
     // Overrides may have to be read first. That time counts as part of the wait, and of its timeout.
     const isKnown = overrides?.refresh() === undefined;
@@ -99,7 +103,7 @@ export function createWaitMethods(
     const timeoutMs = readTimeout(options.timeout);
     if (isInShadow) {
       signal?.throwIfAborted();
-      return consumeInMode("charge", subject, { cost: given, limits });
+      return consumeInMode("charge", subject, { cost: units, limits });
     }
     const { decision, durationMs } = await queue.enter(queuedCall(callPolicy, counters, cost), {
       group,
@@ -125,7 +129,7 @@ export function createWaitMethods(
     const callPolicy = policyOf(options.limits);
     const { counters, cost } = assignCosts(
       countersOf(callPolicy, subject, groups),
-      readCost(core, options.cost, callPolicy),
+      readCost(core, options.cost, callPolicy, true),
     );
     const call = queuedCall(callPolicy, counters, cost);
     const refreshed = overrides?.refresh();
@@ -147,11 +151,11 @@ export function createWaitMethods(
   /** Decides once, without waiting or setting a block. Rejects with `HEADGATE_DENIED`. */
   async function admitNow(
     subject: Subjects,
-    { cost, limits, signal }: Omit<WaitOptions, "timeout">,
+    { signal, ...options }: Omit<WaitOptions, "timeout">,
   ): Promise<Decision> {
     requireSignal(signal);
     signal?.throwIfAborted();
-    const decision = await consumeInMode("charge", subject, { cost, limits });
+    const decision = await consumeInMode("charge", subject, options);
     if (decision.allowed) return decision;
     throw new HeadgateError(
       "HEADGATE_DENIED",
@@ -164,7 +168,7 @@ export function createWaitMethods(
     wait,
 
     async run(subject, work, options: RunOptions = {}, more?: unknown) {
-      rejectUnknownOptions("run", options, ["cost", "limits", "timeout", "signal"]);
+      rejectUnknownOptions("run", options, WAIT_OPTIONS);
       rejectExtraArgument("run(subject, work, options)", more);
       requireWork(work);
       const { timeout, ...waiting } = options;

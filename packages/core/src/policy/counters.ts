@@ -98,6 +98,13 @@ export function countersOfGivenSubjects(
   return counters;
 }
 
+/** The subjects without those of dimensions that the policy does not count by. */
+export function knownSubjects(policy: CompiledPolicy, subjects: Subjects): Subjects {
+  if (!isRecord(subjects)) return subjects;
+  const dimensions = dimensionsOf(policy);
+  return Object.fromEntries(Object.entries(subjects).filter(([name]) => dimensions.includes(name)));
+}
+
 /** Whether a subject is given for a dimension that the policy does not count by. */
 function hasUnknownDimension(policy: CompiledPolicy, subjects: Subjects): boolean {
   const dimensions = dimensionsOf(policy);
