@@ -2,6 +2,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
 import { createRequire } from "node:module";
+import { connect } from "node:net";
 import { dirname, join } from "node:path";
 import { createInterface } from "node:readline";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -52,6 +53,7 @@ describe.each(RUNTIMES)("$name", ({ name, program, args }) => {
   }
 
   let sendRequest: SendRequest;
+  let port: number;
   let stop: () => Promise<void>;
 
   beforeAll(async () => {
@@ -60,7 +62,7 @@ describe.each(RUNTIMES)("$name", ({ name, program, args }) => {
       env: { ...process.env, NODE_OPTIONS: "" },
     });
     const exited = once(child, "exit");
-    const port = await new Promise<number>((resolve, reject) => {
+    port = await new Promise<number>((resolve, reject) => {
       createInterface(child.stdout).on("line", (line) => {
         const found = /^listening on http:\/\/127\.0\.0\.1:(\d+)$/.exec(line)?.[1];
         if (found !== undefined) resolve(Number(found));
@@ -100,9 +102,15 @@ describe.each(RUNTIMES)("$name", ({ name, program, args }) => {
   test("only responses selected by count are charged", async () => {
     const fine = "/failed?status=200";
     const wrong = "/failed?status=404";
-    expect(await statusesOf(fine, fine, wrong)).toEqual([200, 200, 404]);
-    // It is settled once the client has the answer.
-    await eventually(async () => expect((await sendRequest(fine)).status).toBe(429));
+    // A response is settled when it has been sent, so the next request may come before.
+    for (const [path, status] of [
+      [fine, 200],
+      [fine, 200],
+      [wrong, 404],
+      [fine, 429],
+    ] as const) {
+      await eventually(async () => expect((await sendRequest(path)).status).toBe(status));
+    }
   });
 
   test("onDenied can respond, or let the request continue", async () => {
@@ -130,5 +138,48 @@ describe.each(RUNTIMES)("$name", ({ name, program, args }) => {
       await sendRequest("/end");
       expect((await next).status).toBe(200);
     });
+  });
+
+  const left = async () => (await sendRequest("/left")).json();
+
+  test.each<["GET" | "HEAD", string, number, string]>([
+    ["HEAD", "/text", 200, "to a HEAD request"],
+    ["GET", "/nothing", 204, "without a body"],
+    ["GET", "/dropped", 304, "that outer middleware drops"],
+    ["GET", "/replaced", 404, "that outer middleware replaces"],
+    ["GET", "/thrown", 500, "after which outer middleware throws"],
+    ["GET", "/late", 504, "that comes after a timeout"],
+    ["HEAD", "/late", 504, "to a HEAD request that comes after a timeout"],
+  ])("%s %s, answered with %i: a response %s keeps no slot", async (method, path, status) => {
+    for (let i = 0; i < 4; i += 1)
+      expect((await sendRequest(path, { method })).status).toBe(status);
+    await eventually(async () => expect(await left()).toMatchObject({ four: 4 }));
+  });
+
+  test("good requests by HEAD are not counted as failures", async () => {
+    const fine = "/guess-right";
+    for (let i = 0; i < 4; i += 1) await sendRequest(fine, { method: "HEAD" });
+    await eventually(async () => expect((await sendRequest(fine)).status).toBe(200));
+  });
+
+  test("failed requests by HEAD set a block", async () => {
+    for (let i = 0; i < 2; i += 1) await sendRequest("/guess", { method: "HEAD" });
+    await eventually(async () => expect(await left()).toMatchObject({ blocked: true }));
+  });
+
+  test("the limits of a request may count slots", async () => {
+    for (let i = 0; i < 4; i += 1) {
+      await eventually(async () => expect((await sendRequest("/of-request")).status).toBe(200));
+    }
+  });
+
+  test("the slot of a client that leaves in the middle of a response expires", async () => {
+    for (let i = 0; i < 4; i += 1) {
+      const socket = connect(port, "127.0.0.1");
+      socket.write("GET /endless HTTP/1.1\r\nHost: here\r\n\r\n");
+      await once(socket, "data");
+      socket.resetAndDestroy();
+    }
+    await eventually(async () => expect(await left()).toMatchObject({ short: 4 }));
   });
 });
