@@ -7,7 +7,7 @@ import type { Block } from "../../test/docs/markdown.ts";
 import { page, ROOT } from "../../test/docs/markdown.ts";
 import { withServer } from "../run-example.ts";
 
-/** `tsconfig.json` of `nest new` with Nest 11, in its strict form. There is no "type" in package.json: it is CommonJS. */
+/** `tsconfig.json` of `nest new` with Nest 12 for CommonJS, in its strict form. There is no "type" in package.json: it is CommonJS. */
 const COMPILER_OPTIONS = {
   module: "nodenext",
   moduleResolution: "nodenext",
@@ -63,7 +63,7 @@ function typescriptOn(path: string): Block[] {
   return page(path).blocks.filter(({ language }) => language === "typescript");
 }
 
-test("the programs of the docs compile and limit in a new Nest 11 project", async () => {
+test("the programs of the docs compile and limit in a new Nest 12 project", async () => {
   const [snippet] = typescriptOn("docs/how-to/nestjs.md");
   const moving = typescriptOn("docs/moving/from-nestjs-throttler.md");
   expect(moving.length).toBeGreaterThanOrEqual(6);

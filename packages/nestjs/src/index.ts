@@ -1,5 +1,5 @@
 /**
- * Rate limiting for NestJS 10 and 11, on Express and on Fastify: a module, a guard and decorators.
+ * Rate limiting for NestJS 10 to 12, on Express and on Fastify: a module, a guard and decorators.
  * @packageDocumentation
  */
 

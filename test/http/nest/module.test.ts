@@ -15,6 +15,7 @@ import {
 import type { ArgumentsHost, ExecutionContext } from "@nestjs/common";
 import { Catch, HttpException, Module } from "@nestjs/common";
 import { describe, expect, test } from "vitest";
+import { NEST_MAJOR } from "../support/nest-framework.ts";
 import type { SendRequest } from "../support/send-request.ts";
 import { watchQueue } from "../wait/waiting-clients.ts";
 import { controller, makeNest, PLATFORMS, serveNest } from "./serve-nest.ts";
@@ -32,6 +33,10 @@ async function statusesOf(
 
 const remainingOf = async (sendRequest: SendRequest, path: string): Promise<string | undefined> =>
   (await sendRequest(path)).headers["x-ratelimit-remaining"];
+
+test("the version of Nest under test is the one that HEADGATE_NEST names, by default 12", () => {
+  expect(NEST_MAJOR).toBe(Number(process.env["HEADGATE_NEST"] ?? 12));
+});
 
 describe("options of the module", () => {
   class Settings {

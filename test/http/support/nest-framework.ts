@@ -21,6 +21,7 @@ import {
   Req,
 } from "@nestjs/common";
 import { APP_FILTER, APP_GUARD, NestFactory } from "@nestjs/core";
+import nest from "@nestjs/core/package.json" with { type: "json" };
 import type { NestExpressApplication } from "@nestjs/platform-express";
 import { ExpressAdapter } from "@nestjs/platform-express";
 import { FastifyAdapter } from "@nestjs/platform-fastify";
@@ -33,13 +34,16 @@ import { watchWarnings } from "./warnings.ts";
 
 type Platform = "Express" | "Fastify";
 
+/** The major version under test. */
+export const NEST_MAJOR = Number.parseInt(nest.version, 10);
+
 export const nestOnExpress: Framework = nestFramework("Express");
 export const nestOnFastify: Framework = nestFramework("Fastify");
 
 /** Nest: limiters are decorators, of a controller for the site and of a method for a route. A lone one is the module's. */
 function nestFramework(platform: Platform): Framework {
   return {
-    name: `Nest 11 on ${platform}`,
+    name: `Nest ${NEST_MAJOR} on ${platform}`,
 
     async serve(site = {}) {
       const { ownErrorHandler = true, path } = site;
@@ -117,7 +121,7 @@ function controllerOf(
   // Nest limits only routes that exist.
   add(
     "none",
-    platform === "Express" ? "/{*path}" : "*",
+    platform === "Express" && NEST_MAJOR > 10 ? "/{*path}" : "*",
     () => {
       throw new NotFoundException();
     },

@@ -77,6 +77,8 @@ export class HeadgateDeniedError extends HeadgateError {
   /** The HTTP status: 429, or 503 if the store was unavailable and `onUnavailable` is `"deny"`. */
   readonly status: number;
   readonly statusCode: number;
+  /** The message may be sent to the client: Koa and Nest 12 respond with the status of an error only if it says so. */
+  readonly expose = true;
   readonly decision: Decision;
 
   constructor(decision: Decision) {

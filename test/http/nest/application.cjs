@@ -1,4 +1,4 @@
-// An application of Nest 10, asked in its own process: prints the answers, and ends when nothing keeps it.
+// An application of Nest that runs in its own process: prints the answers, and ends when nothing keeps it.
 require("reflect-metadata");
 const { Controller, Get, Module } = require("@nestjs/common");
 const { NestFactory } = require("@nestjs/core");
