@@ -49,6 +49,7 @@ export {
   subjectOfAddress,
   subjectOfHeader,
   toProblem,
+  toRateLimitHeaders,
 } from "@headgate/core/http";
 export type { OnDenied } from "./on-denied.ts";
 export { byTier, combineKeys, perRequest } from "./policies.ts";

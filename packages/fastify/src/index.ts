@@ -51,6 +51,7 @@ export {
   subjectOfAddress,
   subjectOfHeader,
   toProblem,
+  toRateLimitHeaders,
 } from "@headgate/core/http";
 export type { Headgate, RateLimitHook } from "./headgate.ts";
 export { headgate as default } from "./headgate-plugin.ts";

@@ -47,6 +47,7 @@ export {
   subjectOfAddress,
   subjectOfHeader,
   toProblem,
+  toRateLimitHeaders,
 } from "@headgate/core/http";
 export type { OnDenied } from "./on-denied.ts";
 export { byHeader, byIp, byTier, combineKeys, perRequest } from "./policies.ts";

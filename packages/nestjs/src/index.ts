@@ -45,6 +45,7 @@ export {
   subjectOfAddress,
   subjectOfHeader,
   toProblem,
+  toRateLimitHeaders,
 } from "@headgate/core/http";
 export type { ContextCost } from "./decorators.ts";
 export { RateLimitCost, SkipRateLimit } from "./decorators.ts";

@@ -6,7 +6,7 @@ import type { ControlFreshness, LimiterWithInternals } from "../limiter/limiter-
 import { LIMITER } from "../limiter/limiter-internals.ts";
 import type { DecisionMessage } from "../limiter/published-decision.ts";
 import { countedSubjects, decisions, publishDecision } from "../limiter/published-decision.ts";
-import { allLimitsOf, slotsOf } from "../policy/limiter-decision.ts";
+import { slotsOf } from "../policy/limiter-decision.ts";
 import type { GuardSettings } from "./parse-guard-options.ts";
 import {
   hasNoSubject,
@@ -15,7 +15,7 @@ import {
   holdRequestSlots,
   rejectBlocksWithWait,
 } from "./per-request-limits.ts";
-import { policyHeaderFor, quoteName, toVerdict } from "./rate-limit-response.ts";
+import { policyTextOf, toVerdict } from "./rate-limit-response.ts";
 import type { GuardStep, PreparedLimiter, RequestContext } from "./request-context.ts";
 import { isSameCost } from "./request-cost.ts";
 import type { LimiterCall, RecordedRequest } from "./request-record.ts";
@@ -194,11 +194,7 @@ function findPolicyText<Request>(
   if (!isOther && !decision.degraded && decision.limits.length === limiter.limits.length) {
     return limits === undefined && !decision.overridden ? policyText : namesOnly;
   }
-  // The policy also names the limits that a cost by name left out.
-  const before = allLimitsOf(decision);
-  if (before === undefined) return undefined;
-  const quoted = decision.limits.map(({ name }) => quoteName(name));
-  return { policyHeader: policyHeaderFor(before, headers), quotedNames: quoted };
+  return policyTextOf(decision, headers);
 }
 
 function buildMessage(

@@ -17,7 +17,7 @@ export { byHeader, byIp, combineKeys } from "./keys.ts";
 export type { ClientList, ListedRequest } from "./lists.ts";
 export type { QuotaProblem } from "./problem.ts";
 export { HeadgateDeniedError, PROBLEM_JSON, toProblem } from "./problem.ts";
-export { sendRejection, setHeaders } from "./rate-limit-response.ts";
+export { sendRejection, setHeaders, toRateLimitHeaders } from "./rate-limit-response.ts";
 export type { RequestDecision } from "./request-decision.ts";
 export { subjectOf } from "./request-decision.ts";
 export type { RequestPolicy, TierPolicy } from "./request-limits.ts";

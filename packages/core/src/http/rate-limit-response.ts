@@ -1,12 +1,15 @@
 import type { CompiledLimit } from "../algorithms/algorithm.ts";
 import type { Decision, LimitState } from "../common/decision.ts";
 import type { LimitDescription } from "../common/policy.ts";
+import { allLimitsOf } from "../policy/limiter-decision.ts";
+import { readHeadersOption } from "./headers-option.ts";
 import { formatProblem, PROBLEM_JSON, statusOf } from "./problem.ts";
 import type { ReportedDecision } from "./request-record.ts";
 import { findBindingDecision, reportedDecisionsOf } from "./request-record.ts";
 import type {
   Header,
   HeaderSettings,
+  HeadersOption,
   LegacyStyle,
   PolicyText,
   Rejection,
@@ -65,6 +68,32 @@ export function toVerdict(
   const body = formatProblem(decision, binding.policyText?.quotedNames);
   const rejection = { status: statusOf(decision), contentType: PROBLEM_JSON, body };
   return { kind: "denied", decision, headers, rejection };
+}
+
+/**
+ * The headers that the adapters would send for a decision of `limiter.consume`, `peek` or `wait`: the legacy and standard headers that
+ * `headers` selects, as the option of the adapters does, and for a denial `Retry-After` and `Cache-Control: no-store`. None for a
+ * decision in shadow mode. Throws `HEADGATE_INVALID_OPTION`.
+ */
+export function toRateLimitHeaders(
+  decision: Decision,
+  headers?: HeadersOption,
+): Readonly<Record<string, string>> {
+  const settings = readHeadersOption(headers);
+  if (decision.shadow) return {};
+  const reported = { decision, headers: settings, policyText: policyTextOf(decision, settings) };
+  const verdict = toVerdict([reported], Date.now());
+  return Object.fromEntries(
+    "headers" in verdict ? verdict.headers.map(([name, value]) => [name, value as string]) : [],
+  );
+}
+
+/** The text for a decision that may lack limits: the policy also names those that a cost by name left out. */
+export function policyTextOf(decision: Decision, headers: HeaderSettings): PolicyText | undefined {
+  const limits = allLimitsOf(decision);
+  if (limits === undefined) return undefined;
+  const quotedNames = decision.limits.map(({ name }) => quoteName(name));
+  return { policyHeader: policyHeaderFor(limits, headers), quotedNames };
 }
 
 function findBinding(reported: readonly ReportedDecision[]): ReportedDecision {
