@@ -71,14 +71,12 @@ export function createYield(
 }
 
 /*
- * Read when this module is loaded, because fake timers, which a test may install later, do not call back by themselves. Some edge
+ * Both are read when this module is loaded, because fake timers, which a test may install later, do not run by themselves. Some edge
  * runtimes have no `setImmediate`.
  */
+const now = performance.now.bind(performance);
 const scheduleMacrotask: (callback: () => void) => unknown =
   globalThis.setImmediate ?? ((callback) => setTimeout(callback, 0));
 
 /** Yields to the event loop of this thread. */
-export const yieldToEventLoop: YieldToEventLoop = createYield(
-  () => performance.now(),
-  scheduleMacrotask,
-);
+export const yieldToEventLoop: YieldToEventLoop = createYield(now, scheduleMacrotask);
