@@ -1,7 +1,8 @@
 import type { Awaitable } from "../common/awaitable.ts";
 import type { LimiterWithInternals } from "../limiter/limiter-internals.ts";
 import { LIMITER } from "../limiter/limiter-internals.ts";
-import { endCall, InFlight } from "../pipeline/in-flight.ts";
+import type { InFlight } from "../pipeline/in-flight.ts";
+import { createRequestsInFlight, endCall } from "../pipeline/in-flight.ts";
 import type { Client, HttpRequest } from "./client.ts";
 import type { ResponseCounter } from "./count-option.ts";
 import { countsAll, createResponseCounter } from "./count-option.ts";
@@ -33,7 +34,8 @@ export interface Guard<Request> {
   /** Whether `check` needs a response, for `count`, `wait` or slots. */
   readonly needsResponse: boolean;
   /**
-   * Ends all waits with a denial, and lets no request wait from now on. Resolves when the requests in progress are decided.
+   * Ends all waits with a denial, and lets no request wait from now on. Resolves when the requests in progress are decided, or
+   * after a second if a callback of the application does not settle.
    */
   drain(): Promise<void>;
   /**
@@ -92,7 +94,7 @@ function prepareGuard<Request extends HttpRequest>(
       (isPerRequest && !countsAll(option)),
     adapter.warn,
   );
-  const inFlight = single?.[LIMITER].inFlight ?? new InFlight();
+  const inFlight = single?.[LIMITER].requestsInFlight ?? createRequestsInFlight();
   return {
     check: createCheck(limiters, plan, firstLimiter, count, inFlight, adapter.unwrapRequest),
     needsResponse:

@@ -35,7 +35,10 @@ export interface HttpGuard<Request> extends Pick<Guard<Request>, "decisionOf" | 
    * `connectTimeout`. An unavailable store is no error.
    */
   ready(): Promise<boolean>;
-  /** Ends all waits with a denial, and frees the names of the limiters that were created here. The store's client stays open. */
+  /**
+   * Ends all waits with a denial, and frees the names of the limiters that were created here. Resolves when the requests in
+   * progress are decided; if a callback of the application does not settle, after a second. The store's client stays open.
+   */
   close(): Promise<void>;
 }
 

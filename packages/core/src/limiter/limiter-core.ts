@@ -31,6 +31,8 @@ export interface LimiterCore extends BackendParts {
   readonly pipeline: Stage;
   /** Whether it leases units. A leased unit counts for every limit. */
   readonly hasLease: boolean;
-  /** The calls in progress. */
+  /** The calls in progress: each ends in time. */
   readonly inFlight: InFlight;
+  /** The HTTP requests that guards are deciding with it. */
+  readonly requestsInFlight: InFlight;
 }

@@ -18,8 +18,8 @@ export function openHandle(
   parent: Limiter | undefined,
 ): LimiterWithInternals {
   const { core, limits, consumeMethods, chargeMethods, blockMethods, limiterQueue } = instance;
-  const { name, policy, perCallPolicies, monitor, control, overrides, usage, hasLease, inFlight } =
-    core;
+  const { name, policy, perCallPolicies, monitor, control, overrides, usage, hasLease } = core;
+  const { inFlight, requestsInFlight } = core;
   const { consume, peek, consumeGroups } = consumeMethods;
   const waiterGroup: WaiterGroup = { closeError: undefined };
   const { wait, run, consumeOrWait } = createWaitMethods(
@@ -36,7 +36,7 @@ export function openHandle(
     consumeGroups,
     consumeOrWait,
     chargeMethods,
-    inFlight,
+    requestsInFlight,
     monitor,
     usage,
     hasLease,
@@ -68,7 +68,7 @@ export function openHandle(
     const isLast = instance.handles === 0;
     if (isLast) uncacheLimiter(instance, { name, store: policy.store });
     limiterQueue.queue.close(closedError(name), waiterGroup);
-    await (isLast ? instance.end() : inFlight.allDone());
+    await (isLast ? instance.end() : instance.allDone());
   }
 
   return {

@@ -1,7 +1,7 @@
 import type { CompiledLimit } from "../algorithms/algorithm.ts";
 import { windowMsAt } from "../algorithms/calendar.ts";
 import type { LimitDescription } from "../common/policy.ts";
-import { InFlight } from "../pipeline/in-flight.ts";
+import { createRequestsInFlight, InFlight } from "../pipeline/in-flight.ts";
 import type { CompiledPolicy } from "../policy/compiled-policy.ts";
 import type { NameClaim } from "../policy/names.ts";
 import type { CountingStore } from "../store/store.ts";
@@ -42,6 +42,8 @@ export interface LimiterInstance {
   readonly limiterQueue: LimiterQueue;
   /** How many handles are open, or were dropped without `close`. */
   handles: number;
+  /** Resolves when the requests and calls in progress have ended, or cannot be waited for any longer. */
+  allDone(): Promise<void>;
   /** Frees the name, and state shared with other limiters, once the calls in progress have ended. */
   end(): Promise<void>;
 }
@@ -66,6 +68,7 @@ export function createLimiterInstance(
 ): LimiterInstance {
   const { store } = policy;
   const inFlight = new InFlight();
+  const requestsInFlight = createRequestsInFlight();
   const backend = backendOf(store);
   const tracker = backend?.trackPerCallPolicies(store, name);
   const perCallPolicies = new PerCallPolicies(name, tracker);
@@ -74,16 +77,30 @@ export function createLimiterInstance(
       ? openInMemory(policy)
       : backend.open(policy, failure, inFlight, perCallPolicies);
   const hasLease = failure.lease !== undefined;
-  const core: LimiterCore = { name, policy, perCallPolicies, hasLease, inFlight, ...parts };
+  const core: LimiterCore = {
+    name,
+    policy,
+    perCallPolicies,
+    hasLease,
+    inFlight,
+    requestsInFlight,
+    ...parts,
+  };
   const consumeMethods = createConsumeMethods(core, compiler);
   const chargeMethods = createChargeMethods(core, consumeMethods);
+
+  async function allDone(): Promise<void> {
+    await requestsInFlight.allDone();
+    // A request may have begun a call meanwhile.
+    await inFlight.allDone();
+  }
 
   async function end(): Promise<void> {
     droppedLimiters.unregister(core);
     const isLast = claim.release();
     perCallPolicies.close();
     const unregistering = isLast && backend?.unregister(store, name);
-    await inFlight.allDone();
+    await allDone();
     core.control?.stop();
     const closing = core.pipeline.close();
     // Another limiter may have taken the name meanwhile, and the usage belongs to it then.
@@ -100,6 +117,7 @@ export function createLimiterInstance(
     blockMethods: createBlockMethods(core),
     limiterQueue: createLimiterQueue(core, chargeMethods, maxQueue),
     handles: 0,
+    allDone,
     end,
   };
 }

@@ -42,8 +42,8 @@ export interface LimiterInternals {
   ): Promise<QueuedDecision | undefined>;
   /** Settles and refunds its decisions, also after `close`. */
   readonly chargeMethods: Pick<Limiter, "settle" | "refund">;
-  /** The calls in progress, which `close` waits for. */
-  readonly inFlight: InFlight;
+  /** The HTTP requests that guards are deciding with it, for which `close` waits a second at most. */
+  readonly requestsInFlight: InFlight;
   /** The monitor of its store; undefined if the store is in this process's memory. */
   readonly monitor: StoreMonitor | undefined;
   /**

@@ -188,8 +188,8 @@ export interface Limiter<Dimension extends string = string> {
   ready(): Promise<boolean>;
 
   /**
-   * Frees the name, and rejects the waiting calls with `HEADGATE_CLOSED`. Resolves when the decisions in progress have been made.
-   * The store's client stays open.
+   * Frees the name, and rejects the waiting calls with `HEADGATE_CLOSED`. Resolves when the decisions in progress have been made. For
+   * HTTP requests whose callbacks, such as `key`, do not settle, it waits a second at most. The store's client stays open.
    */
   close(): Promise<void>;
 }

@@ -1,3 +1,5 @@
+import { withTimeout } from "../store/with-timeout.ts";
+
 /** The number of calls in progress among those that began before the same `allDone`. */
 export interface CallsInProgress {
   count: number;
@@ -11,7 +13,13 @@ export interface CallsInProgress {
  */
 export class InFlight {
   current: CallsInProgress = { count: 0, onDone: undefined };
+  readonly #maxWaitMs: number | undefined;
   #earlier: Promise<void> | undefined;
+
+  /** `maxWaitMs` is the longest that `allDone` waits, for calls that may never end. Default: as long as it takes. */
+  constructor(maxWaitMs?: number) {
+    this.#maxWaitMs = maxWaitMs;
+  }
 
   /** Counts a call until its promise settles. */
   track<T>(call: Promise<T>): Promise<T> {
@@ -20,8 +28,17 @@ export class InFlight {
     return call.finally(() => endCall(calls));
   }
 
-  /** Resolves when every call in progress now has ended; undefined if there is none. Does not wait for later calls. */
+  /**
+   * Resolves when every call in progress now has ended, or after `maxWaitMs`; undefined if there is none. Does not wait for later
+   * calls.
+   */
   allDone(): Promise<void> | undefined {
+    const ended = this.#allEnded();
+    if (ended === undefined || this.#maxWaitMs === undefined) return ended;
+    return withTimeout(this.#maxWaitMs, ended, () => {});
+  }
+
+  #allEnded(): Promise<void> | undefined {
     const calls = this.current;
     if (calls.count === 0) return this.#earlier;
     this.current = { count: 0, onDone: undefined };
@@ -34,6 +51,14 @@ export class InFlight {
     this.#earlier = all;
     return all;
   }
+}
+
+/** How long `close` waits for requests whose callbacks (`key`, `skip`, `cost` and the like) may never settle, in milliseconds. */
+const MAX_REQUEST_WAIT_MS = 1_000;
+
+/** The HTTP requests that are being decided. */
+export function createRequestsInFlight(): InFlight {
+  return new InFlight(MAX_REQUEST_WAIT_MS);
 }
 
 /** Records that one call has ended. */
