@@ -324,6 +324,28 @@ describe("an override", () => {
     expect(await found()).toEqual(["203.0.113.8"]);
   });
 
+  test("an expired override or denied network is not what an action replaced", async () => {
+    const { operator: admin, pass } = start();
+    const override = { limiter: "api", shadow: true };
+    const network = "203.0.113.7";
+    const set = await admin.setOverride(override, { for: "1h" });
+    const added = await admin.addToDenyList(network, { for: "1h" });
+    // A preview shows the same.
+    const replaced = async () => [
+      (await admin.setOverride(override, { for: "1h", dryRun: true })).before,
+      (await admin.unsetOverride({ limiter: "api" }, { dryRun: true })).before,
+      (await admin.addToDenyList(network, { for: "1h", dryRun: true })).before,
+      (await admin.removeFromDenyList(network, { dryRun: true })).before,
+    ];
+    pass(3_599_999);
+    expect(await replaced()).toEqual([set.after, set.after, added.after, added.after]);
+    pass(1);
+    expect(await replaced()).toEqual([set.after, set.after, undefined, undefined]);
+    pass(2_000);
+    expect(await replaced()).toEqual([undefined, undefined, undefined, undefined]);
+    expect((await admin.addToDenyList(network, { for: "1h" })).before).toBeUndefined();
+  });
+
   test("an expired override makes room for another, and more than 1,000 are rejected", async () => {
     const { operator: admin, pass } = start();
     const many: ControlRecord["overrides"] = Array.from({ length: 1_000 }, (_, i) => ({
@@ -590,14 +612,19 @@ describe("the log", () => {
     const { operator: admin, pass, now } = start();
     const at = (ms: number) => `${ms * 1_000}{"kind":"reset","limiter":"api"}`;
     await own.client.rpush("hg:{control}:actions", ...Array(1_005).fill(at(now())));
+    /** The entries that are read, and those that are stored. */
+    const counts = async () => [
+      (await admin.log()).entries.length,
+      await own.client.llen("hg:{control}:actions"),
+    ];
     await admin.unsetOverride({ limiter: "api" });
-    expect((await admin.log()).entries).toHaveLength(1_000);
+    expect(await counts()).toEqual([1_000, 1_000]);
     pass(90 * 86_400_000);
     await admin.unsetOverride({ limiter: "api" });
-    expect((await admin.log()).entries).toHaveLength(1_000);
+    expect(await counts()).toEqual([1_000, 1_000]);
     pass(1);
     await admin.unsetOverride({ limiter: "api" });
-    expect((await admin.log()).entries).toHaveLength(2);
+    expect(await counts()).toEqual([2, 2]);
     expect(await own.client.pttl("hg:{control}:actions")).toBeGreaterThan(89 * 86_400_000);
   });
 

@@ -67,6 +67,21 @@ describe("a block by a limit", () => {
     expect(found).toContainEqual({ ...named, subject: "bob", until: expect.any(Number) });
   });
 
+  test("is listed until its end, also if the request that was denied could never pass", async () => {
+    const limits = fixedWindow({ name: "tries", limit: 3, window: "1h", block: "2h" });
+    const { limiter, store } = await start({ limits });
+    for (let i = 0; i < 4; i += 1) await limiter.consume("ann");
+    const { blocked, retryAfterMs } = await limiter.consume("ann", { cost: 4 });
+    expect([blocked, retryAfterMs]).toEqual([true, Number.POSITIVE_INFINITY]);
+    await sendUsage(store);
+    const [, ends] = /^headgate usage 1\n(\d{10}) login default hann$/.exec(
+      (await own.client.get(LIST)) ?? "",
+    ) as RegExpExecArray;
+    const [now] = await own.client.time();
+    expect(Number(ends) - now).toBeGreaterThan(7_200 - 60);
+    expect(Number(ends) - now).toBeLessThanOrEqual(7_200 + 1);
+  });
+
   test("is no longer listed after it is lifted, or the subject is reset", async () => {
     const { limiter, store, operator: admin, limits } = await start();
     for (const subject of ["ann", "bob"]) await blockByLimit(limiter, store, subject);
@@ -146,22 +161,21 @@ describe("a manual block", () => {
     expect((await readBlocks(store)).blocks).toEqual([]);
   });
 
-  test("is removed with its forgotten subject", async () => {
-    const {
-      store,
-      operator: admin,
-      limits,
-      limiter,
-    } = await start({ usage: { subjects: "plain" } });
+  test.each([
+    ["in plain text", { subjects: "plain" }, "p"],
+    ["as a hash", true, "h"],
+  ] as const)("is removed with its forgotten subject, stored %s", async (_, usage, letter) => {
+    const { store, operator: admin, limits, limiter } = await start({ usage });
     await admin.block(limits, "ann", "1h");
     await admin.block(limits, "bob", "1h");
     for (const subject of ["ann", "bob"]) await limiter.consume(subject);
     await sendUsage(store);
-    expect(await own.client.get(LIST)).toContain("login default pann");
+    expect(await own.client.get(LIST)).toContain(`login default ${letter}ann`);
     const dry = await admin.forget(limits, "ann", { dryRun: true });
     expect(dry.clearedLists).toBe(2);
     expect(await admin.forget(limits, "ann")).toMatchObject({ clearedLists: 2 });
-    expect(await own.client.get(LIST)).toMatch(/^headgate usage 1\n\d{10} login default pbob$/);
+    const bobOnly = new RegExp(`^headgate usage 1\\n\\d{10} login default ${letter}bob$`);
+    expect(await own.client.get(LIST)).toMatch(bobOnly);
     await admin.forget(limits, "bob");
     expect(await own.client.exists(LIST)).toBe(0);
   });

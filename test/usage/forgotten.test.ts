@@ -116,6 +116,22 @@ test("a subject is forgotten in all lists of the day, which keep their expiry", 
   expect((await usageOf("other", day)).subjects.used.top).toHaveLength(1);
 });
 
+test("a subject is forgotten in the oldest list that Redis may still keep, and in one of a process whose clock is ahead", async () => {
+  const end = NOW + TEN_MINUTES;
+  await ask(api, ["ann"]);
+  await ask(api, ["ann"], { now: end });
+  expect((await listsText()).match(/ann/g)).toHaveLength(2);
+  // A list lives for 25 hours after the end of its ten minutes.
+  const last = end + 25 * 3_600_000;
+  expect((await operatorAt(last).forget(api, "ann", { dryRun: true })).clearedLists).toBe(2);
+  expect((await operatorAt(last).forget(api, "ann")).clearedLists).toBe(2);
+  expect(await listsText()).not.toContain("ann");
+
+  await ask(api, ["bob"], { now: end });
+  expect((await operatorAt(end - 1).forget(api, "bob")).clearedLists).toBe(1);
+  expect(await listsText()).not.toContain("bob");
+});
+
 test("an unreadable list is deleted with the subject; other values stay", async () => {
   await ask(api, ["ann"]);
   await own.client.set(topKey(-1), "headgate usage 1\n[1,");

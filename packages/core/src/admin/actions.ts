@@ -155,7 +155,7 @@ export class Actions {
     let before: Item | undefined;
     const at = await this.#control.change(({ record, now }) => {
       const items = (record[list] ?? []) as readonly Item[];
-      before = items.find((one) => isThere(one) && (list === "overrides" || isActive(one, now)));
+      before = items.find((one) => isThere(one) && isActive(one, now));
       const others = items.filter((one) => !isThere(one));
       const changed = next === undefined ? others : [...others, next];
       const draft = withoutExpired({ ...record, [list]: changed }, now);
