@@ -57,18 +57,63 @@ test("inspect and explain show that an address is on the deny list", async () =>
   const client = ["--ip", "203.0.113.7", "--limiter", "api"];
   const inspected = await own.run(["inspect", ...client]);
   expect(inspected.stdout).toContain("203.0.113.7 is on the deny list: 403 in every HTTP limiter");
-  const explained = await own.run(["explain", ...client]);
-  expect(explained.exitCode).toBe(1);
-  expect(explained.stdout).toContain("by ann: flood");
   for (const command of ["inspect", "explain"]) {
     const { stdout } = await own.run([command, ...client, "--json"]);
     expect(expectDocument(command, stdout)).toMatchObject({
       denyList: [{ network: "203.0.113.0/24" }],
     });
   }
+  const explained = await own.run(["explain", ...client]);
+  expect(explained.exitCode).toBe(1);
+  expect(explained.stdout.replace(/until .*?, in .*?,/, "until TIME,")).toBe(
+    `203.0.113.7 is on the deny list: 403 in every HTTP limiter
+  203.0.113.0/24 until TIME, by ann: flood
+  limiters with the address in their own allowList still admit it
+api: 203.0.113.7 would be denied now
+  the deny list decides; its limits would allow it
+  3-per-1h: 0 of 3 used
+`,
+  );
   const other = await own.run(["explain", "--ip", "198.51.100.7", "--limiter", "api"]);
   expect(other.exitCode).toBe(0);
   expect(other.stdout).not.toContain("deny list");
+});
+
+interface Explained {
+  readonly allowed: boolean;
+  readonly onDenyList: boolean;
+  readonly decision: { readonly allowed: boolean };
+}
+
+test("explain says for each limiter whether the deny list or the limits deny, and leaves the deny list out where no HTTP request counts", async () => {
+  const store = own.store();
+  const guard = createHttpGuard("test", { name: "api", store, limits });
+  const jobs = createLimiter({ name: "jobs", store, limits });
+  onTestFinished(() => Promise.all([guard.close(), jobs.close()]).then(() => {}));
+  await writeRegistry(store);
+  const admin = createAdmin(store);
+  const address = "203.0.113.7";
+  await admin.addToDenyList(address, { for: "forever" });
+  const explain = async (limiter: string) => {
+    const { exitCode, stdout } = await own.run(["explain", address, "--limiter", limiter]);
+    const document = await own.json(["explain", address, "--limiter", limiter]);
+    const [first] = (document as { explanations: Explained[] }).explanations;
+    return {
+      exitCode,
+      stdout,
+      verdict: [first?.allowed, first?.onDenyList, first?.decision.allowed],
+    };
+  };
+  const ofJobs = await explain("jobs");
+  expect(ofJobs).toMatchObject({ exitCode: 0, verdict: [true, false, true] });
+  expect(ofJobs.stdout).toContain("jobs: 203.0.113.7 would be allowed now");
+  expect(ofJobs.stdout).not.toContain("the deny list decides");
+  expect(await explain("api")).toMatchObject({ exitCode: 1, verdict: [false, true, true] });
+  await admin.block({ name: "api", limits }, address, "1h");
+  const blocked = await explain("api");
+  expect(blocked).toMatchObject({ exitCode: 1, verdict: [false, true, false] });
+  expect(blocked.stdout).toContain("the deny list decides; its limits would deny it, too");
+  expect(blocked.stdout).not.toContain("it will be allowed at");
 });
 
 test("block --all names the limiters that it skips, and the reason", async () => {

@@ -35,6 +35,11 @@ interface Explanation {
   readonly subject: Subject;
   /** The dimensions without a given subject. Their limits are not checked. */
   readonly missingDimensions: readonly string[];
+  /** The answer of the deny list and of the limits together. */
+  readonly allowed: boolean;
+  /** Whether the deny list denies the request, whatever the limits say: it applies to HTTP requests only. */
+  readonly onDenyList: boolean;
+  /** The answer of the limits. */
   readonly decision: Decision;
   /** The name of the binding limit. */
   readonly binding: string;
@@ -91,10 +96,12 @@ async function explain(
     const control = await session.admin.readControl();
     const limiters = [...known, ...(await Promise.all(parents)).flat()];
     const { limiterSubjects, skipped } = await makeSubjectsOfAll(limiters, query);
-    const explanations: Explanation[] = [];
-    for (const one of limiterSubjects)
-      explanations.push(await explainLimiter(session, one, cost, control));
     const denied = await findDeniedAddress(session, query);
+    const explanations: Explanation[] = [];
+    for (const one of limiterSubjects) {
+      const onDenyList = denied !== undefined && one[0].uses.length > 0;
+      explanations.push(await explainLimiter(session, one, cost, control, onDenyList));
+    }
     if (explanations.length === 0 && denied === undefined) throw noSubjectError(skipped);
     if (options.json === true) {
       const denyList = denied?.entries.map(withTimesInMs) ?? [];
@@ -107,9 +114,8 @@ async function explain(
         printSection(context, `${name}: not checked`, [reason]);
       }
     }
-    // The deny list applies to HTTP requests only.
     const isDenied = denied !== undefined && known.some(({ uses }) => uses.length > 0);
-    const isAllowed = explanations.every(({ decision }) => decision.allowed) && !isDenied;
+    const isAllowed = explanations.every(({ allowed }) => allowed) && !isDenied;
     return isAllowed ? 0 : EXIT.found;
   });
 }
@@ -123,6 +129,7 @@ async function explainLimiter(
   [{ limiter, hasOtherVersions }, givenSubject]: LimiterSubject,
   cost: Cost,
   control: ControlRecord,
+  onDenyList: boolean,
 ): Promise<Explanation> {
   const dimensions = dimensionsOf(limiter.limits);
   const subject = dimensions.includes("global")
@@ -136,6 +143,8 @@ async function explainLimiter(
     limiter: limiter.name,
     subject,
     missingDimensions: dimensions.filter((dimension) => !Object.hasOwn(subject, dimension)),
+    allowed: decision.allowed && !onDenyList,
+    onDenyList,
     decision,
     binding: bindingOf(decision),
     limits,
@@ -164,8 +173,8 @@ function print(
   context: CommandContext,
 ): void {
   const now = session.now();
-  const { decision, subject, blocks, overrides, hasOtherVersions } = explanation;
-  const { allowed, shadow, wouldAllow } = decision;
+  const { allowed, onDenyList, subject, blocks, overrides, hasOtherVersions } = explanation;
+  const { shadow, wouldAllow } = explanation.decision;
   const dimensions = new Set(explanation.limits.map(({ per }) => per)).size;
   const who = formatSubjectLabel(subject);
   const verdict = allowed ? "would be allowed" : "would be denied";
@@ -182,13 +191,18 @@ function print(
           `not checked: the limits per ${missingDimensions.join(" and ")}, because no subject is given`,
         ]
       : []),
-    ...(shadow && !wouldAllow ? ["in shadow mode: otherwise it would be denied"] : []),
+    ...(onDenyList
+      ? [`the deny list decides; its limits would ${wouldAllow ? "allow it" : "deny it, too"}`]
+      : []),
+    ...(shadow && !wouldAllow && !onDenyList
+      ? ["in shadow mode: otherwise it would be denied"]
+      : []),
     ...blocks.map((block) => formatBlock(block, dimensions, now)),
-    ...formatBinding(explanation, now),
+    ...(onDenyList ? [] : formatBinding(explanation, now)),
     ...explanation.limits.map((state) => `${state.name}: ${formatUsage(state, now)}`),
     ...explanation.calendarEnds.filter((line) => line !== undefined),
     ...overrides.map(formatSubjectOverride),
-    ...(wouldAllow && isUsed(explanation) ? [REMEMBERED] : []),
+    ...(wouldAllow && !onDenyList && isUsed(explanation) ? [REMEMBERED] : []),
   ]);
 }
 
