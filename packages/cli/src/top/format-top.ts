@@ -1,5 +1,5 @@
 import type { TopSubject } from "@headgate/core/admin";
-import { formatCount } from "../output/number.ts";
+import { formatCount, pluralize } from "../output/number.ts";
 import type { Style } from "../output/style.ts";
 import type { Column } from "../output/table.ts";
 import { formatTable } from "../output/table.ts";
@@ -22,6 +22,7 @@ function formatUsage(top: UsageTop, style: Style, width: number): string {
     formatCount,
   );
   const head = `${style("bold", escapeHidden(limiter))}: ${allowed} allowed, ${denied} denied, ${degraded} of these decided without Redis\n`;
+  const counted = by === "used" ? total.allowed + total.denied : total.denied;
   const columns = addDimensionColumn(subjects, [
     { head: "SUBJECT" },
     { head: by === "used" ? "REQUESTS" : "DENIED", align: "right" },
@@ -33,14 +34,23 @@ function formatUsage(top: UsageTop, style: Style, width: number): string {
     formatTopSubject(one),
     formatCount(one.count),
     one.error === 0 ? "" : `+${formatCount(one.error)}`,
-    formatPercent(one.count / decisions),
+    // The list begins up to ten minutes before the span.
+    one.count > counted ? "–" : formatPercent(one.count / counted),
   ]);
-  const rest =
-    unlisted === 0
-      ? ""
-      : `Any other subject: at most ${formatCount(unlisted)} of ${formatCount(decisions)}.\n`;
+  const rest = [
+    ...(unlisted === 0
+      ? []
+      : [`Any other subject: at most ${formatCount(unlisted)} of ${formatCount(decisions)}.\n`]),
+    ...(counted <= decisions ? [] : [formatWithoutSubject(counted - decisions, by)]),
+  ].join("");
   if (subjects.length === 0) return `${head}\nNo subjects are listed.\n${rest}`;
   return `${head}\n${formatTable(columns, rows, width)}${rest}`;
+}
+
+/** Subjects are sent less often than totals, and stored for a shorter time. */
+function formatWithoutSubject(count: number, by: UsageTop["by"]): string {
+  const what = pluralize(count, by === "used" ? "request" : "denial");
+  return `${what} not counted by subject: processes send subjects every 30 seconds, and they are stored for a day.\n`;
 }
 
 function formatCounters({ limiter, subjects }: CounterTop, style: Style, width: number): string {

@@ -1,0 +1,40 @@
+import { expect, test } from "vitest";
+import { formatTop } from "./format-top.ts";
+import type { UsageTop } from "./top.ts";
+
+const TOP: UsageTop = {
+  limiter: "login",
+  source: "usage",
+  by: "denied",
+  at: 0,
+  from: 0,
+  total: { allowed: 6, denied: 164, degraded: 0 },
+  decisions: 109,
+  unlisted: 0,
+  subjects: [{ dimension: "default", subject: "203.0.113.7", count: 109, error: 0 }],
+};
+
+const plain = (_: unknown, text: string): string => text;
+
+test("the share of a subject is that of all denials or requests, also of those not counted by subject", () => {
+  expect(
+    formatTop(TOP, plain, 100),
+  ).toBe(`login: 6 allowed, 164 denied, 0 of these decided without Redis
+
+SUBJECT       DENIED   MAX ERROR    SHARE
+203.0.113.7      109               66.5 %
+55 denials not counted by subject: processes send subjects every 30 seconds, and they are stored for a day.
+`);
+  expect(formatTop({ ...TOP, by: "used" }, plain, 100)).toMatch(
+    /203\.0\.113\.7 +109 +64\.1 %\n61 requests not counted by subject/,
+  );
+});
+
+test("a subject has no share if its list begins before the span and has more decisions", () => {
+  const subjects = [
+    { dimension: "ip", subject: "203.0.113.7", count: 165, error: 0 },
+    { dimension: "ip", subject: "203.0.113.8", count: 82, error: 0 },
+  ];
+  const text = formatTop({ ...TOP, decisions: 247, subjects }, plain, 100);
+  expect(text).toMatch(/203\.0\.113\.7 +165 +–\nip +203\.0\.113\.8 +82 +50\.0 %\n$/);
+});
