@@ -253,6 +253,28 @@ describe("registry", () => {
   });
 });
 
+describe("usage", () => {
+  const check = (unreadUsage: Facts["unreadUsage"]) =>
+    CHECKS.find(({ name }) => name === "usage")?.run({ ...FACTS, unreadUsage });
+
+  test("is ok if all records can be read, and a warning with commands if not", () => {
+    expect(check([])).toEqual([{ status: "ok", message: "all records can be read" }]);
+    expect(check([{ key: "hg:{usage}:top/a", reason: "damaged" }])).toEqual([
+      expect.objectContaining({
+        status: "warning",
+        message: "1 record could not be read: hg:{usage}:top/a (damaged)",
+        commands: ["redis-cli -h 10.0.0.7 -p 6379 DEL 'hg:{usage}:top/a'"],
+      }),
+    ]);
+  });
+
+  test("is unknown if the server refuses to read it", () => {
+    expect(check(new UnknownFact("EVALSHA", "no answer within 5 s"))).toMatchObject([
+      { status: "unknown", message: "EVALSHA failed: no answer within 5 s" },
+    ]);
+  });
+});
+
 describe("a fact that the server refuses", () => {
   const refused = new UnknownFact(
     "INFO",

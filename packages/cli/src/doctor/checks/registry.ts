@@ -1,6 +1,5 @@
 import type { Registry, UnreadableRecord } from "@headgate/core/admin";
 import { pluralize } from "../../output/number.ts";
-import { UnknownFact } from "../facts/fact.ts";
 import type { ServerFacts } from "../facts/facts.ts";
 import type { Check, Finding } from "../finding.ts";
 import { ifKnown } from "../finding.ts";
@@ -118,9 +117,12 @@ const UNREAD_USAGE = {
   fix: "delete records that are damaged or too long, and processes start new ones; read records of another version with that version",
 };
 
-/** Has no finding if all usage can be read, or none is recorded. */
 export const usage: Check = {
   name: "usage",
-  run: ({ unreadUsage, servers: [server] }) =>
-    unreadUsage instanceof UnknownFact ? [] : findUnread(unreadUsage, server, UNREAD_USAGE),
+  run: ({ unreadUsage, servers: [server] }) => [
+    ifKnown(unreadUsage, (unreadable) => {
+      const [finding] = findUnread(unreadable, server, UNREAD_USAGE);
+      return finding ?? { status: "ok", message: "all records can be read" };
+    }),
+  ],
 };
