@@ -195,6 +195,24 @@ describe("an action of the command", () => {
     );
   });
 
+  test("reports the store's error alone if nothing was done before it, or if it only previews", async () => {
+    await list(["api", "web"]);
+    const spoil = async (limiter: string) => {
+      const key = (await own.client.keys(`hg:{ann}:${limiter}:*`))[0] as string;
+      await own.client.del(key);
+      await own.client.lpush(key, "not Headgate's");
+    };
+    const block = ["block", "ann", "1h", "--all"];
+    await spoil("web");
+    const previewed = await own.run([...block, "--dry-run"]);
+    expect(previewed.stdout).toContain("api, ann: would block for 1h");
+    await spoil("api");
+    for (const { exitCode, stderr } of [previewed, await own.run([...block, "--yes"])]) {
+      expect([exitCode, stderr]).toEqual([3, expect.stringContaining("HEADGATE_WRONG_TYPE")]);
+      expect(stderr).not.toMatch(/done in|half done/);
+    }
+  });
+
   test("forget erases a subject in every limiter, and its name in the log", async () => {
     const { operator: admin } = await list(["api", "web"], 4);
     await own.run(["set", "--limiter", "api", "--subject", "ann", "3-per-1h.limit=9"]);
@@ -341,7 +359,7 @@ test("headgate breaker shows a target, forces its state in the whole fleet, and 
   await breaker.for("eu").record("failure");
   await writeRegistry(store);
   const look = await own.run(["breaker", "bank", "eu"]);
-  expect(look.stdout).toBe("bank, eu\n  closed, 1 calls, 1 failed, 0 slow, 0 % succeeded\n");
+  expect(look.stdout).toBe("bank, eu\n  closed, 1 call, 1 failed, 0 slow, 0 % succeeded\n");
   const before = await own.dump();
   const dry = await own.run(["breaker", "bank", "eu", "open", "--dry-run"]);
   expect([dry.exitCode, dry.stdout]).toEqual([0, expect.stringContaining("would open")]);
@@ -375,4 +393,15 @@ test("headgate breaker shows a target, forces its state in the whole fleet, and 
     reason: "maintenance",
     after: { state: "forced-open" },
   });
+});
+
+test("headgate breaker says how often a target has opened in a row", async () => {
+  const store = own.store();
+  const options = { minimumCalls: 1, openFor: "1h", trialCalls: 1, flushInterval: 0 } as const;
+  const breaker = createBreaker({ name: "bank", store, ...options });
+  onTestFinished(() => breaker.close());
+  await breaker.for("eu").record("failure");
+  await writeRegistry(store);
+  const { stdout } = await own.run(["breaker", "bank", "eu"]);
+  expect(stdout).toMatch(/^bank, eu\n {2}open, .*\n {2}opened once\n {2}trial calls in /);
 });

@@ -11,6 +11,8 @@ const own = useHeadgate();
 test.each([
   ["y", 0, 2],
   ["n", 130, 0],
+  // Return, without an answer.
+  ["\r", 130, 0],
   ["\u0003", 130, 0],
 ])(
   "an action on several limiters asks for confirmation on a terminal, and the key %j is the reply",

@@ -12,6 +12,7 @@ import type { Session } from "../connect/session.ts";
 import { withSession } from "../connect/session.ts";
 import { findBreaker } from "../list/find-breaker.ts";
 import { writeJson } from "../output/json.ts";
+import { pluralize } from "../output/number.ts";
 import { printSection } from "../output/section.ts";
 import { formatSpan } from "../output/time.ts";
 import type { ActionOptions } from "./action.ts";
@@ -166,10 +167,11 @@ async function readSnapshot(target: Target): Promise<Snapshot> {
 function formatSnapshot(snapshot: Snapshot): readonly string[] {
   const { state, calls, failures, slowCalls, successRate, openings, retryAfterMs } = snapshot;
   const rate = successRate === null ? "" : `, ${Math.floor(successRate * 1_000) / 10} % succeeded`;
-  const times = openings > 0 ? [`opened ${openings} times in a row`] : [];
+  const times =
+    openings > 0 ? [openings === 1 ? "opened once" : `opened ${openings} times in a row`] : [];
   const trial = retryAfterMs > 0 ? [`trial calls in ${formatSpan(retryAfterMs)}`] : [];
   return [
-    `${state}, ${calls} calls, ${failures} failed, ${slowCalls} slow${rate}`,
+    `${state}, ${pluralize(calls, "call")}, ${failures} failed, ${slowCalls} slow${rate}`,
     ...times,
     ...trial,
   ];
