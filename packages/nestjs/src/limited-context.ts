@@ -25,9 +25,14 @@ interface Socket {
   readonly server?: object;
 }
 
-/** The context of a GraphQL query: Apollo's has the request, and Mercurius's the reply. */
-interface QueryContext {
-  readonly req?: WebRequest;
+/** The context of graphql-ws, whose `extra` has the request that opened the WebSocket. */
+interface SocketContext {
+  readonly extra?: { readonly request?: WebRequest };
+}
+
+/** The context of a GraphQL operation: Apollo's has the request, or the context of graphql-ws in its place, and Mercurius's the reply. */
+interface QueryContext extends SocketContext {
+  readonly req?: WebRequest & SocketContext;
   readonly res?: Reply;
   readonly reply?: Reply & { readonly request: WebRequest };
 }
@@ -81,21 +86,24 @@ function readHttpContext(context: ExecutionContext): LimitedContext {
 
 function readGraphqlContext(context: ExecutionContext): LimitedContext {
   const [, , own = {}, info] = context.getArgs<[unknown, unknown, QueryContext, object]>();
-  const request = own.req ?? own.reply?.request;
-  if (request === undefined) {
+  const { req, res, reply } = own;
+  const request = req?.extra?.request ?? own.extra?.request ?? req ?? reply?.request;
+  if (request?.headers === undefined) {
     throw new TypeError(
-      "Headgate needs the HTTP request of a GraphQL query; let the GraphQL context have it as req, as in ({ req, res }) => ({ req, res })",
+      "Headgate needs the HTTP request of a GraphQL operation, or the one that opened its WebSocket; let the GraphQL context have it as req, as in ({ req, res }) => ({ req, res })",
     );
   }
-  const { ip, headers } = request;
+  const { headers, raw = request } = request;
+  // Node's own request, which opens a WebSocket, has no ip.
+  const ip = request.ip ?? raw.socket?.remoteAddress;
   const field = fields.get(info) ?? { ip, headers };
   fields.set(info, field);
-  const reply = own.res ?? own.reply;
   return {
-    client: clientOf(ip, request.raw ?? request),
+    client: clientOf(ip, raw),
     request: wrapRequest(context, field),
     reply: undefined,
-    response: reply?.raw ?? reply,
+    // Mercurius puts an object in place of the reply of a subscription.
+    response: res?.raw ?? res ?? reply?.raw,
   };
 }
 

@@ -1,14 +1,16 @@
 import { once } from "node:events";
 import type { RateLimitOptions } from "@headgate/nestjs";
-import { fixedWindow, RateLimit } from "@headgate/nestjs";
+import { byHeader, fixedWindow, RateLimit } from "@headgate/nestjs";
 import type { ArgumentsHost } from "@nestjs/common";
 import { Catch, UseFilters } from "@nestjs/common";
+import { IoAdapter } from "@nestjs/platform-socket.io";
 import { WsAdapter } from "@nestjs/platform-ws";
 import { SubscribeMessage, WebSocketGateway, WsException } from "@nestjs/websockets";
+import { io } from "socket.io-client";
 import { expect, onTestFinished, test } from "vitest";
 import { WebSocket } from "ws";
 import { recordDecisions } from "../support/record-decisions.ts";
-import { makeNest } from "./serve-nest.ts";
+import { decorate, makeNest } from "./serve-nest.ts";
 
 const limits = fixedWindow({ limit: 1, window: "1h" });
 
@@ -58,6 +60,48 @@ test("each message of a gateway is counted, and a denial is a WsException", asyn
   expect(await say()).toMatchObject({
     error: { code: "RATE_LIMITED", status: 429, retryAfterMs: expect.any(Number) },
   });
+});
+
+test("a message of Socket.IO is counted by the address and the headers of its handshake", async () => {
+  class Chat {
+    byAddress(): string {
+      return "said";
+    }
+    byUser(): string {
+      return "said";
+    }
+  }
+  decorate(Chat, "byAddress", RateLimit({ limits }), SubscribeMessage("byAddress"));
+  const byUser = { limits, key: byHeader("x-user"), missingKey: "reject" } as const;
+  decorate(Chat, "byUser", RateLimit(byUser), SubscribeMessage("byUser"));
+  WebSocketGateway()(Chat);
+  const published = recordDecisions();
+  const app = await makeNest({ providers: [Chat] });
+  onTestFinished(() => app.close());
+  app.useWebSocketAdapter(new IoAdapter(app));
+  await app.listen(0, "127.0.0.1");
+  const { port } = app.getHttpServer().address();
+  const say = async (event: string, user: string): Promise<unknown> => {
+    const client = io(`http://127.0.0.1:${port}`, {
+      extraHeaders: { "x-user": user },
+      forceNew: true,
+    });
+    onTestFinished(() => void client.disconnect());
+    return new Promise((resolve) => {
+      client.on("exception", ({ code }) => resolve(code));
+      client.emit(event, {}, resolve);
+    });
+  };
+  expect([await say("byAddress", "ada"), await say("byAddress", "grace")]).toEqual([
+    "said",
+    "RATE_LIMITED",
+  ]);
+  expect(published[0]?.subject).toEqual({ default: "127.0.0.1" });
+  expect([
+    await say("byUser", "ada"),
+    await say("byUser", "grace"),
+    await say("byUser", "ada"),
+  ]).toEqual(["said", "said", "RATE_LIMITED"]);
 });
 
 test('onDenied may allow, deny or throw for a message, and only "allow" is published as allowed', async () => {

@@ -36,6 +36,16 @@ export function controller(
   return Pages;
 }
 
+/** Decorates a method as TypeScript does, the last decorator first. */
+export function decorate(
+  { prototype }: Type,
+  method: string,
+  ...decorators: readonly MethodDecorator[]
+): void {
+  const descriptor = Object.getOwnPropertyDescriptor(prototype, method) as PropertyDescriptor;
+  for (const one of decorators.toReversed()) one(prototype, method, descriptor);
+}
+
 interface Parts {
   readonly imports?: readonly (DynamicModule | Type)[];
   readonly controllers?: readonly Type[];
