@@ -59,6 +59,8 @@ const IS_RIGHT: Readonly<Record<string, (value: unknown) => boolean>> = {
   hook: (value) => ["onRequest", "preHandler"].includes(value as string),
   ipv6Prefix: (value) =>
     Number.isInteger(value) && (value as number) >= 1 && (value as number) <= 128,
+  ipv4Prefix: (value) =>
+    Number.isInteger(value) && (value as number) >= 1 && (value as number) <= 32,
   hashSecret: (value) => typeof value === "string" && value !== "",
   bogus: () => false,
 };
@@ -104,7 +106,12 @@ test.prop([garbage, optionsOf({ prefix: ["hg", "a.b"], clock: [Date.now] })], ru
 );
 
 test.prop(
-  [garbage, garbage, optionsOf({ ipv6Prefix: [64] }), optionsOf({ hashSecret: ["s"] })],
+  [
+    garbage,
+    garbage,
+    optionsOf({ ipv6Prefix: [64], ipv4Prefix: [24] }),
+    optionsOf({ hashSecret: ["s"] }),
+  ],
   runs(200),
 )("byHeader, byIp, byTier", (one, other, ip, header) => {
   orCode(() => byIp(ip as never));

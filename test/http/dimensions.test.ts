@@ -95,6 +95,20 @@ describeFrameworks(({ serve }) => {
     expect((await from("2001:db8:2:1::1")).status).toBe(200);
   });
 
+  test("byIp counts IPv4 clients by the network that ipv4Prefix says, in every notation", async () => {
+    const { sendRequest } = await serve({
+      limits: { limits: gcra({ limit: 1, window: "1h" }), key: byIp({ ipv4Prefix: 24 }) },
+      trustProxy: "loopback",
+    });
+    const from = (address: string) => sendRequest("/", { headers: { "x-forwarded-for": address } });
+    expect((await from("203.0.113.7")).status).toBe(200);
+    expect((await from("203.0.113.255")).status).toBe(429);
+    expect((await from("::ffff:203.0.113.1")).status).toBe(429);
+    expect((await from("203.0.112.255")).status).toBe(200);
+    expect((await from("2001:db8:1:1::1")).status).toBe(200);
+    expect((await from("2001:db8:1:2::1")).status).toBe(200);
+  });
+
   const bad: { what: string; options: Partial<SharedOptions> }[] = [
     { what: "a dimension without a key function", options: {} },
     { what: "a key function for another dimension", options: { key: { tenants: byIp() } } },

@@ -140,7 +140,7 @@ describe("the listed sources of subjects", () => {
       store,
       limits: [per("ip"), per("key"), per("login"), per("own"), per("global")],
       key: {
-        ip: byIp({ ipv6Prefix: 56 }),
+        ip: byIp({ ipv6Prefix: 56, ipv4Prefix: 24 }),
         key: byHeader("X-Api-Key", { hashSecret: "a very secret secret" }),
         login: combineKeys(byHeader("authorization"), byIp(), (request) => request.ip),
         own: (request) => request.ip,
@@ -156,7 +156,7 @@ describe("the listed sources of subjects", () => {
       {
         adapter: "express",
         keys: {
-          ip: { by: "ip", ipv6Prefix: 56 },
+          ip: { by: "ip", ipv6Prefix: 56, ipv4Prefix: 24 },
           key: { by: "header", name: "x-api-key", hash: "hmac" },
           login: {
             by: "combined",

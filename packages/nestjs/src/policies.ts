@@ -11,8 +11,9 @@ import type { ExecutionContext } from "@nestjs/common";
 import type { NestRequest } from "./limited-context.ts";
 
 /**
- * Counts by client address, as the platform's proxy trust gives it. An IPv4 address inside IPv6 counts as IPv4; IPv6 counts per network of
- * `ipv6Prefix` bits. Throws `HEADGATE_INVALID_OPTION`.
+ * Counts by client address, as the platform's proxy trust gives it. IPv4 counts per address, or per network
+ * of `ipv4Prefix` bits, also where it is inside IPv6; IPv6 counts per network of `ipv6Prefix` bits. Throws
+ * `HEADGATE_INVALID_OPTION`.
  */
 export function byIp(options?: ByIpOptions): KeyFunction<ExecutionContext> {
   return http.byIp(options) as KeyFunction<NestRequest> as KeyFunction<ExecutionContext>;

@@ -79,6 +79,12 @@ describe("the subjects of a client", () => {
       [{ default: "2001:db8::/64" }, { default: "2001:db8::/48" }],
     ],
     [
+      "an address of an IPv4 network",
+      lone({ by: "ip", ipv6Prefix: 64, ipv4Prefix: 24 }),
+      { ip },
+      [{ default: "203.0.113.0/24" }],
+    ],
+    [
       "named dimensions",
       known(["user", "tenant"]),
       { named: new Map([["tenant", "t"]]) },

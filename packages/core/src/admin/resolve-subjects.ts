@@ -74,7 +74,8 @@ async function makeSubject(
 ): Promise<string | undefined> {
   const { ip, header } = client;
   if (source.by === "ip") {
-    return ip === undefined ? undefined : subjectOfAddress(ip, { ipv6Prefix: source.ipv6Prefix });
+    const { ipv6Prefix, ipv4Prefix } = source;
+    return ip === undefined ? undefined : subjectOfAddress(ip, { ipv6Prefix, ipv4Prefix });
   }
   if (source.by === "combined") return makeCombinedSubject(source.keys, client);
   if (source.by === "function" || header?.name !== source.name) return undefined;

@@ -45,7 +45,18 @@ describe("the source of a subject", () => {
 });
 
 test.each([
+  ["203.0.113.0/24", true],
+  ["203.0.113.0/25", false],
+  ["203.0.113.7", false],
+  ["2001:db8::/24", false],
+  ["2001:db8::/64", true],
+])("%s may come from an IPv4 network of 24 bits or an IPv6 one of 64: %s", (subject, may) => {
+  expect(mayComeFrom({ ...BY_64, ipv4Prefix: 24 }, subject)).toBe(may);
+});
+
+test.each([
   ["203.0.113.7", true],
+  ["203.0.113.0/24", false],
   ["2001:db8::/64", true],
   ["2001:db8::/48", false],
   ["2001:db8::7", false],

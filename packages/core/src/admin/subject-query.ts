@@ -59,10 +59,11 @@ export function likelySource(
 export function mayComeFrom(source: SubjectSource, subject: string): boolean {
   if (source.by === "function" || subject.startsWith("~")) return true;
   if (source.by !== "ip") return false;
-  const { ipv6Prefix } = source;
+  const { ipv6Prefix, ipv4Prefix } = source;
   const [address = "", prefix] = subject.split("/");
-  if (isIP(address) === 0) return false;
+  const version = isIP(address);
+  if (version === 0) return false;
   return prefix === undefined
-    ? addressSubject(address, ipv6Prefix) === subject
-    : prefix === String(ipv6Prefix);
+    ? addressSubject(address, ipv6Prefix, ipv4Prefix) === subject
+    : prefix === String(version === 4 ? ipv4Prefix : ipv6Prefix);
 }

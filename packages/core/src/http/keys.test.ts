@@ -8,6 +8,7 @@ import type { ByHeaderOptions, ByIpOptions, KeyFunction } from "./keys.ts";
 import { byHeader, byIp, countsByAddress } from "./keys.ts";
 import type { SubjectText } from "./subject.ts";
 import { formatSubject, parseKeyResult, toOpaqueSubject } from "./subject.ts";
+import { subjectOfAddress } from "./subjects-of-values.ts";
 
 type Headers = HttpRequest["headers"];
 
@@ -61,6 +62,26 @@ describe("byIp", () => {
     expect(await subjectBy(byIp({ ipv6Prefix: 1 }), {}, address)).toBe("::/1");
     expect(await subjectBy(byIp({ ipv6Prefix: 128 }), {}, address)).toBe("2001:db8:1:2:3:4:5:6");
   });
+
+  test("byIp counts IPv4 by address by default, or by ipv4Prefix, also where it is embedded in IPv6", async () => {
+    for (const address of ["203.0.113.7", "::ffff:203.0.113.7", "64:ff9b::203.0.113.7"]) {
+      expect(await subjectBy(byIp({ ipv4Prefix: undefined }), {}, address)).toBe("203.0.113.7");
+      expect(await subjectBy(byIp({ ipv4Prefix: 32 }), {}, address)).toBe("203.0.113.7");
+      expect(await subjectBy(byIp({ ipv4Prefix: 24 }), {}, address)).toBe("203.0.113.0/24");
+      expect(await subjectBy(byIp({ ipv4Prefix: 1 }), {}, address)).toBe("128.0.0.0/1");
+    }
+  });
+
+  test.each([[0], [33], [-1], [24.5], [Number.NaN], ["24"], [null], [24n]])(
+    "byIp and subjectOfAddress reject the IPv4 prefix %s",
+    (ipv4Prefix) => {
+      for (const make of [byIp, (options: ByIpOptions) => subjectOfAddress("1.2.3.4", options)]) {
+        const error = errorOf(() => make({ ipv4Prefix } as ByIpOptions));
+        expect(error.code).toBe("HEADGATE_INVALID_OPTION");
+        expect(error.message).toMatch(/ipv4Prefix must be a whole number from 1 to 32, got/);
+      }
+    },
+  );
 
   test.each([
     [0],

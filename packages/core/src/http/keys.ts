@@ -3,7 +3,7 @@ import type { Awaitable } from "../common/awaitable.ts";
 import { isPromiseLike } from "../common/awaitable.ts";
 import { formatReceived, invalidOption, invalidValue } from "../common/errors.ts";
 import { rejectUnknownOptions } from "../common/options.ts";
-import { addressSubject, DEFAULT_IPV6_PREFIX } from "../net/client-address.ts";
+import { addressSubject, DEFAULT_IPV6_PREFIX, FULL_IPV4_PREFIX } from "../net/client-address.ts";
 import type { SubjectSource } from "../registry/record.ts";
 import type { HttpRequest } from "./client.ts";
 import { headerValue, unwrapRequest } from "./client.ts";
@@ -99,10 +99,10 @@ function holdsAddress(result: unknown, address: string): boolean {
   return result === address || (address.length > "::1".length && result.includes(address));
 }
 
-/** How many bits of an IPv6 address name a client, if a key function counts addresses alone. */
-export function ipv6PrefixOf(key: object): number | undefined {
+/** How many bits of an address name a client, if a key function counts addresses alone. */
+export function addressPrefixesOf(key: object): AddressPrefixes | undefined {
   const source = builtInKeyOf(key)?.source;
-  return source?.by === "ip" ? source.ipv6Prefix : undefined;
+  return source?.by === "ip" ? source : undefined;
 }
 
 /** How a key function forms subjects, for the registry. */
@@ -144,27 +144,42 @@ function resultOf(text: SubjectText): KeyResult {
 export interface ByIpOptions {
   /** How many leading bits of an IPv6 address name one client: a whole number from 1 to 128. Default 64. */
   readonly ipv6Prefix?: number | undefined;
+  /** How many leading bits of an IPv4 address name one client: a whole number from 1 to 32. Default 32, the whole address. */
+  readonly ipv4Prefix?: number | undefined;
+}
+
+/** The bits of an address that name a client; `ipv4Prefix` is missing for all 32. */
+export interface AddressPrefixes {
+  readonly ipv6Prefix: number;
+  readonly ipv4Prefix?: number | undefined;
 }
 
 /**
- * Counts by client address, according to the framework's proxy trust. An IPv4 address embedded in IPv6 counts as IPv4; IPv6
- * counts per network of `ipv6Prefix` bits. Throws `HEADGATE_INVALID_OPTION`.
+ * Counts by client address, according to the framework's proxy trust. IPv4 counts per address, or per network of `ipv4Prefix`
+ * bits, also where it is embedded in IPv6; IPv6 counts per network of `ipv6Prefix` bits. Throws `HEADGATE_INVALID_OPTION`.
  */
 export function byIp(options: ByIpOptions = {}): KeyFunction<HttpRequest> {
-  const ipv6Prefix = readPrefix("byIp", options);
+  const prefixes = readPrefixes("byIp", options);
+  const { ipv6Prefix, ipv4Prefix } = prefixes;
   return createBuiltInKey({
-    read: (_, address) => (address ? addressSubject(address, ipv6Prefix) : undefined),
+    read: (_, address) => (address ? addressSubject(address, ipv6Prefix, ipv4Prefix) : undefined),
     countsAddress: true,
-    source: { by: "ip", ipv6Prefix },
+    source: { by: "ip", ...prefixes },
   });
 }
 
-/** Reads `ipv6Prefix`. Throws `HEADGATE_INVALID_OPTION`. */
-export function readPrefix(owner: string, options: ByIpOptions): number {
-  rejectUnknownOptions(owner, options, ["ipv6Prefix"]);
-  const { ipv6Prefix = DEFAULT_IPV6_PREFIX } = options;
-  if (Number.isInteger(ipv6Prefix) && ipv6Prefix >= 1 && ipv6Prefix <= 128) return ipv6Prefix;
-  throw invalidValue(`${owner}: ipv6Prefix must be a whole number from 1 to 128`, ipv6Prefix);
+/** Reads the prefixes. Throws `HEADGATE_INVALID_OPTION`. */
+export function readPrefixes(owner: string, options: ByIpOptions): AddressPrefixes {
+  rejectUnknownOptions(owner, options, ["ipv6Prefix", "ipv4Prefix"]);
+  const { ipv6Prefix = DEFAULT_IPV6_PREFIX, ipv4Prefix = FULL_IPV4_PREFIX } = options;
+  requirePrefix(`${owner}: ipv6Prefix`, ipv6Prefix, 128);
+  requirePrefix(`${owner}: ipv4Prefix`, ipv4Prefix, 32);
+  return ipv4Prefix === FULL_IPV4_PREFIX ? { ipv6Prefix } : { ipv6Prefix, ipv4Prefix };
+}
+
+function requirePrefix(option: string, prefix: number, max: number): void {
+  if (Number.isInteger(prefix) && prefix >= 1 && prefix <= max) return;
+  throw invalidValue(`${option} must be a whole number from 1 to ${max}`, prefix);
 }
 
 /** Options of `byHeader`. */

@@ -8,11 +8,11 @@ import { addressSubject } from "../net/client-address.ts";
 import type { SubjectSource } from "../registry/record.ts";
 import type { HttpRequest } from "./client.ts";
 import { handleMissingAddress } from "./client.ts";
-import type { KeyFunction, KeyReader, RawAddressListener } from "./keys.ts";
+import type { AddressPrefixes, KeyFunction, KeyReader, RawAddressListener } from "./keys.ts";
 import {
+  addressPrefixesOf,
   byIp,
   countsByAddress,
-  ipv6PrefixOf,
   keyReaderOf,
   readsAddress,
   subjectSourceOf,
@@ -66,7 +66,7 @@ export function createSubjectReader<Request extends HttpRequest>(
       dimension,
       key,
       read: keyReaderOf(key),
-      prefix: ipv6PrefixOf(key),
+      prefixes: addressPrefixesOf(key),
       onRawAddress(request) {
         subjectKey.onRawAddress = undefined;
         warn("HEADGATE_RAW_ADDRESS_KEY", rawAddressWarning(owner, dimension), request);
@@ -85,8 +85,8 @@ export function createSubjectReader<Request extends HttpRequest>(
     for (let i = start; i < keys.length; i += 1) {
       const key = keys[i] as SubjectKey<Request>;
       const text =
-        address && key.prefix !== undefined
-          ? addressSubject(address, key.prefix)
+        address && key.prefixes !== undefined
+          ? addressSubject(address, key.prefixes.ipv6Prefix, key.prefixes.ipv4Prefix)
           : key.read(context.request, address, key.onRawAddress);
       if (typeof text === "object" && "then" in text) {
         return text.then((later) => put(key, later, context) ?? read(context, i + 1));
@@ -114,8 +114,8 @@ interface SubjectKey<Request> {
   readonly dimension: string;
   readonly key: KeyFunction<Request>;
   readonly read: KeyReader<Request>;
-  /** The bits of an IPv6 address that count, for a key of addresses alone. */
-  readonly prefix: number | undefined;
+  /** The bits of an address that count, for a key of addresses alone. */
+  readonly prefixes: AddressPrefixes | undefined;
   /** Warns of the first raw address; undefined from then on. */
   onRawAddress: RawAddressListener | undefined;
 }

@@ -2,7 +2,7 @@ import { isIP } from "node:net";
 import { formatReceived, HeadgateError } from "../common/errors.ts";
 import { addressSubject } from "../net/client-address.ts";
 import type { ByHeaderOptions, ByIpOptions } from "./keys.ts";
-import { readHash, readPrefix } from "./keys.ts";
+import { readHash, readPrefixes } from "./keys.ts";
 import { formatSubject, joinSubjects } from "./subject.ts";
 
 /* The subjects that key functions create, from values instead of requests: to look up or reset a client without a request. */
@@ -12,9 +12,9 @@ import { formatSubject, joinSubjects } from "./subject.ts";
  * `HEADGATE_INVALID_KEY` for anything but an IP address, and `HEADGATE_INVALID_OPTION`.
  */
 export function subjectOfAddress(address: string, options: ByIpOptions = {}): string {
-  const prefix = readPrefix("subjectOfAddress", options);
+  const { ipv6Prefix, ipv4Prefix } = readPrefixes("subjectOfAddress", options);
   if (typeof address === "string" && isIP(address.replace(/%.*$/s, "")) !== 0) {
-    return addressSubject(address, prefix);
+    return addressSubject(address, ipv6Prefix, ipv4Prefix);
   }
   throw new HeadgateError(
     "HEADGATE_INVALID_KEY",

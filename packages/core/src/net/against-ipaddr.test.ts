@@ -86,6 +86,29 @@ test.prop([fc.integer()], once)(
 );
 
 test.prop([fc.integer()], once)(
+  "an address counts as the network that ipaddr.js reads, for every prefix of IPv4 and IPv6",
+  (seed) => {
+    const random = randomOf(seed);
+    for (let i = 0; i < ADDRESSES / 10; i += 1) {
+      const text = randomAddress(random);
+      const [ipv4Prefix, ipv6Prefix] = [1 + random(32), 1 + random(128)];
+      const peer = readByPeer(text);
+      if (peer === undefined) continue;
+      const address = unwrap(peer);
+      const isIpv4 = address instanceof ipaddr.IPv4;
+      const [prefix, whole] = isIpv4 ? [ipv4Prefix, 32] : [ipv6Prefix, 128];
+      const network = (isIpv4 ? ipaddr.IPv4 : ipaddr.IPv6)
+        .networkAddressFromCIDR(`${address}/${prefix}`)
+        .toString();
+      const expected = prefix === whole ? network : `${network}/${prefix}`;
+      const subject = addressSubject(text, ipv6Prefix, ipv4Prefix);
+      if (subject !== expected) expect([text, subject]).toEqual([text, expected]);
+    }
+  },
+  WITHIN_MS,
+);
+
+test.prop([fc.integer()], once)(
   "texts are parsed as by ipaddr.js",
   (seed) => {
     const random = randomOf(seed);

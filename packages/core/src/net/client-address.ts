@@ -4,6 +4,9 @@ import { formatNetwork, ipv4Groups, ipv6Groups } from "./address-groups.ts";
 /** The default size of the IPv6 network that counts as one client: the smallest that providers assign to a customer. */
 export const DEFAULT_IPV6_PREFIX = 64;
 
+/** The prefix of a single IPv4 address, which counts by itself unless networks are asked for. */
+export const FULL_IPV4_PREFIX = 32;
+
 /** The prefix of a single IPv6 address. */
 export const FULL_IPV6_PREFIX = 128;
 
@@ -19,15 +22,23 @@ const IPV4_NETWORKS: readonly (readonly number[])[] = [
 
 /**
  * The subject for a client's address. For an IPv4 address, also one embedded in IPv6 (IPv4-mapped, SIIT, NAT64), it is that
- * address; for any other IPv6 address, its network of `ipv6Prefix` bits, without the zone. A port left by a proxy is dropped.
- * Any other text, such as a host name from a proxy, is used unchanged.
+ * address, or its network of `ipv4Prefix` bits; for any other IPv6 address, its network of `ipv6Prefix` bits, without the zone. A
+ * port left by a proxy is dropped. Any other text, such as a host name from a proxy, is used unchanged.
  */
-export function addressSubject(address: string, ipv6Prefix: number = DEFAULT_IPV6_PREFIX): string {
-  if (isIPv4(address)) return address;
-  const ipv4 = parseIpv4(address);
-  if (ipv4 !== undefined) return ipv4;
+export function addressSubject(
+  address: string,
+  ipv6Prefix: number = DEFAULT_IPV6_PREFIX,
+  ipv4Prefix: number = FULL_IPV4_PREFIX,
+): string {
+  if (ipv4Prefix === FULL_IPV4_PREFIX) {
+    if (isIPv4(address)) return address;
+    const ipv4 = parseIpv4(address);
+    if (ipv4 !== undefined) return ipv4;
+  }
   const groups = addressGroups(address);
-  if (groups !== undefined) return formatNetwork(groups, groups.length === 2 ? 32 : ipv6Prefix);
+  if (groups !== undefined) {
+    return formatNetwork(groups, groups.length === 2 ? ipv4Prefix : ipv6Prefix);
+  }
   // Escape text that could be mistaken for a network.
   return address.includes("/") || address.startsWith("~") ? `~text~${address}` : address;
 }

@@ -124,8 +124,8 @@ const MAX_NESTING = 8;
 
 function isSource(value: unknown, levels: number): value is SubjectSource {
   if (!isPlainObject(value) || levels === 0) return false;
-  const { by, ipv6Prefix, name, hash, keys } = value;
-  if (by === "ip") return isWholeNumber(ipv6Prefix);
+  const { by, ipv6Prefix, ipv4Prefix = 32, name, hash, keys } = value;
+  if (by === "ip") return isWholeNumber(ipv6Prefix) && isWholeNumber(ipv4Prefix);
   if (by === "header") return isString(name) && (hash === "sha256" || hash === "hmac");
   if (by !== "combined") return by === "function";
   return isArrayOf(keys, (key): key is SubjectSource => isSource(key, levels - 1));

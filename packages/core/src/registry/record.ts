@@ -2,8 +2,12 @@ import type { Limit } from "../common/policy.ts";
 
 /** How HTTP subjects are formed, without secrets. */
 export type SubjectSource =
-  /** From the client's address: all of an IPv4 address, the first `ipv6Prefix` bits of an IPv6 one. */
-  | { readonly by: "ip"; readonly ipv6Prefix: number }
+  /** From the client's address: its first `ipv4Prefix` (missing for all 32) or `ipv6Prefix` bits. */
+  | {
+      readonly by: "ip";
+      readonly ipv6Prefix: number;
+      readonly ipv4Prefix?: number | undefined;
+    }
   /** From a header's value, which is hashed; as an HMAC if a secret was given. */
   | { readonly by: "header"; readonly name: string; readonly hash: "sha256" | "hmac" }
   /** From several keys together. */

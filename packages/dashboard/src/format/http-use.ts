@@ -22,7 +22,9 @@ const MISSING_KEY: Readonly<Record<string, string>> = {
 export function formatSubjectSource(source: SubjectSource): string {
   switch (source.by) {
     case "ip":
-      return `by address (IPv6 by /${source.ipv6Prefix})`;
+      return source.ipv4Prefix === undefined
+        ? `by address (IPv6 by /${source.ipv6Prefix})`
+        : `by address (IPv4 by /${source.ipv4Prefix}, IPv6 by /${source.ipv6Prefix})`;
     case "header":
       return `by the header ${source.name}`;
     case "combined":
