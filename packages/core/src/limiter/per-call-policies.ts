@@ -103,6 +103,6 @@ function warnOfMany(name: string): void {
   warned.isWarnedOf = true;
   emitWarning(
     "HEADGATE_TOO_MANY_SHAPES" satisfies HeadgateErrorCode,
-    `calls of the limiter ${formatReceived(name)} brought limits of more than ${MAX_SHAPES} shapes, each with a counter of its own. If a client can choose them, it can choose a fresh counter: take limits from your own data, and let them differ in numbers rather than in windows`,
+    `calls of the limiter ${formatReceived(name)} brought limits of more than ${MAX_SHAPES} shapes, each with a counter of its own. If a client can choose them, it can choose a fresh counter: take limits from your own data, and let them differ in numbers rather than in windows: each shape also leaves scripts of 8 to 19 KB in Redis, which servers before Redis 7.4 and Valkey 8.0 keep until they restart or get SCRIPT FLUSH`,
   );
 }

@@ -207,7 +207,10 @@ describe("a policy of another shape", () => {
     // The third was the least recently used.
     const windows = [...shapes.policies()].map(({ limits }) => limits[0]?.name);
     expect(windows).not.toContain("5-per-3s");
-    expect(await warned).toMatchObject({ code: "HEADGATE_TOO_MANY_SHAPES" });
+    expect(await warned).toMatchObject({
+      code: "HEADGATE_TOO_MANY_SHAPES",
+      message: expect.stringContaining("scripts of 8 to 19 KB in Redis"),
+    });
   });
 
   test("a policy that differs only in names counts in the limiter's own keys and uses no shape", () => {
