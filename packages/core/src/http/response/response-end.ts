@@ -29,7 +29,7 @@ interface Response {
   readonly writableEnded: boolean;
   readonly writableFinished?: boolean | undefined;
   readonly req?: { readonly socket?: Connection | null | undefined } | undefined;
-  readonly socket?: (Connection & { readonly errored?: Error | null | undefined }) | null;
+  readonly socket?: Connection | null;
   readonly stream?: Http2Stream | undefined;
   end(...args: unknown[]): unknown;
   once(event: "close", listener: () => void): unknown;
@@ -117,8 +117,7 @@ class ResponseWatch {
     if (this.#outcome !== undefined) return;
     const onFinish = (): void => {
       // Node also emits `finish` if the rest of a response was dropped with its connection.
-      const { socket } = response;
-      if (socket?.destroyed || socket?.errored) this.#reportDisconnected();
+      if (response.socket?.destroyed) this.#reportDisconnected();
       else this.#reportSent();
     };
     const onClose = (): void => this.#reportDisconnected();
