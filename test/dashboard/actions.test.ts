@@ -26,12 +26,16 @@ describe.each(mounts)("actions in $name", ({ mount }) => {
     async (parsesBodies) => {
       const { options, operator: admin, fleet } = await seedDenied(own.client);
       const page = await mount({ ...options, parsesBodies });
+      const began = Date.now();
       const { preview, done } = await act(page, { kind: "unblock", ...ANN }, "she called");
       expect(preview.before).toMatch(
         /^3-per-1h: 3 of 3 used\nblocked by the limit 3-per-1h until /,
       );
       expect(preview.after).toBe("3-per-1h: 0 of 3 used\nnot blocked");
-      expect(preview.effectiveAt).toBeGreaterThan(Date.now() - 60_000);
+      // Two seconds after the preview.
+      expect(preview.effectiveAt).toBeGreaterThanOrEqual(began + 2_000);
+      expect(preview.effectiveAt).toBeLessThanOrEqual(done.json.effectiveAt);
+      expect(done.json.effectiveAt).toBeLessThanOrEqual(Date.now() + 2_000);
       expect(done.status).toBe(200);
       expect(done.json.after).toBe(preview.after);
       expect((await admin.log()).entries).toMatchObject([
