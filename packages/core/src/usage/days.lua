@@ -11,7 +11,7 @@ when subjects arrive, which is half a minute after they were counted.
 --- @section days
 local HOUR_BYTES, HOURS = 30, 24 -- bytes of an hour, and hours of a day
 local HOUR_SPAN, DAY_SPAN = 3600000000, 86400000000 -- microseconds
-local DAY_TTL = 2764800000 -- milliseconds: 32 days
+local DAY_TTL = 2764799999 -- milliseconds: 32 days with the one that expiryAfter adds
 local MAX_LIMITS, MAX_LIMITS_BYTES = 64, 62500 -- limits of a limiter, and bytes of the limits of all limiters
 local ID_BYTES = 17 -- bytes of a limiter in a list
 local EMPTY = string.rep("0", HOUR_BYTES * HOURS)

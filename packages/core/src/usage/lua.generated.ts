@@ -248,7 +248,7 @@ end)`,
 };
 
 export const usageLua: LuaSource = {
-  sha1: "0ba1f4373c2d2a810b027537f004a154656855d3",
+  sha1: "5ed66cc7a25f7af6282c935e4b87305a6f607dba",
   source: `local KEYS, ARGV = KEYS, ARGV
 local generation = ARGV[2]
 local argumentAt, keyAt, now = 2, 0
@@ -504,7 +504,7 @@ return false
 end
 if not string.find(text, id, 1, true) then
 local before = text == "" and head or start .. text
-redis.call("SET", list, before .. "\\n" .. id, "PX", expiryAfter(2764800000 * 1000))
+redis.call("SET", list, before .. "\\n" .. id, "PX", expiryAfter(2764799999 * 1000))
 end
 return true
 end
@@ -543,7 +543,7 @@ return true
 elseif not known or text == "" and id ~= "" and not addToDayList(list, id) then
 return false
 end
-redis.call("SET", key, start .. digits .. "\\n" .. known .. "\\n" .. name, "PX", expiryAfter(2764800000 * 1000))
+redis.call("SET", key, start .. digits .. "\\n" .. known .. "\\n" .. name, "PX", expiryAfter(2764799999 * 1000))
 return true
 end
 local function updateDays(days, id, label, series, hours, limits, most)
