@@ -1,7 +1,13 @@
 import { fc, test } from "@fast-check/vitest";
 import { describe, expect } from "vitest";
 import type { OpaqueSubject, SubjectKind, SubjectText } from "./subject.ts";
-import { formatSubject, InvalidSubject, parseKeyResult, toOpaqueSubject } from "./subject.ts";
+import {
+  formatSubject,
+  InvalidSubject,
+  joinSubjects,
+  parseKeyResult,
+  toOpaqueSubject,
+} from "./subject.ts";
 
 function kindSubject(kind: SubjectKind, value: string): OpaqueSubject {
   return toOpaqueSubject(formatSubject(kind, value));
@@ -70,6 +76,41 @@ describe("kinds of subjects", () => {
     expect(parseKeyResult(kindSubject("hmac", "x"))).toBe("~hmac~x");
     expect(parseKeyResult(kindSubject("ip", "1.2.3.4"))).toBe("~ip~1.2.3.4");
     expect(parseKeyResult(toOpaqueSubject("1.2.3.4"))).toBe("1.2.3.4");
+  });
+});
+
+describe("subjects of several keys together", () => {
+  test("different lists of keys never share a subject, whatever their texts are", () => {
+    /** Every text of one to four characters of the two that separate keys. */
+    const texts = [1, 2, 3, 4].flatMap((length) =>
+      Array.from({ length: 2 ** length }, (_, bits) =>
+        bits.toString(2).padStart(length, "0").replaceAll("0", "~").replaceAll("1", "/"),
+      ),
+    );
+    const pairs = texts.flatMap((one) => texts.map((other) => [one, other]));
+    const lists = [...pairs, ...pairs.flatMap((pair) => texts.map((text) => [...pair, text]))];
+    expect(new Set(lists.map(joinSubjects)).size).toBe(lists.length);
+  });
+
+  test.each([
+    [
+      ["a~/b", "c"],
+      ["a", "b~/c"],
+    ],
+    [
+      ["a~", "b"],
+      ["a", "~b"],
+    ],
+    [
+      ["a", "b", "c"],
+      ["a~/b", "c"],
+    ],
+    [
+      ["a/", "b"],
+      ["a", "/b"],
+    ],
+  ])("%j and %j are two clients", (one, other) => {
+    expect(joinSubjects(one)).not.toBe(joinSubjects(other));
   });
 });
 
