@@ -230,6 +230,63 @@ describe("calls of wait far from the store", () => {
   });
 });
 
+describe("a line at its limit", () => {
+  test("20 processes that compete for a limit make at most four attempts for each call admitted", async () => {
+    const { limiters, seen } = start(fixedWindow({ limit: 100, window: "1s" }), 10, 20);
+    let admitted = 0;
+    for (const limiter of limiters) {
+      for (let i = 0; i < 200; i += 1) void limiter.wait("u").then(() => (admitted += 1));
+    }
+    await pass(1_900);
+    // The first window and the second: each line has learned what it gets.
+    expect(admitted).toBe(200);
+    const { decides } = seen;
+    await pass(10_000);
+    expect(admitted).toBe(1_200);
+    expect(seen.decides - decides).toBeLessThanOrEqual(4 * 1_000);
+    // The first answers said that 80 and more are left.
+    expect(decides).toBeLessThanOrEqual(20 * MAX_IN_FLIGHT + 4 * 200);
+  });
+
+  test("a thousand calls that end at the same moment cause no attempt", async () => {
+    const { limiter, seen } = start(gcra({ limit: 1, window: "1h" }), 10);
+    void limiter.wait("u").catch(String);
+    const controller = new AbortController();
+    const { signal } = controller;
+    await pass(20);
+    for (let i = 0; i < 998; i += 1) {
+      void limiter.wait("u", i % 2 ? { signal } : { timeout: 500 }).catch(String);
+    }
+    await pass(20);
+    expect(seen.decides).toBe(2);
+    controller.abort();
+    await pass(1_000);
+    expect(seen.decides).toBe(2);
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  test("each slot that is released causes one attempt", async () => {
+    const { limiter, seen } = start(concurrency({ limit: 10, ttl: "1m" }), 10);
+    const held = await (async () => {
+      const all = Array.from({ length: 10 }, () => limiter.consume("u"));
+      await pass(10);
+      return Promise.all(all);
+    })();
+    let admitted = 0;
+    for (let i = 0; i < 100; i += 1) void limiter.wait("u").then(() => (admitted += 1));
+    await pass(20);
+    const { decides } = seen;
+    for (const decision of held) {
+      void limiter.release(decision);
+      await pass(1);
+    }
+    await pass(100);
+    expect(admitted).toBe(10);
+    // And one after the last of them, which finds no slot.
+    expect(seen.decides - decides).toBe(11);
+  });
+});
+
 /** The limits of a random line. */
 const LIMITS: Record<string, Policy> = {
   "a fixed window": fixedWindow({ limit: 7, window: "200ms" }),

@@ -114,6 +114,62 @@ describe("a request that may wait in the queue", () => {
     expect(await small).toMatchObject({ decision: { allowed: true }, waitedMs: 20_000 });
   });
 
+  test("a request whose wait runs out is denied with the last denial of its queue", async () => {
+    const { limiter, take } = start({ limits: slidingLog({ limit: 4, window: "10s" }) });
+    await limiter.consume("u", { cost: 2 });
+    const turn = take("u", { cost: 4, timeoutMs: 5_000 });
+    await pass(2_000);
+    // Somebody else takes a unit, and a wake-up finds that out.
+    await limiter.consume("u");
+    await limiter.unblock("u");
+    await limiter.reset("other");
+    await pass(3_000);
+    expect(await turn).toMatchObject({
+      decision: { allowed: false, remaining: 2, retryAfterMs: 5_000 },
+      waitedMs: 5_000,
+    });
+  });
+
+  test("a request that close overtakes before it waits is denied at once", async () => {
+    let open = (): void => {};
+    const gate = new Promise<void>((resolve) => {
+      open = resolve;
+    });
+    const { limiter, take } = start({ limits: gcra({ limit: 1, window: "1h" }) }, (call) =>
+      call === 2 ? gate : undefined,
+    );
+    await limiter.consume("u");
+    const turn = take("u");
+    await limiter.close();
+    open();
+    await pass(0);
+    expect(await turn).toMatchObject({ decision: { allowed: false }, waitedMs: 0 });
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  test("a request behind calls that have room is attempted at once, in its turn", async () => {
+    let open = (): void => {};
+    const gate = new Promise<void>((resolve) => {
+      open = resolve;
+    });
+    const limits = fixedWindow({ limit: 5, window: "1s" });
+    const { limiter, asked, take } = start({ limits }, (call) => (call === 6 ? gate : undefined));
+    await limiter.consume("u", { cost: 5 });
+    const first = take("u");
+    const second = take("u");
+    await pass(1_000);
+    expect((await first)?.decision.allowed).toBe(true);
+    // The second is being decided, and four units were left before.
+    expect(asked).toHaveLength(6);
+    const third = take("u");
+    await pass(0);
+    expect(asked).toHaveLength(7);
+    // The attempt for the third was answered first, and admits the second.
+    expect(await second).toMatchObject({ decision: { remaining: 2 }, waitedMs: 1_000 });
+    open();
+    expect(await third).toMatchObject({ decision: { remaining: 3 }, waitedMs: 0 });
+  });
+
   test("a request is denied without a call when 100 wait for its subject, or half of maxQueue", async () => {
     for (const [maxQueue, most] of [
       [undefined, 100],

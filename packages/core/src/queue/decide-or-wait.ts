@@ -43,12 +43,13 @@ export async function decideOrWait(
   { group, maxPerKey, undoDecision, adaptDenial, now }: RequestQueueing,
   { timeoutMs, watchDisconnect }: QueueWaitOptions,
 ): Promise<QueuedDecision | undefined> {
-  const queued = queue.denial(call.key);
-  let own: Denial | undefined;
-  if (queued === undefined) {
+  let lastDenial = queue.lastDenial(call.key);
+  let denial: Denial | undefined;
+  if (lastDenial === undefined) {
     const { decision } = await call.attempt();
     if (decision.allowed || isFinal(decision)) return { decision, waitedMs: undefined };
-    own = { decision, receivedAt: now() };
+    denial = { decision, receivedAt: now() };
+    lastDenial = denial;
   }
   const disconnect = watchDisconnect();
   const { signal } = disconnect;
@@ -59,8 +60,11 @@ export async function decideOrWait(
       timeoutMs,
       signal,
       maxPerKey,
-      denial: own,
+      denial,
       endsWait,
+      onRejected(inQueue) {
+        lastDenial = inQueue ?? lastDenial;
+      },
     });
     if (!disconnect.isDisconnected()) return { decision, waitedMs: performance.now() - startedAt };
     // The client has disconnected, so an error would reach no one.
@@ -72,8 +76,7 @@ export async function decideOrWait(
     if (!signal.aborted && !CODES_THAT_DENY.includes(code)) throw error;
     const hasWaited = code !== "HEADGATE_QUEUE_FULL";
     const waitedMs = hasWaited ? performance.now() - startedAt : undefined;
-    const denial = queue.denial(call.key) ?? own ?? queued;
-    return { decision: adaptDenial(denial as Denial), waitedMs };
+    return { decision: adaptDenial(lastDenial), waitedMs };
   } finally {
     disconnect.stop();
   }

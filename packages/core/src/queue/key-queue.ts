@@ -58,7 +58,8 @@ export class KeyQueue {
   /** Denials of attempts up to this number are outdated: a later one was answered, or the queue was woken since. */
   #outdated = 0;
   #sleep: Sleep | undefined;
-  #lastDenial: Denial | undefined;
+  /** The last denial, even if calls have been admitted since. */
+  lastDenial: Denial | undefined;
   #stopWatchingReleases: (() => void) | undefined;
 
   /** `onEmpty` is called when no call waits and no attempt is in flight. */
@@ -72,19 +73,10 @@ export class KeyQueue {
     return this.#waiters.size;
   }
 
-  /** The last denial; undefined if one more call would be attempted at once. */
-  get denial(): Denial | undefined {
-    const isOpen =
-      this.#sleep === undefined &&
-      this.#inFlight >= this.#waiters.size &&
-      this.#inFlight < this.#window.size;
-    return isOpen ? undefined : this.#lastDenial;
-  }
-
   /** `denial` is what an attempt outside of the queue was told. */
   add(waiter: Waiter, denial: Denial | undefined): void {
     if (denial !== undefined) {
-      this.#lastDenial = denial;
+      this.lastDenial = denial;
       this.#window.forget();
     }
     this.#stopWatchingReleases ??= waiter.call.onRelease?.(() => this.#onRelease());
@@ -172,7 +164,7 @@ export class KeyQueue {
     const { decision } = attempt;
     if (number <= this.#outdated) return;
     this.#outdated = number;
-    this.#lastDenial = { decision, receivedAt: this.#deps.now() };
+    this.lastDenial = { decision, receivedAt: this.#deps.now() };
     const waiter = this.#firstOf(call.kind);
     if (waiter === undefined || this.#sleep !== undefined) return;
     this.#window.onDenied();

@@ -12,8 +12,8 @@ export interface WaitQueue {
   enter(call: QueuedCall, options: EnterOptions): Promise<Attempt>;
   /** Makes the calls that wait for a counter, by the counter's key, try again now; without a key, all calls. */
   wake(counterKey?: string): void;
-  /** The last denial in the queue of a key; undefined if a call that enters it now would be attempted at once. */
-  denial(key: string): Denial | undefined;
+  /** The last denial in the queue of a key; undefined if no denied call waits in it. */
+  lastDenial(key: string): Denial | undefined;
   /** Rejects the calls of a group, those waiting and all later ones. Without a group, rejects all waiting calls. */
   close(error: HeadgateError, group?: WaiterGroup): void;
 }
@@ -70,6 +70,8 @@ export interface EnterOptions {
   readonly denial?: Denial | undefined;
   /** Whether a denied attempt ends the wait. Throws the error with which it ends. Default: none does. */
   readonly endsWait?: ((denied: Attempt) => boolean) | undefined;
+  /** Called when the call is rejected after it entered, with the last denial in its queue. */
+  readonly onRejected?: ((lastDenial: Denial | undefined) => void) | undefined;
 }
 
 /** A denial, and when it was made. */

@@ -27,7 +27,7 @@ export function createWaitQueue(maxQueue: number, deps: WaitQueueDeps): WaitQueu
   }
 
   return {
-    enter(call, { group, timeoutMs, signal, maxPerKey, denial, endsWait }) {
+    enter(call, { group, timeoutMs, signal, maxPerKey, denial, endsWait, onRejected }) {
       if (signal?.aborted) return Promise.reject(signal.reason);
       if (group?.closeError !== undefined) return Promise.reject(group.closeError);
       const isKeyFull = maxPerKey !== undefined && (queues.get(call.key)?.size ?? 0) >= maxPerKey;
@@ -59,6 +59,7 @@ export function createWaitQueue(maxQueue: number, deps: WaitQueueDeps): WaitQueu
           },
           reject(error) {
             leave();
+            onRejected?.(queue.lastDenial);
             reject(error);
           },
         };
@@ -82,7 +83,7 @@ export function createWaitQueue(maxQueue: number, deps: WaitQueueDeps): WaitQueu
       }
     },
 
-    denial: (key) => queues.get(key)?.denial,
+    lastDenial: (key) => queues.get(key)?.lastDenial,
 
     close(error, group) {
       if (group !== undefined) group.closeError = error;
