@@ -1,8 +1,13 @@
+import type { Duration } from "@headgate/core";
 import { createLimiter, gcra, slidingLog } from "@headgate/core";
 import { redisStore } from "@headgate/core/redis";
-import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from "vitest";
+import * as nodeRedis from "redis";
+import * as nodeRedis5 from "redis5";
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from "vitest";
+import { watchWarnings } from "../http/support/warnings.ts";
 import type { RedisCluster } from "../support/redis-cluster.ts";
 import { startCluster } from "../support/redis-cluster.ts";
+import { waitUntil } from "../support/wait-until.ts";
 import { connectCluster, currentClusterClients } from "./cluster-clients.ts";
 import { subjectOnEach } from "./subjects-of.ts";
 
@@ -59,3 +64,68 @@ test.each(currentClusterClients)(
     expect(await texts()).toBe(loaded);
   },
 );
+
+const rootNodesOf = (addresses: RedisCluster["addresses"]) =>
+  addresses.map(({ host, port }) => ({ url: `redis://${host}:${port}` }));
+
+const createClusterOf = {
+  "node-redis 6": (addresses: RedisCluster["addresses"]) =>
+    nodeRedis.createCluster({ rootNodes: rootNodesOf(addresses) }),
+  "node-redis 5": (addresses: RedisCluster["addresses"]) =>
+    nodeRedis5.createCluster({ rootNodes: rootNodesOf(addresses) }),
+};
+
+describe.each(["node-redis 6", "node-redis 5"] as const)("a cluster client of %s", (library) => {
+  function start(options: { readonly connectTimeout?: Duration } = {}) {
+    const client = createClusterOf[library](cluster.addresses);
+    client.on("error", () => {});
+    onTestFinished(() => {
+      if (client.isOpen) client.destroy();
+    });
+    const store = redisStore(client, { registry: false });
+    const limiter = createLimiter({ name: "connecting", limits, store, ...options });
+    onTestFinished(() => limiter.close());
+    return { client, limiter };
+  }
+
+  test("ready waits until it has connected", async () => {
+    const { client, limiter } = start({ connectTimeout: "30s" });
+    void client.connect();
+    expect(await limiter.ready()).toBe(true);
+    expect(await limiter.consume({ ip: "a", user: "b" })).toMatchObject({ source: "store" });
+  });
+
+  test("decides its first requests in the store although it is still connecting", async () => {
+    const { client, limiter } = start({ connectTimeout: "30s" });
+    void client.connect();
+    const ips = Array.from({ length: 20 }, (_, i) => `ip-${i}`);
+    const decisions = await Promise.all(ips.map((ip) => limiter.consume({ ip, user: "b" })));
+    expect(new Set(decisions.map(({ source }) => source))).toEqual(new Set(["store"]));
+  });
+
+  test("is called unavailable, for that reason, before its connect() is called", async () => {
+    const warnings = watchWarnings();
+    const { limiter } = start();
+    expect(await limiter.ready()).toBe(false);
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(warnings.map(({ message }) => message).join()).toContain(
+      "the cluster client is not open: call connect()",
+    );
+  });
+
+  test("is called unavailable after connectTimeout if no server answers", async () => {
+    watchWarnings();
+    const { client, limiter } = start({ connectTimeout: 300 });
+    for (const { process } of cluster.nodes) process.freeze();
+    onTestFinished(() => {
+      for (const { process } of cluster.nodes) process.thaw();
+    });
+    void client.connect().catch(() => {});
+    expect(await limiter.ready()).toBe(false);
+    for (const { process } of cluster.nodes) process.thaw();
+    await waitUntil("the store decides", 20_000, async () => {
+      const { source } = await limiter.consume({ ip: "a", user: "b" });
+      return source === "store" || undefined;
+    });
+  });
+});

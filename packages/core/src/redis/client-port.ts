@@ -1,3 +1,4 @@
+import { background } from "../common/background.ts";
 import { formatKind, HeadgateError } from "../common/errors.ts";
 import type { GlideLike } from "./glide.ts";
 import { callGlide } from "./glide.ts";
@@ -53,6 +54,10 @@ export function fromClient(client: RedisClient): ClientPort {
 
 function fromNodeRedis(client: NodeRedisLike): ClientPort {
   const bytes = client.withTypeMapping({ [BLOB_STRING]: Buffer }) as NodeRedisLike;
+  return isNodeRedisCluster(client) ? holdUntilConnected(client, portOf(bytes)) : portOf(bytes);
+}
+
+function portOf(bytes: NodeRedisLike): ClientPort {
   const split = (numberOfKeys: number, keysAndArgs: string[]): ScriptArguments => ({
     keys: keysAndArgs.slice(0, numberOfKeys),
     arguments: keysAndArgs.slice(numberOfKeys),
@@ -61,6 +66,62 @@ function fromNodeRedis(client: NodeRedisLike): ClientPort {
     evalshaBuffer: (sha1, count, ...keysAndArgs) => bytes.evalSha(sha1, split(count, keysAndArgs)),
     evalBuffer: (source, count, ...keysAndArgs) => bytes.eval(source, split(count, keysAndArgs)),
   };
+}
+
+/** How often a call to a connecting cluster client is tried, in milliseconds. */
+const CONNECT_POLL_MS = 10;
+
+/** The longest time to connect, in milliseconds: the largest `connectTimeout`. */
+const MAX_CONNECT_MS = 60_000;
+
+/**
+ * Holds the calls to a cluster client of node-redis until it has connected. It queues no command, as all other clients do, but
+ * rejects it: with a `TypeError` while it knows no server, and then until it has connected to the server of the key. Such a call
+ * was not sent, so it can be tried again.
+ */
+function holdUntilConnected(client: NodeRedisCluster, port: ClientPort): ClientPort {
+  let hasConnected = false;
+  let firstCallAt: number | undefined;
+
+  function mayConnect(): boolean {
+    firstCallAt ??= performance.now();
+    return !hasConnected && performance.now() - firstCallAt < MAX_CONNECT_MS;
+  }
+
+  async function callWhenConnected(call: () => Promise<unknown>): Promise<unknown> {
+    for (;;) {
+      if (!client.isOpen) throw new Error("the cluster client is not open: call connect()");
+      if (client.masters.length > 0) {
+        try {
+          const reply = await call();
+          hasConnected = true;
+          return reply;
+        } catch (error) {
+          if (!isOffline(error)) hasConnected = true;
+          if (!mayConnect()) throw error;
+        }
+      } else if (!mayConnect()) throw new Error("the cluster client does not connect");
+      await background.runInAsyncScope(pause);
+    }
+  }
+
+  return {
+    evalshaBuffer: (...args) =>
+      hasConnected
+        ? port.evalshaBuffer(...args)
+        : callWhenConnected(() => port.evalshaBuffer(...args)),
+    evalBuffer: (...args) =>
+      hasConnected ? port.evalBuffer(...args) : callWhenConnected(() => port.evalBuffer(...args)),
+  };
+}
+
+/** Whether an error says that the client of one server in a cluster is still connecting. */
+function isOffline(error: unknown): boolean {
+  return error instanceof Error && error.message === "The client is offline";
+}
+
+function pause(): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, CONNECT_POLL_MS).unref());
 }
 
 function fromGlide(client: GlideLike): ClientPort {
@@ -77,6 +138,18 @@ function fromGlide(client: GlideLike): ClientPort {
 
 function isNodeRedis(client: unknown): client is NodeRedisLike {
   return hasMethods(client, "evalSha", "eval", "withTypeMapping");
+}
+
+/** The shape of a cluster client of node-redis. */
+interface NodeRedisCluster {
+  /** Whether `connect` was called and has not failed. */
+  readonly isOpen: boolean;
+  /** Empty until `connect` has read the table of hash slots from a server. */
+  readonly masters: readonly unknown[];
+}
+
+function isNodeRedisCluster(client: object): client is NodeRedisCluster {
+  return Array.isArray((client as Partial<NodeRedisCluster>).masters);
 }
 
 function isIoredis(client: unknown): client is IoredisLike & ClientPort {
