@@ -33,6 +33,7 @@ describe.each(mounts)("actions in $name", ({ mount }) => {
       );
       expect(preview.after).toBe("3-per-1h: 0 of 3 used\nnot blocked");
       // Two seconds after the preview.
+      expect(Math.round((preview.effectiveAt - preview.at) / 1_000)).toBe(2);
       expect(preview.effectiveAt).toBeGreaterThanOrEqual(began + 2_000);
       expect(preview.effectiveAt).toBeLessThanOrEqual(done.json.effectiveAt);
       expect(done.json.effectiveAt).toBeLessThanOrEqual(Date.now() + 2_000);
@@ -161,7 +162,8 @@ describe("an action", () => {
     // A breaker by itself waits at most 100 ms.
     proxy.delayReplies(200);
     const action = { kind: "breaker", breaker: "bank", target: "eu", order: "open" };
-    expect((await act(page, action)).done.status).toBe(200);
+    const { preview, done } = await act(page, action);
+    expect([preview.before, done.status]).toEqual(["closed, 1 call, 100% succeeded", 200]);
     expect((await api(page, "breakers")).json.breakers[0].targets).toMatchObject([
       { target: "eu", state: "forced-open" },
     ]);

@@ -148,6 +148,9 @@ describe.runIf(hasChromium())("the dashboard's page", () => {
     await pressed(page, "Block…");
     const dialog = page.getByRole("dialog");
     await expect.poll(() => dialog.textContent()).toContain("blocked by hand for 1 h");
+    expect(await dialog.textContent()).toContain(
+      "In force in every process 2 s after you confirm.",
+    );
     expect(await dialog.getByRole("button", { name: "Block" }).isDisabled()).toBe(true);
     await dialog.getByLabel("Reason").fill("OPS-1");
     await dialog.getByRole("button", { name: "Block" }).click();
@@ -166,7 +169,8 @@ describe.runIf(hasChromium())("the dashboard's page", () => {
     await pressed(page, "Unblock");
     const dialog = page.getByRole("dialog");
     await dialog.getByLabel("Reason").fill("OPS-1");
-    const preview = { before: "not blocked", after: "not blocked", effectiveAt: 0, token: "2" };
+    const state = "not blocked";
+    const preview = { before: state, after: state, at: 0, effectiveAt: 0, token: "2" };
     demo.overrides.set("act", {
       status: 409,
       body: { error: { code: "CHANGED", message: "" }, preview },

@@ -42,6 +42,7 @@ function previewsAt(at: number): Readonly<Record<string, ActionPreview>> {
   const preview = (before: string, after: string): ActionPreview => ({
     before,
     after,
+    at,
     effectiveAt: at + 2_000,
     token: "recorded",
   });

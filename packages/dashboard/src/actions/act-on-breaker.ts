@@ -7,6 +7,7 @@ import {
   readTarget,
   unknownBreaker,
 } from "../breakers.ts";
+import { pluralize } from "../format/count.ts";
 import type { BreakerTargetLike, TargetSnapshot } from "../options.ts";
 import type { ActionContext, ActionOutcome } from "./perform-action.ts";
 import { stateOf } from "./previewed-state.ts";
@@ -69,5 +70,5 @@ export async function actOnBreaker(
 
 function formatTarget({ state, calls, successRate }: TargetSnapshot): string {
   const rate = successRate === null ? "" : `, ${Math.floor(successRate * 1_000) / 10}% succeeded`;
-  return `${state}, ${calls} calls${rate}`;
+  return `${state}, ${pluralize(calls, "call")}${rate}`;
 }

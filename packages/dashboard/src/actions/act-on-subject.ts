@@ -9,6 +9,7 @@ import type {
 import { dimensionsOf, limiterVersionsOf } from "@headgate/core/admin";
 import type { Action } from "../api.ts";
 import type { FleetReader } from "../fleet-reader.ts";
+import { pluralize } from "../format/count.ts";
 import { formatInspection } from "../format/inspection.ts";
 import { describeOverride } from "../format/override.ts";
 import { describeSubject } from "../format/subject.ts";
@@ -89,7 +90,9 @@ function formatForgotten({
     ...overrides.map(
       (one) => `override removed: ${describeSubject(one.subject)}: ${describeOverride(one)}`,
     ),
-    ...(redactedLogEntries > 0 ? [`taken out of ${redactedLogEntries} entries of the log`] : []),
-    ...(clearedLists > 0 ? [`taken out of ${clearedLists} lists of usage`] : []),
+    ...(redactedLogEntries > 0
+      ? [`taken out of ${pluralize(redactedLogEntries, "entry", "entries")} of the log`]
+      : []),
+    ...(clearedLists > 0 ? [`taken out of ${pluralize(clearedLists, "list")} of usage`] : []),
   ];
 }

@@ -78,7 +78,8 @@ export class ActionRunner {
   ): Promise<{ readonly preview: ActionPreview; readonly outcome: ActionOutcome }> {
     const outcome = await performAction(context, action, { by, dryRun: true });
     const token = this.#tokens.sign(action, by, outcome.state);
-    return { outcome, preview: { ...statesOf(outcome), token } };
+    const at = await context.reader.serverTime();
+    return { outcome, preview: { ...statesOf(outcome), at, token } };
   }
 
   async #limitRate(by: string): Promise<void> {

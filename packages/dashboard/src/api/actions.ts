@@ -42,7 +42,8 @@ export interface ActionPreview {
   /** The states before and after the action, as text with several lines. */
   readonly before: string;
   readonly after: string;
-  /** When every process would apply it. */
+  readonly at: number;
+  /** When every process would apply it, if it were performed at the time of the preview. */
   readonly effectiveAt: number;
   /** Valid once, for five minutes, while the state is unchanged. */
   readonly token: string;

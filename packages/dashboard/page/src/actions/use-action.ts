@@ -2,7 +2,7 @@ import { useContext, useEffect, useRef, useState } from "preact/hooks";
 import type { Action, ActionPreview, CompletedAction } from "../../../src/api.ts";
 import type { Failure } from "../client/failure.ts";
 import { asFailure } from "../client/failure.ts";
-import { recordServerTime, serverNow } from "../client/server-clock.ts";
+import { recordServerTime } from "../client/server-clock.ts";
 import { PageContext } from "../page-context.ts";
 
 /** A preview, and the milliseconds until the action would take effect. */
@@ -76,8 +76,10 @@ export function useAction(action: Action | undefined): ActionControl {
   return { state, act: (reason) => void act(reason), retry: () => setAttempt(attempt + 1) };
 }
 
-function withDelay(preview: ActionPreview): ShownPreview {
-  return { ...preview, delayMs: Math.max(0, preview.effectiveAt - serverNow()) };
+/** A preview with its delay by the server's clock: whole seconds, as processes refresh their settings every few seconds. */
+export function withDelay(preview: ActionPreview): ShownPreview {
+  const seconds = Math.round((preview.effectiveAt - preview.at) / 1_000);
+  return { ...preview, delayMs: Math.max(0, seconds) * 1_000 };
 }
 
 /** The state after an action failed: each attempt that reached the server uses up a token. */
