@@ -9,6 +9,8 @@ import type { Policy } from "../common/policy.ts";
 import { createLimiter } from "../limiter/create-limiter.ts";
 import type { Limiter } from "../limiter/limiter.ts";
 import { internalsOf } from "../limiter/limiter-internals.ts";
+import { countersOf } from "../policy/counters.ts";
+import { releasesOf } from "../slots/slot-keeper.ts";
 import { memoryStore } from "../store/memory-store.ts";
 import { brandStore, requireStore } from "../store/store.ts";
 import { MAX_IN_FLIGHT } from "./attempt-window.ts";
@@ -216,18 +218,26 @@ describe("calls of wait far from the store", () => {
     expect(left.map(({ remaining }) => remaining)).toEqual([99, 19]);
   });
 
-  test("a wake-up during an attempt is not lost", async () => {
-    const { limiter, near } = start(concurrency({ limit: 1, ttl: "1m" }), 50);
-    const held = await Promise.all([near.consume("u")]);
-    const admitted: number[] = [];
-    const from = Date.now();
-    void limiter.wait("u").then(() => admitted.push(Date.now() - from));
-    await pass(30);
-    // Denied at 25 ms; the answer is on its way when another process releases the slot, and a process polls each 250 ms.
-    await near.release(held[0] as never);
-    await pass(400);
-    expect(admitted).toEqual([300]);
-  });
+  test.each([
+    ["in this process, at once", true, 100],
+    ["in another process, within 250 ms", false, 300],
+  ])(
+    "a slot that is released during a denied attempt is noticed %s",
+    async (_, isHere, admittedAt) => {
+      const { limiter, near } = start(concurrency({ limit: 1, ttl: "1m" }), 50);
+      const held = await near.consume("u");
+      const admitted: number[] = [];
+      const from = Date.now();
+      void limiter.wait("u").then(() => admitted.push(Date.now() - from));
+      await pass(30);
+      // Denied at 25 ms; the answer is on its way.
+      await near.release(held);
+      const { policy } = internalsOf(limiter);
+      if (isHere) releasesOf(policy.store.owner).notify(countersOf(policy, "u"));
+      await pass(400);
+      expect(admitted).toEqual([admittedAt]);
+    },
+  );
 });
 
 describe("a line at its limit", () => {

@@ -115,17 +115,14 @@ describe("a request that may wait in the queue", () => {
   });
 
   test("a request whose wait runs out is denied with the last denial of its queue", async () => {
-    const { limiter, take } = start({ limits: slidingLog({ limit: 4, window: "10s" }) });
-    await limiter.consume("u", { cost: 2 });
+    const { limiter, take } = start({ limits: fixedWindow({ limit: 4, window: "2s" }) });
+    await limiter.consume("u", { cost: 4 });
+    // Somebody else takes one unit of each window before the request is attempted.
+    for (const ms of [2_000, 4_000]) setTimeout(() => void limiter.consume("u"), ms);
     const turn = take("u", { cost: 4, timeoutMs: 5_000 });
-    await pass(2_000);
-    // Somebody else takes a unit, and a wake-up finds that out.
-    await limiter.consume("u");
-    await limiter.unblock("u");
-    await limiter.reset("other");
-    await pass(3_000);
+    await pass(5_000);
     expect(await turn).toMatchObject({
-      decision: { allowed: false, remaining: 2, retryAfterMs: 5_000 },
+      decision: { allowed: false, remaining: 3, retryAfterMs: 1_000 },
       waitedMs: 5_000,
     });
   });
