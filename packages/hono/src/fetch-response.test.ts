@@ -298,10 +298,50 @@ describe("a client has disconnected", () => {
   });
 });
 
-test("a body that nothing waits for is not replaced", async () => {
+test("a response that outer middleware gave before anything waited for its end ends at once", async () => {
+  const events: string[] = [];
+  const responses: FetchResponse[] = [];
+  const app = new Hono().use(timeout(10), (c) => {
+    responses.push(new FetchResponse(c));
+    return FOREVER();
+  });
+  const sending = app.request("/");
+  await vi.advanceTimersByTimeAsync(10);
+  expect((await sending).status).toBe(504);
+  const response = responses[0] as FetchResponse;
+  watchResponse(response, { onEnded: (status) => events.push(`ended with ${status}`) });
+  await turn();
+  expect(events).toEqual(["ended with 504"]);
+});
+
+test("a response that nothing waits for is left alone", async () => {
+  const { body } = twoChunks();
+  const contexts: Context[] = [];
+  const responses: FetchResponse[] = [];
+  const app = new Hono().use(async (c, next) => {
+    const response = new FetchResponse(c);
+    contexts.push(c);
+    responses.push(response);
+    await response.run(next);
+    response.markReturned();
+  });
+  app.get("/", () => new Response(body));
+  expect((await app.request("/")).body).toBe(body);
+  expect(Object.hasOwn(contexts[0] as Context, "res")).toBe(false);
+  await turn();
+  expect(responses[0]?.writableEnded).toBe(false);
+});
+
+test("a body is not replaced once nothing waits for its end any more", async () => {
   const { body } = twoChunks();
   const app = new Hono().use(async (c, next) => {
-    await new FetchResponse(c).run(next);
+    const response = new FetchResponse(c);
+    watchResponse(response, {})();
+    const { set } = Object.getOwnPropertyDescriptor(c, "res") ?? {};
+    watchResponse(response, {})();
+    expect(Object.getOwnPropertyDescriptor(c, "res")?.set).toBe(set);
+    await response.run(next);
+    response.markReturned();
   });
   app.get("/", () => new Response(body));
   expect((await app.request("/")).body).toBe(body);

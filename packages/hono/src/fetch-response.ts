@@ -27,7 +27,8 @@ export class FetchResponse extends EventEmitter {
   writableEnded = false;
   writableFinished = false;
   readonly headersSent = false;
-  readonly #isHead: boolean;
+  readonly #context: Context;
+  #isWatched = false;
   /** Whether a handler or inner middleware is running, which may still replace the response. */
   #isRunning = false;
   #reading: Reading | undefined;
@@ -35,14 +36,31 @@ export class FetchResponse extends EventEmitter {
 
   constructor(c: Context) {
     super();
-    const { method, signal } = c.req.raw;
-    this.#isHead = method === "HEAD";
+    this.#context = c;
+  }
+
+  /** Listens to an event, as all that wait for the end of a response do. A response whose end is not awaited costs nothing. */
+  override prependOnceListener(event: "finish", listener: () => void): this {
+    if (!this.#isWatched) this.#watch();
+    return super.prependOnceListener(event, listener);
+  }
+
+  #watch(): void {
+    this.#isWatched = true;
+    const c = this.#context;
+    if (c.finalized) {
+      // Outer middleware has responded meanwhile: that response is on its way.
+      this.statusCode = c.res.status;
+      this.#reading = { state: "read" };
+      this.#update();
+    }
     interceptResponses(c, (response) => this.#watchResponse(response));
     const leave = (): void => {
       // Deno also aborts the signal after it has sent a response.
       if (this.#isOver) this.#report();
       else this.emit("close");
     };
+    const { signal } = c.req.raw;
     if (signal.aborted) queueMicrotask(leave);
     else signal.addEventListener("abort", leave, { once: true });
   }
@@ -68,6 +86,7 @@ export class FetchResponse extends EventEmitter {
 
   /** The middleware that created this has returned, or has thrown. */
   markReturned(): void {
+    if (!this.#isWatched) return;
     this.#reading ??= { state: "read" };
     this.#update();
   }
@@ -87,7 +106,8 @@ export class FetchResponse extends EventEmitter {
   #watchResponse(response: Response): Response {
     this.statusCode = response.status;
     // Merely reading the property `body` has a price on Bun.
-    const body = this.#isHead || this.listenerCount("finish") === 0 ? null : response.body;
+    const isHead = this.#context.req.raw.method === "HEAD";
+    const body = isHead || this.listenerCount("finish") === 0 ? null : response.body;
     const reading: Reading = { state: body === null ? "read" : "unread" };
     this.#reading = reading;
     this.#update();
