@@ -31,7 +31,7 @@ const OTHERS: readonly Rule[] = [
     /(?:the same as|[\d.]+ ms (?:ahead of|behind)) this machine's, give or take [\d.]+ ms/g,
     "the same as this machine's, give or take 0.1 ms",
   ],
-  [/\bin the cache for \d+ ms; \d+ in the cache/g, "kept for 256 ms; 9 in the cache"],
+  [/\bin the cache for \d+ ms; \d+ in the cache/g, "in the cache for 256 ms; 9 in the cache"],
   [/\b[\d.]+ MB of 100 MB used, \d %/g, "1.5 MB of 100 MB used, 2 %"],
   [/\blua-time-limit 5000 ms/g, "busy-reply-threshold 5000 ms"],
   [/\btake [\d.]+ KB/g, "take 2.4 KB"],
