@@ -18,9 +18,17 @@ import {
 
 /**
  * The result of a key function: a subject, which may be a whole number such as the id of a user, or nothing if the request has
- * none.
+ * none. A list is here because frameworks declare headers and path parameters as `string | string[]`; one that occurs is
+ * `HEADGATE_INVALID_KEY`.
  */
-export type KeyResult = string | number | bigint | OpaqueSubject | undefined | null;
+export type KeyResult =
+  | string
+  | number
+  | bigint
+  | OpaqueSubject
+  | readonly string[]
+  | undefined
+  | null;
 
 /**
  * Returns the subject to count. `address` is the client's address as `byIp()` counts it: an IPv6 address as its /64. It was

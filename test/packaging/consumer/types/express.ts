@@ -102,6 +102,10 @@ app.get("/", (req) => ((req.rateLimit as Decision).remaining = 5));
 export const limitBy = (limits: Limit[] | Policy) =>
   rateLimit({ limits, key: (req) => req.get("x-user") });
 export const limitByUser = (limits: Limit[]) => rateLimit({ limits, key: { user: byIp() } });
+rateLimit({ limits: gcra({ limit: 1, window: "1m" }), key: (req) => req.params["team"] });
+rateLimit({ limits: gcra({ limit: 1, window: "1m" }), key: (req) => req.headers["x-api-key"] });
+// @ts-expect-error a client can make an object of a query
+rateLimit({ limits: gcra({ limit: 1, window: "1m" }), key: (req) => req.query["user"] });
 // @ts-expect-error an object is no key
 rateLimit({ limits: gcra({ limit: 1, window: "1m" }), key: () => ({ user: 7 }) });
 // @ts-expect-error nor is it later
