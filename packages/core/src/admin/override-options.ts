@@ -1,3 +1,4 @@
+import { hintForLargeCount, MAX_COUNT } from "../algorithms/read-limit.ts";
 import { formatKind, formatReceived, invalidOption, invalidValue } from "../common/errors.ts";
 import { readBoolean, rejectUnknownOptions } from "../common/options.ts";
 import { isPlainObject } from "../common/plain-object.ts";
@@ -8,8 +9,6 @@ import type { NewOverride, OverrideKey } from "./admin.ts";
 
 /** The most characters as JSON: every process reads it. */
 const MAX_OVERRIDE_CHARACTERS = 4_096;
-
-const MAX_UNITS = 1_000_000_000;
 
 /** How many microseconds an override lasts; undefined for ever. Throws `HEADGATE_INVALID_OPTION`. */
 export function readDuration(duration: unknown = "1d"): number | undefined {
@@ -67,10 +66,9 @@ function requireLimitOverrides(limits: unknown): void {
     }
     for (const [what, number] of given) {
       const least = what === "limit" || what === "capacity" ? 0 : 1;
-      if (Number.isSafeInteger(number) && number >= least && number <= MAX_UNITS) continue;
-      throw invalidValue(
-        `limits ${formatReceived(name)}: ${what} must be a whole number from ${least} to ${MAX_UNITS}`,
-        number,
+      if (Number.isSafeInteger(number) && number >= least && number <= MAX_COUNT) continue;
+      throw invalidOption(
+        `limits ${formatReceived(name)}: ${what} must be a whole number from ${least} to ${MAX_COUNT}, got ${formatReceived(number)}${hintForLargeCount(number, MAX_COUNT)}`,
       );
     }
   }

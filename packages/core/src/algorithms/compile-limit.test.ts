@@ -208,6 +208,26 @@ describe("a limit is accepted", () => {
   });
 });
 
+test.each<[string, Limit]>([
+  ["a limit above 10^9", fixedWindow({ limit: 10 * 2 ** 30, window: "1d" })],
+  ["a burst above 10^9", gcra({ limit: 1, window: "1d", burst: 2e9 })],
+  ["a capacity above 10^9", tokenBucket({ capacity: 2e9, refill: 1, every: "1d" })],
+  ["a slidingLog above 10^6", slidingLog({ limit: 2e6, window: "1d" })],
+  ["a rate above 10^6 in a second", slidingWindow({ limit: 1_000_001, window: "1s" })],
+])("the error for %s says to count in larger units", (_, limit) => {
+  expect(() => compileLimit(limit)).toThrow(
+    /, got \d+( in 1000 ms)?; count in larger units, such as kilobytes instead of bytes$/,
+  );
+});
+
+test.each([
+  { ...valid.gcra, limit: -1 },
+  { ...valid.gcra, limit: 1.5 },
+  { algorithm: "concurrency", limit: 10_001, ttl: "1m" } as const,
+])("the error for %j does not", (limit) => {
+  expect(() => compileLimit(limit)).toThrow(/, got [-.\d]+$/);
+});
+
 test("limits that count differently have different canonical forms", () => {
   const canonical = (limit: Limit) => compileLimit(limit).canonical;
   const all = [

@@ -4,8 +4,17 @@ import type { Limit } from "../common/policy.ts";
 import { parseDuration } from "../common/time.ts";
 import { isCalendarWindow } from "./calendar.ts";
 
-/** The largest limit, burst, capacity and refill for which decisions are exact. */
-const MAX_COUNT = 1_000_000_000;
+/**
+ * The largest limit, burst, capacity and refill for which decisions are exact: a script divides their products with the longest
+ * window in doubles, and a counter in Redis has 4 bytes for the units of each limit.
+ */
+export const MAX_COUNT = 1_000_000_000;
+
+/** The remedy for a limit that is too large, for an error message; empty for a value that is no such number. */
+export function hintForLargeCount(value: unknown, max: number): string {
+  const isLarge = typeof value === "number" && value > max && max > 10_000;
+  return isLarge ? "; count in larger units, such as kilobytes instead of bytes" : "";
+}
 
 /** The fastest rate for which decisions are exact: one unit per microsecond. */
 const MAX_UNITS_PER_MICROSECOND = 1;
@@ -21,7 +30,7 @@ export function readCount(limit: Limit, option: string, max: number = MAX_COUNT,
   if (!Number.isInteger(value) || (value as number) < min || (value as number) > max) {
     rejectLimit(
       limit,
-      `${option} must be a whole number from ${min} to ${max}, got ${formatReceived(value)}`,
+      `${option} must be a whole number from ${min} to ${max}, got ${formatReceived(value)}${hintForLargeCount(value, max)}`,
     );
   }
   // Turns -0 into 0.
@@ -41,7 +50,7 @@ export function readRate(
   if (count > window * MAX_UNITS_PER_MICROSECOND) {
     rejectLimit(
       limit,
-      `${option} per ${windowOption} must be at most 1000000 per second, got ${count} in ${window / 1_000} ms`,
+      `${option} per ${windowOption} must be at most 1000000 per second, got ${count} in ${window / 1_000} ms${hintForLargeCount(count, window * MAX_UNITS_PER_MICROSECOND)}`,
     );
   }
   return count;
