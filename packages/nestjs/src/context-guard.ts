@@ -1,15 +1,19 @@
 import type { Limiter } from "@headgate/core";
-import type { GuardOptions, RequestDecision, Verdict } from "@headgate/core/http";
+import type { GuardOptions, KeyFunction, RequestDecision, Verdict } from "@headgate/core/http";
 import { HeadgateDeniedError } from "@headgate/core/http";
 import type { AdapterGuard, InternalParts } from "@headgate/core/internal-http";
 import { createAdapterGuard, toError, unwrapRequest, warnOnce } from "@headgate/core/internal-http";
 import type { ExecutionContext } from "@nestjs/common";
+import { LateKeyCheck } from "./late-key-check.ts";
 import type { LimitedContext, NestRequest } from "./limited-context.ts";
 import { readContext, requestOf, routeOf, serverOf } from "./limited-context.ts";
 import type { OnDenied } from "./on-denied.ts";
 import { callOnDenied } from "./on-denied.ts";
 import { exceptionFor } from "./rate-limit-exception.ts";
 import { nodeOf, setDenialHeaders, setReplyHeaders } from "./reply.ts";
+
+/** The name of the module in error messages. */
+export const OWNER = "HeadgateModule";
 
 const ADAPTER = {
   name: "nestjs",
@@ -28,6 +32,8 @@ function neverResolve(): Promise<boolean> {
 export class ContextGuard {
   readonly #guard: AdapterGuard<NestRequest>;
   readonly #onDenied: unknown;
+  /** Undefined once it is done. */
+  #lateKeyCheck: LateKeyCheck | undefined;
 
   /** Throws `HEADGATE_INVALID_OPTION`, `HEADGATE_INVALID_LIMIT`, `HEADGATE_DUPLICATE_NAME`. */
   constructor(
@@ -40,6 +46,11 @@ export class ContextGuard {
       unwrapRequest,
     });
     this.#onDenied = options?.onDenied ?? parts.inherited?.onDenied;
+    const key = options.key ?? parts.inherited?.key;
+    if (key === undefined) return;
+    this.#lateKeyCheck = new LateKeyCheck(key as KeyFunction<NestRequest>, (context) =>
+      warn("HEADGATE_KEY_TOO_EARLY", lateKeyWarning(owner), context),
+    );
   }
 
   get limiter(): Limiter | undefined {
@@ -86,11 +97,21 @@ export class ContextGuard {
       const set = verdict.kind === "allowed" ? setReplyHeaders : setDenialHeaders;
       set(reply, verdict.headers);
     }
-    if (verdict.kind === "allowed") return true;
+    if (verdict.kind === "allowed") {
+      if (this.#lateKeyCheck !== undefined) this.#checkLateKey(context as NestRequest, limited);
+      return true;
+    }
     if (verdict.kind === "denied" && this.#onDenied === "error") {
       throw new HeadgateDeniedError(verdict.decision);
     }
     throw await exceptionFor(context, verdict);
+  }
+
+  #checkLateKey(context: NestRequest, { response }: LimitedContext): void {
+    const decision = this.decisionOf(context);
+    if (response !== undefined && decision !== undefined)
+      this.#lateKeyCheck?.observe(context, response, decision);
+    if (this.#lateKeyCheck?.isActive === false) this.#lateKeyCheck = undefined;
   }
 
   decisionOf(target: object): RequestDecision | undefined {
@@ -108,6 +129,14 @@ export class ContextGuard {
   close(): Promise<void> {
     return this.#guard.close();
   }
+}
+
+function lateKeyWarning(owner: string): string {
+  const fix =
+    owner === OWNER
+      ? "import HeadgateModule after the module whose APP_GUARD authenticates, or name HeadgateGuard after the guard, as in @UseGuards(AuthGuard, HeadgateGuard)"
+      : "put @RateLimit above @UseGuards(AuthGuard), or authenticate in an APP_GUARD";
+  return `${owner}: key has found nobody in time, so addresses are counted, but finds someone when requests have ended: the guard that authenticates runs after this limit; ${fix}`;
 }
 
 function isAnswered({ reply }: LimitedContext): boolean {

@@ -1,61 +1,41 @@
 import type { Limiter } from "@headgate/core";
-import type { GuardOptions, RequestDecision } from "@headgate/core/http";
-import type { GuardSettings } from "@headgate/core/internal-http";
-import { invalidOption, parseGuardOptions } from "@headgate/core/internal-http";
-import type {
-  CanActivate,
-  ExecutionContext,
-  OnApplicationBootstrap,
-  OnModuleDestroy,
-} from "@nestjs/common";
+import type { RequestDecision } from "@headgate/core/http";
+import { invalidOption } from "@headgate/core/internal-http";
+import type { CanActivate, ExecutionContext } from "@nestjs/common";
 import { Inject } from "@nestjs/common";
-import { ContextGuard } from "./context-guard.ts";
-import { costOf, isSkipped } from "./decorators.ts";
-import type { NestRequest } from "./limited-context.ts";
-import type { RateLimitOptions } from "./options.ts";
+import { ApplicationConfig, Reflector } from "@nestjs/core";
+import { OWNER } from "./context-guard.ts";
+import { isSkipped } from "./decorators.ts";
+import { ModuleLimit } from "./module-limit.ts";
 
-/** The token of the module's options. */
-export const OPTIONS: unique symbol = Symbol.for("@headgate/nestjs.options") as never;
+/**
+ * The limit of the module. It runs for each route by itself, or where you name it: after a guard that authenticates, as in
+ * `@UseGuards(AuthGuard, HeadgateGuard)`. Inject it to reset a client or to read a decision.
+ */
+export class HeadgateGuard implements CanActivate {
+  readonly #limit: ModuleLimit;
 
-const OWNER = "HeadgateModule";
-
-/** The parsed options of each module. */
-const settings = new WeakMap<HeadgateGuard, GuardSettings<NestRequest>>();
-
-/** The settings that `@RateLimit` inherits; undefined without a module. */
-export function settingsOf(
-  guard: HeadgateGuard | undefined,
-): GuardSettings<NestRequest> | undefined {
-  return guard && settings.get(guard);
-}
-
-/** The limit for the whole application, and the defaults of `@RateLimit`. Inject it to reset a client or to read a decision. */
-export class HeadgateGuard implements CanActivate, OnApplicationBootstrap, OnModuleDestroy {
-  readonly #guard: ContextGuard | undefined;
-
-  constructor(options: RateLimitOptions) {
-    const own = parseGuardOptions(OWNER, options as GuardOptions<NestRequest>);
-    settings.set(this, own);
-    if (!own.hasLimits) return;
-    this.#guard = new ContextGuard(OWNER, options as GuardOptions<NestRequest>, { costOf });
+  constructor(limit: ModuleLimit) {
+    this.#limit = limit;
+    limit.guards += 1;
   }
 
   /** The limiter, for `reset`, `charge`, `peek`. Throws `HEADGATE_INVALID_OPTION` where the module has no limits, or tiers. */
   get limiter(): Limiter {
-    const { limiter } = this.#guard ?? {};
-    if (limiter !== undefined) return limiter;
-    const what = this.#guard === undefined ? "no limits" : "limits by tier; use tiers";
+    const { guard } = this.#limit;
+    if (guard?.limiter !== undefined) return guard.limiter;
+    const what = guard === undefined ? "no limits" : "limits by tier; use tiers";
     throw invalidOption(`${OWNER}: the module has ${what}`);
   }
 
   /** The limiter of each tier, where the limits are `byTier`. */
   get tiers(): ReadonlyMap<string, Limiter> {
-    return this.#guard?.tiers ?? new Map();
+    return this.#limit.guard?.tiers ?? new Map();
   }
 
   /** The decision on a request, or on the `info` of a GraphQL field; undefined if the limiter was not called. */
   decisionOf(target: object): RequestDecision | undefined {
-    return this.#guard?.decisionOf(target);
+    return this.#limit.guard?.decisionOf(target);
   }
 
   /**
@@ -64,21 +44,54 @@ export class HeadgateGuard implements CanActivate, OnApplicationBootstrap, OnMod
    * Rejects with `HEADGATE_INVALID_OPTION` without that option, and otherwise with the same errors as `limiter.reset`.
    */
   async resetClient(target: object): Promise<boolean> {
-    return (await this.#guard?.resetClient(target)) ?? false;
+    return (await this.#limit.guard?.resetClient(target)) ?? false;
   }
 
   canActivate(context: ExecutionContext): boolean | Promise<boolean> {
-    if (this.#guard === undefined || isSkipped(context, "application")) return true;
-    return this.#guard.decide(context);
-  }
-
-  /** Prepares the store for the first request. An unavailable store does not keep the application from starting. */
-  async onApplicationBootstrap(): Promise<void> {
-    await this.#guard?.ready();
-  }
-
-  async onModuleDestroy(): Promise<void> {
-    await this.#guard?.close();
+    const { guard } = this.#limit;
+    return guard === undefined || isSkipped(context, "application") || guard.decide(context);
   }
 }
-Inject(OPTIONS)(HeadgateGuard, undefined, 0);
+Inject(ModuleLimit)(HeadgateGuard, undefined, 0);
+
+/** The key of Nest for the guards of `@UseGuards`, which it does not export from a public path. */
+const GUARDS = "__guards__";
+
+const reflector = new Reflector();
+
+/** Runs the module's limit for routes that do not name `HeadgateGuard` themselves. */
+export class DefaultGuard implements CanActivate {
+  readonly #guard: HeadgateGuard;
+  readonly #limit: ModuleLimit;
+  readonly #config: ApplicationConfig;
+
+  constructor(guard: HeadgateGuard, limit: ModuleLimit, config: ApplicationConfig) {
+    this.#guard = guard;
+    this.#limit = limit;
+    this.#config = config;
+  }
+
+  canActivate(context: ExecutionContext): boolean | Promise<boolean> {
+    return this.#runsLater(context) || this.#guard.canActivate(context);
+  }
+
+  /** Whether the application names `HeadgateGuard`: for all routes, or for this one or its controller. */
+  #runsLater(context: ExecutionContext): boolean {
+    if (this.#config.getGlobalGuards().some((guard) => guard instanceof HeadgateGuard)) return true;
+    return (
+      this.#limit.guards > 1 &&
+      [context.getHandler(), context.getClass()].some((target) =>
+        reflector.get<readonly unknown[] | undefined>(GUARDS, target)?.some(isHeadgateGuard),
+      )
+    );
+  }
+}
+Inject(HeadgateGuard)(DefaultGuard, undefined, 0);
+Inject(ModuleLimit)(DefaultGuard, undefined, 1);
+Inject(ApplicationConfig)(DefaultGuard, undefined, 2);
+
+/** Whether a guard of `@UseGuards` is a `HeadgateGuard`, or a class that extends it. */
+function isHeadgateGuard(guard: unknown): boolean {
+  if (typeof guard !== "function") return guard instanceof HeadgateGuard;
+  return guard === HeadgateGuard || guard.prototype instanceof HeadgateGuard;
+}

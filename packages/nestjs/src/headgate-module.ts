@@ -2,7 +2,8 @@ import type { CheckedGuardTimes } from "@headgate/core/internal-http";
 import type { DynamicModule, Provider } from "@nestjs/common";
 import { Module } from "@nestjs/common";
 import { APP_FILTER, APP_GUARD } from "@nestjs/core";
-import { HeadgateGuard, OPTIONS } from "./headgate-guard.ts";
+import { DefaultGuard, HeadgateGuard } from "./headgate-guard.ts";
+import { ModuleLimit, OPTIONS } from "./module-limit.ts";
 import type { HeadgateAsyncOptions, HeadgateOptionsFactory, RateLimitOptions } from "./options.ts";
 import { RateLimitFilter } from "./rate-limit-exception.ts";
 
@@ -52,10 +53,11 @@ function moduleWith(
     imports,
     providers: [
       ...options,
+      ModuleLimit,
       HeadgateGuard,
-      { provide: APP_GUARD, useExisting: HeadgateGuard },
+      { provide: APP_GUARD, useClass: DefaultGuard },
       { provide: APP_FILTER, useClass: RateLimitFilter },
     ],
-    exports: [HeadgateGuard],
+    exports: [HeadgateGuard, ModuleLimit],
   };
 }

@@ -11,8 +11,8 @@ import { Inject, mixin, Optional, UseGuards } from "@nestjs/common";
 import { ContextGuard } from "./context-guard.ts";
 import type { GuardLevel } from "./decorators.ts";
 import { isSkipped } from "./decorators.ts";
-import { HeadgateGuard, settingsOf } from "./headgate-guard.ts";
 import type { NestRequest } from "./limited-context.ts";
+import { ModuleLimit } from "./module-limit.ts";
 import type { RateLimitOptions } from "./options.ts";
 
 /**
@@ -48,8 +48,8 @@ function createGuardClass(
   class RateLimitGuard implements CanActivate, OnApplicationBootstrap, OnModuleDestroy {
     readonly #guard: ContextGuard;
 
-    constructor(application?: HeadgateGuard) {
-      const inherited = settingsOf(application);
+    constructor(application?: ModuleLimit) {
+      const inherited = application?.settings;
       const own = inheritOptions(options, handlerName, inherited) as GuardOptions<NestRequest>;
       this.#guard = new ContextGuard(`RateLimit on ${handlerName}`, own, { inherited });
     }
@@ -66,7 +66,7 @@ function createGuardClass(
       return this.#guard.close();
     }
   }
-  Inject(HeadgateGuard)(RateLimitGuard, undefined, 0);
+  Inject(ModuleLimit)(RateLimitGuard, undefined, 0);
   Optional()(RateLimitGuard, undefined, 0);
   return mixin(RateLimitGuard);
 }

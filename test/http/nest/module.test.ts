@@ -233,7 +233,7 @@ test("an unsupported kind of context is rejected, and does not pass", async () =
   const send = async (kind: string) =>
     app.get(HeadgateGuard).canActivate(context(kind) as unknown as ExecutionContext);
   await expect(send("rpc")).rejects.toThrow('messages, not "rpc"; put @SkipRateLimit()');
-  await expect(send("graphql")).rejects.toThrow("needs the HTTP request of a GraphQL query");
+  await expect(send("graphql")).rejects.toThrow("needs the HTTP request of a GraphQL operation");
 });
 
 test("closing an application frees its names, and ends waits with a response", async () => {

@@ -46,6 +46,8 @@ export const ERROR_CODES = {
     "Every client can choose its own address, because all proxies are trusted.",
   HEADGATE_RAW_ADDRESS_KEY:
     "A key function returns addresses in a form in which one client has many counters.",
+  HEADGATE_KEY_TOO_EARLY:
+    "A key function runs before the guard that authenticates, so addresses are counted.",
   HEADGATE_ADDRESS_HEADER_IGNORED:
     "The header with the client's address is missing, or came from an untrusted peer.",
   HEADGATE_RESPONSE_ALREADY_SENT:

@@ -1,0 +1,73 @@
+import type { KeyFunction, RequestDecision } from "@headgate/core/http";
+import type { NestRequest } from "./limited-context.ts";
+
+/** Rechecks, after which a key that never finds anyone is left alone. */
+const MOST_RECHECKS = 1_000;
+
+/** Requests whose key is found too late before it is reported: the first requests of a process may be logins, which nobody precedes. */
+const LATE_REQUESTS = 5;
+
+/** The beginning of the subject of an address that is counted because the key found nobody. No key can return it. */
+const ADDRESS_SUBJECT = "~ip~";
+
+/** A response that emits "close" at its end. */
+interface EndingResponse {
+  once?(event: "close", listener: () => void): unknown;
+}
+
+/**
+ * Notices key functions that run before the guard that authenticates: those that find nobody in time, but someone when the
+ * request has ended. A key function that finds somebody in time once is never checked again.
+ */
+export class LateKeyCheck {
+  readonly #keys: Map<string, KeyFunction<NestRequest>>;
+  readonly #onLate: (context: NestRequest) => void;
+  #rechecks = 0;
+  #late = 0;
+
+  constructor(
+    key: KeyFunction<NestRequest> | Readonly<Record<string, KeyFunction<NestRequest>>>,
+    onLate: (context: NestRequest) => void,
+  ) {
+    this.#keys = new Map(Object.entries(typeof key === "function" ? { default: key } : key));
+    this.#onLate = onLate;
+  }
+
+  /** Whether further requests need to be observed. */
+  get isActive(): boolean {
+    return this.#keys.size > 0 && this.#rechecks < MOST_RECHECKS;
+  }
+
+  /** Observes a request that continues, and its response. */
+  observe(context: NestRequest, response: EndingResponse, decision: RequestDecision): void {
+    for (const [dimension, key] of this.#keys) {
+      const subject = decision.subject[dimension];
+      if (typeof subject !== "string") continue;
+      if (!subject.startsWith(ADDRESS_SUBJECT)) this.#keys.delete(dimension);
+      else {
+        this.#rechecks += 1;
+        response.once?.("close", () => void this.#recheck(context, dimension, key));
+      }
+    }
+  }
+
+  async #recheck(
+    context: NestRequest,
+    dimension: string,
+    key: KeyFunction<NestRequest>,
+  ): Promise<void> {
+    // Another request may have found its key in time meanwhile.
+    if (!this.#keys.has(dimension)) return;
+    try {
+      const found = await key(context, undefined);
+      if (found === undefined || found === null || found === "") return;
+    } catch {
+      // Its error has not concerned the request, which has ended.
+      return;
+    }
+    this.#late += 1;
+    if (this.#late < LATE_REQUESTS || !this.#keys.has(dimension)) return;
+    this.#keys.clear();
+    this.#onLate(context);
+  }
+}
