@@ -454,6 +454,33 @@ describe("a server whose calls fail", () => {
     expect(events).toEqual([]);
   });
 
+  test("a server is not down if the call before the last was answered after the last was sent", async () => {
+    const { call, events } = start();
+    const first = call();
+    await pass(10);
+    const last = call();
+    await pass(10);
+    first.resolve("yes");
+    await pass(100);
+    expect(last.outcome.state).toBe("late");
+    expect(events).toEqual([]);
+  });
+
+  test("a server that is up again is not down because a call from before that times out", async () => {
+    const { call, events, probes } = start();
+    const failing = call();
+    await pass(60);
+    const slow = call();
+    failing.reject(unavailable);
+    await pass(20);
+    probes[0]?.resolve();
+    await pass(0);
+    expect(events).toEqual(["down: gone", expect.stringMatching(/^up /)]);
+    await pass(100);
+    expect(slow.outcome.state).toBe("late");
+    expect(events).toHaveLength(2);
+  });
+
   test("a server that was lost again soon is probed less often, and after a steady time as often as before", async () => {
     const { call, events, probes } = start();
     const waits: number[] = [];

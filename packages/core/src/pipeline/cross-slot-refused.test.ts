@@ -82,6 +82,25 @@ test("a decision refused with CROSSSLOT waits at most storeTimeout in total, and
   expect(held.map(({ name }) => name)).not.toContain("decide");
 });
 
+test("charges of a cross-slot decision that was given up between its two rounds' replies are refunded", async () => {
+  const { limiter, held, findSlots } = start();
+  findSlots();
+  const asked = limiter.consume(subject);
+  await flushMicrotasks();
+  await vi.advanceTimersByTimeAsync(REFUSED_MS);
+  for (const check of held.splice(0)) await check.carryOut();
+  const charges = held.splice(0);
+  expect(charges.map(({ name }) => name)).toEqual(["decide", "decide"]);
+  // The decision is late, but the calls of its second round are not yet.
+  await vi.advanceTimersByTimeAsync(TIMEOUT_MS - REFUSED_MS + 20);
+  expect(await asked).toMatchObject({ source: "local" });
+  for (const charge of charges) await charge.carryOut();
+  expect(held.map(({ name }) => name)).toEqual(["refund", "refund"]);
+  for (const refund of held.splice(0)) await refund.carryOut();
+  const look = await resultOf(held, limiter.peek(subject, { cost: 0 }));
+  expect(look).toMatchObject({ source: "store", limits: [{ remaining: 2 }, { remaining: 1 }] });
+});
+
 test("a reset refused with CROSSSLOT is made again in each hash slot", async () => {
   const { limiter, held, refuse } = start();
   await resultOf(held, limiter.consume(subject));

@@ -88,3 +88,59 @@ test("a denial cached under a lower limit does not apply to the raised limit", a
   await (await sent())?.carryOut();
   expect(await next).toMatchObject({ allowed: true, source: "store", remaining: 3 });
 });
+
+/** A subject with a cached denial. */
+async function startCached() {
+  const started = await startDenied();
+  const { limiter, sent } = started;
+  const denied = limiter.consume("u");
+  await (await sent())?.carryOut();
+  expect((await denied).source).toBe("store");
+  return started;
+}
+
+test("a cached denial is not used when the clock has stepped back to before its call", async () => {
+  const { limiter, sent, advance } = await startCached();
+  advance(-1);
+  const next = limiter.consume("u");
+  await (await sent())?.carryOut();
+  expect((await next).source).toBe("store");
+});
+
+test("a cached denial is used until a second after its call was sent", async () => {
+  const { limiter, sent, advance } = await startDenied();
+  const denied = limiter.consume("u");
+  const call = await sent();
+  await call?.execute();
+  advance(400);
+  await call?.deliver();
+  expect((await denied).source).toBe("store");
+  advance(599);
+  expect((await limiter.consume("u")).source).toBe("deny-cache");
+  advance(1);
+  const next = limiter.consume("u");
+  await (await sent())?.carryOut();
+  expect((await next).source).toBe("store");
+});
+
+test("a cached denial is used no longer than its own wait, counted from the sending of its call", async () => {
+  const { store, held, advance } = holdStore(() => 0);
+  const limits = fixedWindow({ limit: 1, window: 500 });
+  const limiter = createLimiter({ name: "api", limits, store, storeTimeout: "1m" });
+  const admitted = limiter.consume("u");
+  await flushMicrotasks();
+  await held.shift()?.carryOut();
+  await admitted;
+  const denied = limiter.consume("u");
+  await flushMicrotasks();
+  await held.shift()?.carryOut();
+  const { retryAfterMs } = await denied;
+  expect(retryAfterMs).toBe(500);
+  advance(499);
+  expect((await limiter.consume("u")).source).toBe("deny-cache");
+  advance(1);
+  const next = limiter.consume("u");
+  await flushMicrotasks();
+  await held.shift()?.carryOut();
+  expect(await next).toMatchObject({ source: "store", allowed: true });
+});

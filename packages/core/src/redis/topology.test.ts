@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { watchUnhandled } from "../../../../test/http/support/unhandled.ts";
 import { topologyOf } from "./topology.ts";
 
 /** Of the key "foo" in the specification: https://redis.io/docs/latest/operate/oss_and_stack/reference/cluster-spec/ */
@@ -157,10 +158,22 @@ describe("a refresh of node-redis", () => {
     expect(rediscovered).toEqual(["10.0.0.4:7000"]);
   });
 
-  test("a refresh does not fail if the client lacks the methods", async () => {
-    topologyOf({ slots: [] }).refreshTopology(new Set());
-    topologyOf({ slots: [], masters: [{ address: "one" }] }).refreshTopology(new Set());
+  test("a refresh does nothing if the client lacks the methods", async () => {
+    const settled = watchUnhandled();
+    const rediscover = vi.fn();
+    const clients = [
+      { slots: [] },
+      { slots: [], masters: [{ address: "one" }] },
+      { slots: [], masters: [{ address: "one" }], _slots: { rediscover } },
+      { slots: [], _slots: { rediscover } },
+    ];
+    for (const client of clients) {
+      expect(topologyOf(client).refreshTopology(new Set())).toBeUndefined();
+    }
     await vi.advanceTimersByTimeAsync(0);
+    vi.useRealTimers();
+    await settled();
+    expect(rediscover).not.toHaveBeenCalled();
   });
 });
 

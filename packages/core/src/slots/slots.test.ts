@@ -10,6 +10,7 @@ import { internalsOf } from "../limiter/limiter-internals.ts";
 import type { SlotsCall } from "../operations/slots.ts";
 import { slotsOperation } from "../operations/slots.ts";
 import { countersOf } from "../policy/counters.ts";
+import { slotsOf } from "../policy/limiter-decision.ts";
 import { memoryStore } from "../store/memory-store.ts";
 import { brandStore, requireStore } from "../store/store.ts";
 
@@ -27,6 +28,7 @@ function start(limits: Policy = two, options: object = {}) {
   const memory = requireStore(memoryStore({ clock: Date.now }));
   const tended: SlotsCall[] = [];
   let isAway = false;
+  let heldRenewals: (() => void)[] | undefined;
   const store = brandStore({
     owner: memory.owner,
     prefix: memory.prefix,
@@ -35,6 +37,9 @@ function start(limits: Policy = two, options: object = {}) {
       if ((operation as unknown) === slotsOperation) {
         tended.push(call as SlotsCall);
         if (isAway) throw new HeadgateError("HEADGATE_STORE_UNAVAILABLE", "away");
+        if (heldRenewals !== undefined && (call as SlotsCall).renews) {
+          await new Promise<void>((resolve) => heldRenewals?.push(resolve));
+        }
       }
       return memory.run(operation, call);
     },
@@ -44,6 +49,11 @@ function start(limits: Policy = two, options: object = {}) {
     limiter,
     memory,
     tended,
+    /** Holds the renewals from now on, each until its function is called. */
+    holdRenewals(): (() => void)[] {
+      heldRenewals = [];
+      return heldRenewals;
+    },
     setAway(away: boolean) {
       isAway = away;
     },
@@ -490,6 +500,38 @@ describe("renewal of slots", () => {
     expect(long.signals[0]?.aborted).toBe(true);
     long.ends[0]?.();
     await done;
+  });
+
+  test("a renewed slot is held for its ttl from the sending of the renewal, however late its reply is", async () => {
+    const { limiter, holdRenewals, setAway } = start();
+    const decision = await limiter.consume("ann");
+    slotsOf(decision, internalsOf(limiter).policy)?.startRenewing();
+    const signal = decision.signal;
+    const renewals = holdRenewals();
+    await vi.advanceTimersByTimeAsync(15_000);
+    expect(renewals).toHaveLength(1);
+    setAway(true);
+    renewals[0]?.();
+    // The renewal was sent after 10 s.
+    await vi.advanceTimersByTimeAsync(24_999);
+    expect(signal?.aborted).toBe(false);
+    await vi.advanceTimersByTimeAsync(1);
+    expect(signal?.aborted).toBe(true);
+  });
+
+  test("a slot that is released while its renewal is in flight is not lost", async () => {
+    const { limiter, holdRenewals } = start();
+    const decision = await limiter.consume("ann");
+    const slots = slotsOf(decision, internalsOf(limiter).policy);
+    slots?.startRenewing();
+    const signal = decision.signal;
+    const renewals = holdRenewals();
+    await vi.advanceTimersByTimeAsync(10_000);
+    expect(renewals).toHaveLength(1);
+    expect(await limiter.release(decision)).toBe(true);
+    renewals[0]?.();
+    await settle();
+    expect(signal?.aborted).toBe(false);
   });
 
   test("slots survive one failed renewal", async () => {

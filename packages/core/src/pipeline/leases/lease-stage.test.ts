@@ -554,8 +554,11 @@ describe("leases with a clock that throws", () => {
     held.length = 0;
     await lease?.deliver();
     breakClock(store);
-    await held.find(({ name }) => name === "refund")?.carryOut();
+    const refund = held.find(({ name }) => name === "refund");
+    expect(refund).toBeDefined();
+    await refund?.carryOut();
     await settled();
+    await expect(limiter.consume("ann")).rejects.toThrow("no time");
     await limiter.close();
   });
 });
