@@ -236,6 +236,22 @@ test("an unsupported kind of context is rejected, and does not pass", async () =
   await expect(send("graphql")).rejects.toThrow("needs the HTTP request of a GraphQL operation");
 });
 
+test("the decision on a GraphQL field is found by its info, and by no other's", async () => {
+  const app = await makeNest({ imports: [HeadgateModule.forRoot({ limits: hourly(1) })] });
+  const guard = app.get(HeadgateGuard);
+  const info = {};
+  const request = { ip: "203.0.113.7", headers: {} };
+  const context = {
+    getType: () => "graphql",
+    getArgs: () => [undefined, undefined, { req: request }, info],
+    getHandler: () => hourly,
+    getClass: () => Object,
+  };
+  await guard.canActivate(context as unknown as ExecutionContext);
+  expect(guard.decisionOf(info)?.subject).toEqual({ default: "203.0.113.7" });
+  expect(guard.decisionOf({})).toBeUndefined();
+});
+
 test("closing an application frees its names, and ends waits with a response", async () => {
   const store = memoryStore();
   const options = { name: "api", store, limits: hourly(1), wait: "10m" } as const;
