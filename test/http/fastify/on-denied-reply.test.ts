@@ -9,11 +9,11 @@ import fastifyStatic from "@fastify/static";
 import fastifyView from "@fastify/view";
 import { BODY_HEADERS } from "@headgate/core/internal-http";
 import type { OnDenied } from "@headgate/fastify";
-import headgate, { gcra } from "@headgate/fastify";
+import headgate, { createLimiter, gcra } from "@headgate/fastify";
 import ejs from "ejs";
 import type { FastifyReply } from "fastify";
 import Fastify from "fastify";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { waitUntil } from "../../support/wait-until.ts";
 import { secondsLeft } from "../support/seconds-left.ts";
 import type { TestResponse } from "../support/send-request.ts";
@@ -582,4 +582,30 @@ test("over HTTP/2 onDenied can respond, and a late response is dropped", async (
   }
   await after(20);
   await settled();
+});
+
+test("onDenied is not called for a reply that something else took over meanwhile", async () => {
+  const app = Fastify();
+  const limiter = createLimiter({ limits });
+  await limiter.consume("ann");
+  const onDenied = vi.fn();
+  let reply: FastifyReply | undefined;
+  app.addHook("onRequest", async (_, given) => {
+    reply = given;
+  });
+  app.register(headgate, {
+    limiter,
+    onDenied,
+    async key() {
+      // As the timeout of another plugin does, which responds after the request was denied.
+      reply?.hijack();
+      setImmediate(() => reply?.raw.end("timed out"));
+      return "ann";
+    },
+  });
+  app.get("/", async () => "ok");
+  const sendRequest = await start(app);
+  expect(await sendRequest()).toMatchObject({ status: 200, text: "timed out" });
+  expect(onDenied).not.toHaveBeenCalled();
+  expect(reply?.request.rateLimit).toBeNull();
 });

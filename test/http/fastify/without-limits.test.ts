@@ -204,8 +204,16 @@ describe("a route without limits, under a plugin without limits", () => {
 describe("the key of a plugin without limits", () => {
   const key = byHeader("x-user");
 
-  test("the key may be used by later routes", async () => {
+  test("the key counts the requests of routes with their own limits, which may be added later or never", async () => {
     await appOf({ key }).ready();
+    const app = appOf({ key });
+    app.register(async (scope) => addRoute(scope, "/x", { limits: two }));
+    const sendRequest = await start(app);
+    const statuses = [];
+    for (const user of ["ann", "ann", "ann", "bob"]) {
+      statuses.push((await sendRequest("/x", { headers: { "x-user": user } })).status);
+    }
+    expect(statuses).toEqual([200, 200, 429, 200]);
   });
 
   test("the key is rejected if every route has its own", async () => {

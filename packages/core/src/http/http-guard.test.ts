@@ -189,8 +189,11 @@ describe("options that need support of the adapter", () => {
     createHttpGuard("rateLimit", options, { callsOnDenied: true, passesResponse: true });
   });
 
-  test("an option that is off needs no support of the adapter", () => {
-    createHttpGuard("rateLimit", { limits, wait: false });
+  test("an option that is off needs no support of the adapter, and no response", async () => {
+    const guard = createHttpGuard("rateLimit", { limits, wait: false });
+    const kinds = [];
+    for (let i = 0; i < 3; i += 1) kinds.push((await guard.check(request(), client)).kind);
+    expect(kinds).toEqual(["allowed", "allowed", "denied"]);
   });
 });
 
