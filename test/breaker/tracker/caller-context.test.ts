@@ -12,31 +12,30 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-test("a report runs and publishes outside of its callers' async contexts", async () => {
-  const seen: (string | undefined)[] = [];
-  const request = new AsyncLocalStorage<string>();
-  // The test's timers do not keep the context in which they were set, and Node's do.
-  vi.useRealTimers();
-  const { breaker, held } = holdBreaker({ storeTimeout: "1m", flushInterval: 1 });
-  const note = (): void => {
-    seen.push(request.getStore());
-  };
-  subscribe(BREAKER_CHANNELS.state, note);
-  onTestFinished(() => void unsubscribe(BREAKER_CHANNELS.state, note));
-  await request.run("first", async () => {
-    for (let i = 0; i < 4; i += 1) await breaker.record("failure");
-  });
-  const report = await waitUntil("the report is sent", 5_000, () => held.shift());
-  await report.complete();
-  expect(seen).toEqual([undefined]);
-  // The same for those that are sent because there are so many.
-  await request.run("second", async () => {
-    const us = breaker.for("us");
-    for (let i = 0; i < 1_000; i += 1) await us.record("failure");
-  });
-  await held.shift()?.complete();
-  expect(seen).toEqual([undefined, undefined]);
-});
+test.each([
+  ["after flushInterval", 4, 1],
+  ["because it has 1,000 outcomes", 1_000, 60_000],
+])(
+  "a report that is sent %s runs and publishes outside of its callers' async contexts",
+  async (_, outcomes, flushInterval) => {
+    const seen: (string | undefined)[] = [];
+    const request = new AsyncLocalStorage<string>();
+    // The test's timers do not keep the context in which they were set, and Node's do.
+    vi.useRealTimers();
+    const { breaker, held } = holdBreaker({ storeTimeout: "1m", flushInterval });
+    const note = (): void => {
+      seen.push(request.getStore());
+    };
+    subscribe(BREAKER_CHANNELS.state, note);
+    onTestFinished(() => void unsubscribe(BREAKER_CHANNELS.state, note));
+    await request.run("caller", async () => {
+      for (let i = 0; i < outcomes; i += 1) await breaker.record("failure");
+    });
+    const report = await waitUntil("the report is sent", 5_000, () => held.shift());
+    await report.complete();
+    expect(seen).toEqual([undefined]);
+  },
+);
 
 test.each([
   ["that is let through", false],
