@@ -4,10 +4,14 @@ import { createBreaker } from "@headgate/breaker";
 import { redisStore } from "@headgate/core/redis";
 import { Redis } from "ioredis";
 import { afterEach, beforeEach, describe, expect, inject, onTestFinished, test } from "vitest";
+import { useOwnRedis } from "../../support/own-redis.ts";
 import type { TcpProxy } from "../../support/tcp-proxy.ts";
 import { startTcpProxy } from "../../support/tcp-proxy.ts";
 
-/** Orders and contacts are scripts of their own. While one of a kind is under way the next of its kind waits, and others go. */
+/** State changes and reports have scripts of their own. While one script is in flight, its next call waits, and others are sent. */
+
+/** A server whose scripts nobody else uses. */
+const own = useOwnRedis();
 
 let proxy: TcpProxy;
 let redis: Redis;
@@ -20,8 +24,12 @@ afterEach(async () => {
   await proxy.close();
 });
 
-async function start(name: string, options: BreakerOptions<never>): Promise<Breaker<string>> {
-  const store = redisStore(redis);
+async function start(
+  name: string,
+  options: BreakerOptions<never>,
+  client = redis,
+): Promise<Breaker<string>> {
+  const store = redisStore(client);
   const breaker = createBreaker<string>({ name, store, storeTimeout: "1m", ...options } as never);
   onTestFinished(() => breaker.close());
   await breaker.reset();
@@ -68,5 +76,15 @@ describe("reordered requests", () => {
       () => Promise.all([breaker.forceOpen(), breaker.snapshot()]),
     );
     expect(await breaker.admit()).toMatchObject({ allowed: false, state: "forced-open" });
+  });
+
+  test("a reset applies last although the server had forgotten the script of the report before it", async () => {
+    const breaker = await start("forgotten", { flushInterval: "1m", minimumCalls: 4 }, own.client);
+    await own.client.script("FLUSH");
+    // Loads the script of state changes again.
+    await breaker.for("other").reset();
+    for (let i = 0; i < 4; i += 1) await breaker.record("failure");
+    await Promise.all([breaker.snapshot(), breaker.reset()]);
+    expect(await breaker.snapshot()).toMatchObject({ state: "closed", calls: 0 });
   });
 });
