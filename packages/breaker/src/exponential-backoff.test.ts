@@ -19,6 +19,8 @@ describe("exponentialBackoff", () => {
   test("exponentialBackoff grows by its factor, rounded to whole milliseconds", () => {
     const backoff = exponentialBackoff({ first: 5, factor: 1.5, longest: 20 });
     expect([1, 2, 3, 4, 5].map(backoff)).toEqual([5, 8, 11, 17, 20]);
+    const slow = exponentialBackoff({ first: "1s", factor: 1.01, longest: "1d" });
+    expect(slow(101)).toBe(2_705);
   });
 
   test.each([1.000_001, 10, 1e300, Number.POSITIVE_INFINITY])(
