@@ -31,15 +31,14 @@ export function measureServers({ output, budget }: MetricsContext): readonly Sub
     },
   });
   /** The state of each server, by monitor. */
-  const states = new Map<object, Map<string, StoreServer["state"]>>();
+  const states = new WeakMap<object, Map<string, StoreServer["state"]>>();
 
   function replace({ monitor, node, state }: StoreServer): StoreServer["state"] {
     const known = states.get(monitor) ?? new Map<string, StoreServer["state"]>();
+    states.set(monitor, known);
     const before = known.get(node) ?? "unwatched";
     if (state === "unwatched") known.delete(node);
     else known.set(node, state);
-    if (known.size === 0) states.delete(monitor);
-    else states.set(monitor, known);
     return before;
   }
 
