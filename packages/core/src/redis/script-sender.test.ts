@@ -234,3 +234,38 @@ test("an error does not show a reply that is an object, because it may hold a pa
   const { send } = start(async () => client);
   await expect(send("a")).rejects.toThrow(/^the script probe returned an object$/);
 });
+
+test("a call overtakes no earlier call of its shape, even if 1,000 other shapes were used between them", async () => {
+  const sent: string[] = [];
+  const client = clientOf((keys) => {
+    sent.push(...keys);
+    return new Promise(() => {});
+  });
+  const add = createScriptSender(client, topologyOf({}), () => 0);
+  const shapes = Array.from({ length: 1_001 }, () => ({}));
+  const send = (key: string, shape: object | undefined): void => {
+    const operation = { ...probe, batchKey: () => shape } as unknown as Operation<never>;
+    const call = key as never;
+    const unused = { resolve() {}, reject() {} };
+    add({ operation, call, keys: [key], weight: 1, clock: "", isAbandoned: false, ...unused });
+  };
+  // While four scripts are in flight, the next call of their shape waits.
+  for (let i = 1; i <= 4; i += 1) {
+    send(`${i}`, shapes[0]);
+    await new Promise(setImmediate);
+  }
+  send("5", shapes[0]);
+  for (const shape of shapes.slice(1)) send("of another shape", shape);
+  send("6", shapes[0]);
+  await new Promise(setImmediate);
+  expect(sent.filter((key) => key !== "of another shape")).toEqual(["1", "2", "3", "4", "5", "6"]);
+});
+
+test.each(["CLUSTERDOWN The cluster is down", "READONLY You can't write", "OOM out of memory"])(
+  "a call that the server rejects with %s is made once",
+  async (message) => {
+    const { sent, send } = start(() => Promise.reject(new Error(message)));
+    await expect(send("a")).rejects.toMatchObject({ cause: { message } });
+    expect(sent).toEqual([["a"]]);
+  },
+);
