@@ -112,7 +112,7 @@ describeFrameworks(({ serve }) => {
     expect((await site.sendRequest()).status).toBe(500);
     expect(site.errors).toMatchObject([{ code: "HEADGATE_INVALID_KEY", cause: 4.2 }]);
     expect(site.errors[0]?.message).toContain(
-      'the key of "pair" must be a string or a whole number, got a number',
+      'the key of "pair" must be a string or a whole number, got a fraction',
     );
   });
 

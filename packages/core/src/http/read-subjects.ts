@@ -1,5 +1,5 @@
 import type { Awaitable } from "../common/awaitable.ts";
-import { formatNumber, formatReceived, HeadgateError, invalidOption } from "../common/errors.ts";
+import { formatKind, formatReceived, HeadgateError, invalidOption } from "../common/errors.ts";
 import { DEFAULT_DIMENSION, GLOBAL_DIMENSION } from "../common/policy.ts";
 import { closedError } from "../limiter/limiter-handle.ts";
 import type { LimiterWithInternals } from "../limiter/limiter-internals.ts";
@@ -176,7 +176,14 @@ function keyOf<Request extends HttpRequest>(
 function invalidKey(owner: string, dimension: string, value: unknown): HeadgateError {
   return new HeadgateError(
     "HEADGATE_INVALID_KEY",
-    `${owner}: the key of ${formatReceived(dimension)} must be a string or a whole number, got ${formatNumber(value)}`,
+    `${owner}: the key of ${formatReceived(dimension)} must be a string or a whole number, got ${kindOfKey(value)}`,
     { cause: value },
   );
+}
+
+/** The kind of a value that is no key, without a number that may identify a client. */
+function kindOfKey(value: unknown): string {
+  if (typeof value !== "number") return formatKind(value);
+  if (!Number.isFinite(value)) return String(value);
+  return Number.isInteger(value) ? "a number that is not exact: give it as text" : "a fraction";
 }
