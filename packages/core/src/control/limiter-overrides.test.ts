@@ -391,6 +391,8 @@ describe("a waiting call", () => {
     await vi.advanceTimersByTimeAsync(1_000);
     expect(answered).toMatchObject({ allowed: true, overridden: true, remaining: 0 });
     await waiting;
+    // Overrides are no longer checked.
+    expect(vi.getTimerCount()).toBe(0);
   });
 
   test("is admitted when the override that lowered the limit expires", async () => {

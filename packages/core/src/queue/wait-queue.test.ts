@@ -72,6 +72,15 @@ function watch(calls: Record<string, Promise<unknown>>): string[] {
   return seen;
 }
 
+function createQueue(): WaitQueue {
+  return createWaitQueue(100_000, {
+    undoDecision: async () => {},
+    now: () => 0,
+    track: (attempt) => attempt,
+    countWaiting: () => undefined,
+  });
+}
+
 const pass = (ms: number) => vi.advanceTimersByTimeAsync(ms);
 
 describe("limiter.wait", () => {
@@ -155,6 +164,20 @@ describe("limiter.wait", () => {
     await pass(1);
     expect(seen[1]).toBe("patient");
     expect(asked).toEqual(["decide", "decide"]);
+  });
+
+  test("wait asks the store no sooner than the other limit allows while a slot is taken, too", async () => {
+    const { limiter, asked } = start([
+      gcra({ limit: 1, window: "10s" }),
+      concurrency({ limit: 1, ttl: "1m" }),
+    ]);
+    await limiter.consume("u");
+    asked.length = 0;
+    const seen = watch({ a: limiter.wait("u") });
+    await pass(9_999);
+    expect(asked).toEqual(["decide"]);
+    await limiter.close();
+    expect(seen).toEqual(["a: HEADGATE_CLOSED"]);
   });
 
   test("wait rejects exactly at its timeout and charges nothing", async () => {
@@ -329,17 +352,32 @@ describe("limiter.wait", () => {
     expect(vi.getTimerCount()).toBeLessThanOrEqual(1);
   });
 
+  test("a queue that is woken as its last call leaves does not take the place of a later one", async () => {
+    const { limiter } = start(gcra({ limit: 1, window: "1h" }));
+    await limiter.consume("u");
+    const denied = { decision: await limiter.consume("u"), counters: [], durationMs: undefined };
+    const queue = createQueue();
+    const kind = { policy: internalsOf(limiter).policy, cost: 1 };
+    const call = { key: "u", kind, attempt: async () => denied };
+    const controller = new AbortController();
+    const { signal } = controller;
+    const seen = watch({ first: queue.enter(call, { signal }) });
+    await pass(0);
+    controller.abort("gone");
+    queueMicrotask(() => void queue.enter(call, {}).catch(() => {}));
+    queue.wake();
+    await pass(0);
+    expect(seen).toEqual(["first: gone"]);
+    expect(queue.lastDenial("u")).toMatchObject({ decision: denied.decision });
+    queue.close(new HeadgateError("HEADGATE_CLOSED", "closed"));
+  });
+
   test.each<[string, (queue: WaitQueue, signal: AbortController) => void]>([
     ["their signal aborts", (_, controller) => controller.abort()],
     ["the queue is closed", (queue) => queue.close(new HeadgateError("HEADGATE_CLOSED", "closed"))],
   ])("100,000 waiting calls end within 1.5 seconds when %s", async (_, end) => {
     vi.useRealTimers();
-    const queue = createWaitQueue(100_000, {
-      undoDecision: async () => {},
-      now: () => 0,
-      track: (attempt) => attempt,
-      countWaiting: () => undefined,
-    });
+    const queue = createQueue();
     const controller = new AbortController();
     const { signal } = controller;
     const kind = {
