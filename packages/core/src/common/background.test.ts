@@ -29,8 +29,8 @@ test("a timer fires once, at the last time that was set", () => {
 test("setNoLater moves a timer forward, and never back", () => {
   const { alarm: timer, ring } = startAlarm();
   timer.setNoLater(100);
-  timer.setNoLater(200);
   timer.setNoLater(50);
+  timer.setNoLater(200);
   vi.advanceTimersByTime(50);
   expect(ring).toHaveBeenCalledOnce();
   vi.advanceTimersByTime(1_000);

@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import type { YieldToEventLoop } from "./yield-to-event-loop.ts";
 import { createYield } from "./yield-to-event-loop.ts";
 
@@ -98,6 +98,20 @@ describe("a call after 10 ms without a turn", () => {
       { value: "two" },
       { reason: { message: "three" } },
     ]);
+  });
+
+  test("is handled at once, so that one that fails is not an unhandled rejection", async () => {
+    await countCallsUntilYield(1);
+    const onUnhandled = vi.fn();
+    process.on("unhandledRejection", onUnhandled);
+    onTestFinished(() => void process.off("unhandledRejection", onUnhandled));
+    const rejected = expect(yieldToEventLoop(Promise.reject(new Error("failed")))).rejects.toThrow(
+      "failed",
+    );
+    await new Promise(setImmediate);
+    turn();
+    await rejected;
+    expect(onUnhandled).not.toHaveBeenCalled();
   });
 
   test("waits for its answer if that comes later than the macrotask", async () => {
