@@ -3,7 +3,7 @@ import { setImmediate } from "node:timers";
 import type { Context, Next } from "hono";
 
 /** How long a response may exist before its body is read, in milliseconds. */
-export const UNREAD_TIMEOUT_MS = 30_000;
+const UNREAD_TIMEOUT_MS = 30_000;
 
 /** How far the body of one response has been read; a response without a body has been read from the beginning. */
 interface Reading {

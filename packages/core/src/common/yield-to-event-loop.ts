@@ -65,8 +65,7 @@ export function createYield(
   return (call) => {
     callsLeft -= 1;
     if (callsLeft > 0 || (nextTurn === undefined && !isTurnDue())) return call;
-    const turn = nextTurn;
-    return call.finally(() => turn);
+    return Promise.allSettled([call, nextTurn]).then(() => call);
   };
 }
 

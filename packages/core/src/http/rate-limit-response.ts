@@ -171,7 +171,7 @@ export function formatLegacyHeaders(
 }
 
 /** `RateLimit-Policy` in the form that goes with these headers. `names` are the quoted names of the limits. */
-export function policyHeaderFor(
+function policyHeaderFor(
   limits: readonly LimitDescription[],
   { standard, legacy }: HeaderSettings,
   names?: readonly string[],
@@ -227,7 +227,7 @@ function toSeconds(milliseconds: number): number {
 }
 
 /** A limit's name, which is printable ASCII, as a string of RFC 9651 §4.1.6; JSON writes it in the same way. */
-export function quoteName(name: string): string {
+function quoteName(name: string): string {
   return JSON.stringify(name);
 }
 
