@@ -275,6 +275,32 @@ describe("a line at its limit", () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
+  test.each([0, 10])(
+    "lines that share slots take turns, %i ms from the store, however long each of them is",
+    async (distanceMs) => {
+      const user = fixedWindow({ limit: 1_000, window: "1h", per: "user" });
+      const slots = concurrency({ limit: 1, ttl: "1m", per: "tenant" });
+      const { limiter } = start([user, slots], distanceMs);
+      const order: string[] = [];
+      for (const [user, calls] of [
+        ["long", 20],
+        ["short", 1],
+        ["other", 3],
+      ] as const) {
+        for (let i = 0; i < calls; i += 1) {
+          void limiter.run({ user, tenant: "acme" }, async () => {
+            order.push(user);
+            await delay(100);
+          });
+        }
+      }
+      await pass(10_000);
+      expect(order).toHaveLength(24);
+      const turns = ["long", "short", "other", "long", "other", "long", "other", "long"];
+      expect(order.slice(0, 8)).toEqual(turns);
+    },
+  );
+
   test("each slot that is released causes one attempt", async () => {
     const { limiter, seen } = start(concurrency({ limit: 10, ttl: "1m" }), 10);
     const held = await (async () => {

@@ -79,7 +79,7 @@ export class KeyQueue {
       this.lastDenial = denial;
       this.#window.forget();
     }
-    this.#stopWatchingReleases ??= waiter.call.onRelease?.(() => this.#onRelease());
+    if (this.#stopWatchingReleases === undefined) this.#watchReleases(waiter.call);
     this.#waiters.add(waiter);
     this.#attemptAll();
   }
@@ -150,8 +150,11 @@ export class KeyQueue {
       this.#window.onAllowed(callsThatFit(attempt.decision));
     }
     const waiter = this.#firstOf(kind);
-    waiter?.resolve(attempt);
-    return waiter !== undefined;
+    if (waiter === undefined) return false;
+    // So that queues that share a slot take turns: the next release wakes the others first.
+    this.#watchReleases(waiter.call);
+    waiter.resolve(attempt);
+    return true;
   }
 
   async #undo({ decision }: Attempt): Promise<void> {
@@ -193,6 +196,12 @@ export class KeyQueue {
         stopWatchingLimits?.();
       },
     };
+  }
+
+  /** Watches the releases of slots; whoever began to watch last is woken last. */
+  #watchReleases(call: QueuedCall): void {
+    this.#stopWatchingReleases?.();
+    this.#stopWatchingReleases = call.onRelease?.(() => this.#onRelease());
   }
 
   #onRelease(): void {
