@@ -192,3 +192,30 @@ test("honest requests of Express with a wait of one second are all served, 10 ms
   const statuses = (await Promise.all(answers)).map(({ status }) => status);
   expect(statuses).toEqual(new Array(320).fill(200));
 });
+
+test("a request that may wait spends its storeTimeout once, also if it reads operators' changes first", async () => {
+  const client = new Redis(proxy.port);
+  onTestFinished(() => client.disconnect());
+  await client.ping();
+  const limits = gcra({ limit: 1, window: "1s" });
+  // The server knows the scripts, so each call takes one round trip.
+  const known = createLimiter({ name: "known", limits, store: redisStore(near) });
+  onTestFinished(() => known.close());
+  await known.ready();
+  await known.wait("u");
+  const limit = rateLimit({
+    name: "far",
+    limits,
+    store: redisStore(client),
+    storeTimeout: "1s",
+    connectTimeout: "1s",
+    onUnavailable: "deny",
+    wait: "1m",
+  });
+  onTestFinished(() => limit.close());
+  const http = await listen(express().use(limit, (_, res) => void res.send("ok")));
+  const { sendRequest, end } = createHttpClient(http.address() as { port: number });
+  onTestFinished(end);
+  proxy.delayReplies(700);
+  expect((await sendRequest()).status).toBe(503);
+});

@@ -108,12 +108,13 @@ function createQueueStep<Request extends object>(
   report: DecisionReporter<Request>,
 ): (context: RequestContext<Request>, options: ConsumeOptions | undefined) => Promise<Verdict> {
   return async (context, options) => {
-    const { client, response } = context;
+    const { client, response, controlWaitMs } = context;
     const { internals } = context.prepared as PreparedLimiter<Request>;
     const { groups, subjects } = context.limiterCall as LimiterCall;
     if (context.limits !== undefined) rejectBlocksWithWait(owner, context);
     const waitOptions = {
       timeoutMs,
+      usedTimeoutMs: controlWaitMs,
       watchDisconnect: () => watchDisconnect(response as object, client, closing),
     };
     let turn: Awaited<ReturnType<typeof internals.consumeOrWait>>;

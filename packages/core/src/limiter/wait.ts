@@ -43,7 +43,7 @@ export function createWaitMethods(
   { queue, maxPerKey, undoDecision }: LimiterQueue,
   group: WaiterGroup,
 ): Pick<Limiter, "wait" | "run"> & Pick<LimiterInternals, "consumeOrWait"> {
-  const { policy: ownPolicy, pipeline, overrides, usage } = core;
+  const { policy: ownPolicy, pipeline, monitor, overrides, usage } = core;
 
   /**
    * A call that waits for these counters. Its attempts set no block. It is woken by a slot released in this process, and by an
@@ -68,18 +68,24 @@ export function createWaitMethods(
           )),
       onLimitsChange:
         overrides && ((decided, wake) => overrides.onChange(counters, policy, decided, wake)),
-      async attempt() {
+      async attempt(usedTimeoutMs = 0) {
         const startedAt = decisions.hasSubscribers ? performance.now() : undefined;
-        const refreshed = overrides?.refresh();
-        if (refreshed !== undefined) await refreshed;
+        const refreshed = refreshOverrides();
+        const usedMs = refreshed === undefined ? usedTimeoutMs : usedTimeoutMs + (await refreshed);
         const effective = overrides?.apply(counters, policy) ?? counters;
         const decision = await pipeline.decide(
-          createDecisionRequest(policy, effective, cost, "charge"),
+          createDecisionRequest(policy, effective, cost, "charge", usedMs),
         );
         const durationMs = startedAt && performance.now() - startedAt;
         return { decision, counters: effective, durationMs };
       },
     };
+  }
+
+  /** Reads overrides if they are due. Resolves with how long that took, in milliseconds: it is part of `storeTimeout`. */
+  function refreshOverrides(): Promise<number> | undefined {
+    const startedAt = monitor?.now() ?? 0;
+    return overrides?.refresh()?.then(() => (monitor?.now() ?? 0) - startedAt);
   }
 
   /** The policy that decides: the limiter's own if the call's policy only has other numbers. */
@@ -132,20 +138,22 @@ export function createWaitMethods(
       readCost(core, options.cost, callPolicy, true),
     );
     const call = queuedCall(callPolicy, counters, cost);
-    const refreshed = overrides?.refresh();
-    if (refreshed !== undefined) await refreshed;
+    let { usedTimeoutMs = 0 } = turn;
+    const refreshed = refreshOverrides();
+    if (refreshed !== undefined) usedTimeoutMs += await refreshed;
     const effectiveCounters = overrides?.apply(counters, callPolicy) ?? counters;
     if (
       isShadowDecision(ownPolicy, effectiveCounters) ||
       findImpossibleCost(effectiveCounters, cost) !== undefined
     ) {
-      const { decision } = await call.attempt();
+      const { decision } = await call.attempt(usedTimeoutMs);
       return { decision, waitedMs: undefined };
     }
     const { now } = ownPolicy.store;
     const by = decidingPolicy(callPolicy);
     const adaptDenial = (denial: Denial) => ageDenial(by, denial, counters, cost, now());
-    return decideOrWait(queue, call, { group, maxPerKey, undoDecision, adaptDenial, now }, turn);
+    const queueing = { group, maxPerKey, undoDecision, adaptDenial, now };
+    return decideOrWait(queue, call, queueing, { ...turn, usedTimeoutMs });
   }
 
   /** Decides once, without waiting or setting a block. Rejects with `HEADGATE_DENIED`. */

@@ -41,12 +41,12 @@ export async function decideOrWait(
   queue: WaitQueue,
   call: QueuedCall,
   { group, maxPerKey, undoDecision, adaptDenial, now }: RequestQueueing,
-  { timeoutMs, watchDisconnect }: QueueWaitOptions,
+  { timeoutMs, usedTimeoutMs, watchDisconnect }: QueueWaitOptions,
 ): Promise<QueuedDecision | undefined> {
   let lastDenial = queue.lastDenial(call.key);
   let denial: Denial | undefined;
   if (lastDenial === undefined) {
-    const { decision } = await call.attempt();
+    const { decision } = await call.attempt(usedTimeoutMs);
     if (decision.allowed || isFinal(decision)) return { decision, waitedMs: undefined };
     denial = { decision, receivedAt: now() };
     lastDenial = denial;

@@ -29,7 +29,8 @@ export interface QueuedCall {
   /** The key of its queue: equal for calls with the same counters. */
   readonly key: string;
   readonly kind: CallKind;
-  attempt(): Promise<Attempt>;
+  /** `usedTimeoutMs` of the store's timeout, in milliseconds, have passed already; 0 by default. */
+  attempt(usedTimeoutMs?: number): Promise<Attempt>;
   /** Calls back when a slot that the call needs is released, until the returned function is called. */
   readonly onRelease?: ((wake: () => void) => () => void) | undefined;
   /**
@@ -94,6 +95,8 @@ export interface DisconnectWatch {
 export interface QueueWaitOptions {
   /** The longest wait, in milliseconds. */
   readonly timeoutMs: number;
+  /** How much of the store's timeout the request has spent before, in milliseconds. Default 0. */
+  readonly usedTimeoutMs?: number | undefined;
   /** Called when the request begins to wait, and not before. */
   watchDisconnect(): DisconnectWatch;
 }
