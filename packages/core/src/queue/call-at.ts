@@ -7,7 +7,8 @@ import { MAX_TIMER_MS } from "../common/time.ts";
 export function callAt(time: number, callback: () => void): () => void {
   let timer: NodeJS.Timeout;
   const arm = (): void => {
-    const left = Math.ceil(time - performance.now());
+    // Node warns of a negative delay, as that to a time that has passed.
+    const left = Math.max(0, Math.ceil(time - performance.now()));
     timer = setTimeout(onTimer, Math.min(left, MAX_TIMER_MS));
   };
   const onTimer = (): void => {
