@@ -31,6 +31,16 @@ test("five keys that come too late are reported once", async () => {
   expect([late, check.isActive]).toEqual([[CONTEXT], false]);
 });
 
+test("a response has one listener of each event, however many fields of a query it answers", () => {
+  const check = new LateKeyCheck(
+    () => undefined,
+    () => expect.unreachable(),
+  );
+  const response = new EventEmitter();
+  for (let field = 0; field < 20; field += 1) check.observe(CONTEXT, response, MISSED);
+  expect([response.listenerCount("finish"), response.listenerCount("close")]).toEqual([1, 1]);
+});
+
 test("one key that is found in time ends the check, also for requests that have not ended", async () => {
   const reads: unknown[] = [];
   const check = new LateKeyCheck(

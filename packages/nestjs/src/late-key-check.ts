@@ -1,4 +1,5 @@
 import type { KeyFunction, RequestDecision } from "@headgate/core/http";
+import { watchResponse } from "@headgate/core/internal-http";
 import type { NestRequest } from "./limited-context.ts";
 
 /** Rechecks, after which a key that never finds anyone is left alone. */
@@ -9,11 +10,6 @@ const LATE_REQUESTS = 5;
 
 /** The beginning of the subject of an address that is counted because the key found nobody. No key can return it. */
 const ADDRESS_SUBJECT = "~ip~";
-
-/** A response that emits "close" at its end. */
-interface EndingResponse {
-  once?(event: "close", listener: () => void): unknown;
-}
 
 /**
  * Notices key functions that run before the guard that authenticates: those that find nobody in time, but someone when the
@@ -39,14 +35,17 @@ export class LateKeyCheck {
   }
 
   /** Observes a request that continues, and its response. */
-  observe(context: NestRequest, response: EndingResponse, decision: RequestDecision): void {
+  observe(context: NestRequest, response: object, decision: RequestDecision): void {
+    // Nothing tells when an operation over a WebSocket ends.
+    if (!("prependOnceListener" in response)) return;
     for (const [dimension, key] of this.#keys) {
       const subject = decision.subject[dimension];
       if (typeof subject !== "string") continue;
       if (!subject.startsWith(ADDRESS_SUBJECT)) this.#keys.delete(dimension);
       else {
         this.#rechecks += 1;
-        response.once?.("close", () => void this.#recheck(context, dimension, key));
+        const recheck = (): void => void this.#recheck(context, dimension, key);
+        watchResponse(response, { onSent: recheck, onDisconnected: recheck });
       }
     }
   }
