@@ -52,6 +52,15 @@ interface Explanation {
   readonly hasOtherVersions: boolean;
 }
 
+interface TimedExplanation {
+  readonly explanation: Explanation;
+  /**
+   * The server's time just before the reading, in milliseconds, to which waits are added. A later time would show the second after
+   * their end.
+   */
+  readonly at: number;
+}
+
 export const addExplain: AddCommand = ({ program, context, handle }) => {
   const command = program
     .command("explain [subject]")
@@ -97,7 +106,7 @@ async function explain(
     const limiters = [...known, ...(await Promise.all(parents)).flat()];
     const { limiterSubjects, skipped } = await makeSubjectsOfAll(limiters, query);
     const denied = await findDeniedAddress(session, query);
-    const explanations: Explanation[] = [];
+    const explanations: TimedExplanation[] = [];
     for (const one of limiterSubjects) {
       const onDenyList = denied !== undefined && one[0].uses.length > 0;
       explanations.push(await explainLimiter(session, one, cost, control, onDenyList));
@@ -105,17 +114,17 @@ async function explain(
     if (explanations.length === 0 && denied === undefined) throw noSubjectError(skipped);
     if (options.json === true) {
       const denyList = denied?.entries.map(withTimesInMs) ?? [];
-      const documents = explanations.map(toJson);
+      const documents = explanations.map(({ explanation }) => toJson(explanation));
       writeJson(context.stdout, { explanations: documents, skipped, denyList });
     } else {
       if (denied !== undefined) printDeniedAddress(denied, session, context);
-      for (const one of explanations) print(one, limiter, session, context);
+      for (const one of explanations) print(one, limiter, context);
       for (const { limiter: name, reason } of skipped) {
         printSection(context, `${name}: not checked`, [reason]);
       }
     }
     const isDenied = denied !== undefined && known.some(({ uses }) => uses.length > 0);
-    const isAllowed = explanations.every(({ allowed }) => allowed) && !isDenied;
+    const isAllowed = explanations.every(({ explanation }) => explanation.allowed) && !isDenied;
     return isAllowed ? 0 : EXIT.found;
   });
 }
@@ -130,16 +139,19 @@ async function explainLimiter(
   cost: Cost,
   control: ControlRecord,
   onDenyList: boolean,
-): Promise<Explanation> {
+): Promise<TimedExplanation> {
   const dimensions = dimensionsOf(limiter.limits);
   const subject = dimensions.includes("global")
     ? { ...givenSubject, global: GLOBAL_SUBJECT }
     : givenSubject;
+  const at = now();
   const peekedLimits = limiter.limits.filter(({ per = "default" }) => Object.hasOwn(subject, per));
-  const { limits } = await admin.peek(limiter, subject, { cost: 0 });
-  const { blocks } = await admin.inspect(limiter, subject);
-  const decision = await admin.peek(limiter, subject, { cost });
-  return {
+  const [{ limits }, { blocks }, decision] = await Promise.all([
+    admin.peek(limiter, subject, { cost: 0 }),
+    admin.inspect(limiter, subject),
+    admin.peek(limiter, subject, { cost }),
+  ]);
+  const explanation: Explanation = {
     limiter: limiter.name,
     subject,
     missingDimensions: dimensions.filter((dimension) => !Object.hasOwn(subject, dimension)),
@@ -149,12 +161,13 @@ async function explainLimiter(
     binding: bindingOf(decision),
     limits,
     calendarEnds: peekedLimits.map((limit, i) =>
-      formatCalendar(limit, limits[i] as LimitState, now()),
+      formatCalendar(limit, limits[i] as LimitState, at),
     ),
     blocks,
-    overrides: overridesOf(control, limiter, subject, now()),
+    overrides: overridesOf(control, limiter, subject, at),
     hasOtherVersions,
   };
+  return { explanation, at };
 }
 
 /** The limit whose numbers the decision reports. */
@@ -167,12 +180,10 @@ function bindingOf({ limits, limit, remaining, resetAfterMs }: Decision): string
 }
 
 function print(
-  explanation: Explanation,
+  { explanation, at }: TimedExplanation,
   limiter: string,
-  session: Session,
   context: CommandContext,
 ): void {
-  const now = session.now();
   const { allowed, onDenyList, subject, blocks, overrides, hasOtherVersions } = explanation;
   const { shadow, wouldAllow } = explanation.decision;
   const dimensions = new Set(explanation.limits.map(({ per }) => per)).size;
@@ -197,9 +208,9 @@ function print(
     ...(shadow && !wouldAllow && !onDenyList
       ? ["in shadow mode: otherwise it would be denied"]
       : []),
-    ...blocks.map((block) => formatBlock(block, dimensions, now)),
-    ...(onDenyList ? [] : formatBinding(explanation, now)),
-    ...explanation.limits.map((state) => `${state.name}: ${formatUsage(state, now)}`),
+    ...blocks.map((block) => formatBlock(block, dimensions, at)),
+    ...(onDenyList ? [] : formatBinding(explanation, at)),
+    ...explanation.limits.map((state) => `${state.name}: ${formatUsage(state, at)}`),
     ...explanation.calendarEnds.filter((line) => line !== undefined),
     ...overrides.map(formatSubjectOverride),
     ...(wouldAllow && !onDenyList && isUsed(explanation) ? [REMEMBERED] : []),

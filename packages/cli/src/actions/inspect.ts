@@ -36,6 +36,12 @@ interface LimiterInspection {
   readonly hasOtherVersions: boolean;
 }
 
+interface TimedInspection {
+  readonly inspection: LimiterInspection;
+  /** The server's time just before the reading, in milliseconds, to which waits are added. */
+  readonly at: number;
+}
+
 export const addInspect: AddCommand = ({ program, context, handle }) => {
   const command = program
     .command("inspect [subject]")
@@ -65,18 +71,19 @@ function inspect(
     const known = await findLimiters(session.connection, options, context);
     const control = await session.admin.readControl();
     const { limiterSubjects, skipped } = await makeSubjectsOfAll(known, query);
-    const inspections: LimiterInspection[] = [];
+    const inspections: TimedInspection[] = [];
     for (const one of limiterSubjects)
       inspections.push(await inspectLimiter(session, one, control));
     const denied = await findDeniedAddress(session, query);
     if (inspections.length === 0 && denied === undefined) throw noSubjectError(skipped);
     if (options.json === true) {
       const denyList = denied?.entries.map(withTimesInMs) ?? [];
-      writeJson(context.stdout, { limiters: inspections.map(toJson), skipped, denyList });
+      const limiters = inspections.map(({ inspection }) => toJson(inspection));
+      writeJson(context.stdout, { limiters, skipped, denyList });
       return 0;
     }
     if (denied !== undefined) printDeniedAddress(denied, session, context);
-    for (const one of inspections) print(one, session, context);
+    for (const one of inspections) print(one, context);
     return 0;
   });
 }
@@ -85,30 +92,32 @@ async function inspectLimiter(
   { admin, now }: Session,
   [{ limiter, hasOtherVersions }, subject]: LimiterSubject,
   control: ControlRecord,
-): Promise<LimiterInspection> {
+): Promise<TimedInspection> {
+  const at = now();
   const decision = await admin.peek(limiter, subject, { cost: 0 });
   const { limits, blocked, blocks } = await admin.inspect(limiter, subject);
   // Limits of other shapes follow the limiter's own limits, whose usage is that under the effective limits.
   const others = limits.slice(decision.limits.length);
-  return {
+  const inspection: LimiterInspection = {
     limiter: limiter.name,
     subject,
     limits: [...decision.limits, ...others],
     blocked,
     blocks,
-    overrides: overridesOf(control, limiter, subject, now()),
+    overrides: overridesOf(control, limiter, subject, at),
     shadow: decision.shadow,
     hasOtherVersions,
   };
+  return { inspection, at };
 }
 
-function print(inspected: LimiterInspection, { now }: Session, context: CommandContext): void {
-  const { limiter, subject, overrides, shadow, hasOtherVersions } = inspected;
+function print({ inspection, at }: TimedInspection, context: CommandContext): void {
+  const { limiter, subject, overrides, shadow, hasOtherVersions } = inspection;
   printSection(context, `${limiter}, ${formatSubjectLabel(subject)}`, [
     ...(hasOtherVersions
       ? ["one of several versions of this policy: headgate limiters shows them"]
       : []),
-    ...formatInspection(inspected, now()),
+    ...formatInspection(inspection, at),
     ...overrides.map(formatSubjectOverride),
     ...(shadow ? ["in shadow mode: no request is denied"] : []),
   ]);
