@@ -70,12 +70,13 @@ export function createYield(
 }
 
 /*
- * Both are read when this module is loaded, because fake timers, which a test may install later, do not run by themselves. Some edge
+ * All are read when this module is loaded, because fake timers, which a test may install later, do not run by themselves. Some edge
  * runtimes have no `setImmediate`.
  */
 const now = performance.now.bind(performance);
+const { setImmediate, setTimeout } = globalThis;
 const scheduleMacrotask: (callback: () => void) => unknown =
-  globalThis.setImmediate ?? ((callback) => setTimeout(callback, 0));
+  setImmediate ?? ((callback) => setTimeout(callback, 0));
 
 /** Yields to the event loop of this thread. */
 export const yieldToEventLoop: YieldToEventLoop = createYield(now, scheduleMacrotask);
