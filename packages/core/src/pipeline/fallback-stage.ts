@@ -49,8 +49,6 @@ export function createFallbackStage(
       counters: counters.map(localShareOf),
       allCounters: allCounters?.map(localShareOf),
       mode: mode === "enforce" ? "charge" : mode,
-      slots: undefined,
-      holder: undefined,
     };
   }
 
