@@ -176,3 +176,23 @@ test("a HeadgateDeniedError that the application does not handle gets the usual 
   ]);
   expect(denied.headers.has("retry-after")).toBe(true);
 });
+
+test("a request that outer middleware has answered meanwhile does not reach the handler", async () => {
+  const found = deferred<string>();
+  const handled: string[] = [];
+  const app = new Hono();
+  app.use(async (c, next) => {
+    const continued = next();
+    c.res = c.text("timed out", 503);
+    found.resolve("ann");
+    await continued;
+  });
+  app.use(rateLimit({ limits, key: () => found.promise }));
+  app.get("/", (c) => {
+    handled.push(c.req.path);
+    return c.text("late");
+  });
+  const response = await app.request("/");
+  expect([response.status, await response.text()]).toEqual([503, "timed out"]);
+  expect(handled).toEqual([]);
+});
