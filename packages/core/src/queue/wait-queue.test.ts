@@ -166,20 +166,6 @@ describe("limiter.wait", () => {
     expect(asked).toEqual(["decide", "decide"]);
   });
 
-  test("wait asks the store no sooner than the other limit allows while a slot is taken, too", async () => {
-    const { limiter, asked } = start([
-      gcra({ limit: 1, window: "10s" }),
-      concurrency({ limit: 1, ttl: "1m" }),
-    ]);
-    await limiter.consume("u");
-    asked.length = 0;
-    const seen = watch({ a: limiter.wait("u") });
-    await pass(9_999);
-    expect(asked).toEqual(["decide"]);
-    await limiter.close();
-    expect(seen).toEqual(["a: HEADGATE_CLOSED"]);
-  });
-
   test("wait rejects exactly at its timeout and charges nothing", async () => {
     const { limiter } = start(gcra({ limit: 1, window: "1s" }));
     await limiter.consume("u");

@@ -120,6 +120,14 @@ describe("the size of the next lease", () => {
     expect(unitsToLeaseNext(account)).toBe(2);
   });
 
+  test("no lease is requested while two are held, however little they have left", () => {
+    const account = { ...hotAccount(), nextUnits: 100 };
+    recordGrant(account, leaseOf(2), 1_000);
+    expect(unitsToLeaseNext(account)).toBe(98);
+    recordGrant(account, leaseOf(2), 1_000);
+    expect(unitsToLeaseNext(account)).toBe(0);
+  });
+
   test("the next lease is requested when a quarter is left, and never exceeds the maximum together with it", () => {
     const account = { ...hotAccount(), nextUnits: 100 };
     take(account, 0);
