@@ -25,7 +25,7 @@ export interface Connection {
   readonly client: Client;
   /** Node's response, or its replacement on the Fetch API; undefined if it is not needed. */
   readonly response: ServerResponse | FetchResponse | undefined;
-  /** The replacement, if this limiter created it and must tell it when the middleware runs and returns; otherwise undefined. */
+  /** The replacement, if this limiter created it and must report to it when the middleware runs and returns; otherwise undefined. */
   readonly created: FetchResponse | undefined;
 }
 

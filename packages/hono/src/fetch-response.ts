@@ -11,12 +11,12 @@ interface Reading {
 }
 
 /**
- * Replaces Node's response on platforms that respond with a `Response` of the Fetch API, which nobody has to read. It stands for
+ * Replaces Node's response on platforms that respond with a `Response` of the Fetch API, which may never be read. It stands for
  * the last response that becomes `c.res`, and needs both the middleware to return and the body to be read:
  *
  * - It ends when the body has been read to the end. Without a body, and for a HEAD request, that is at once.
  * - Its client has disconnected if the body is cancelled or fails, or if the signal of the request aborts.
- * - Its client counts as disconnected, too, after `UNREAD_TIMEOUT_MS` in which nobody begins to read the body (it was dropped
+ * - Its client counts as disconnected, too, after `UNREAD_TIMEOUT_MS` in which no reader of the body appears (it was dropped
  *   outside Hono) or the middleware does not return (outer middleware has responded instead).
  *
  * A body that is dropped halfway is collected as garbage together with this, if nothing outside the request references it.
@@ -151,7 +151,7 @@ export class FetchResponse extends EventEmitter {
           return reader.cancel(reason);
         },
       },
-      // So that nothing is read, or counts as read, before somebody asks for it.
+      // Nothing is read, or counts as read, before a reader requests it.
       { highWaterMark: 0 },
     );
   }

@@ -136,7 +136,7 @@ function lateKeyWarning(owner: string): string {
     owner === OWNER
       ? "import HeadgateModule after the module whose APP_GUARD authenticates, or name HeadgateGuard after the guard, as in @UseGuards(AuthGuard, HeadgateGuard)"
       : "put @RateLimit above @UseGuards(AuthGuard), or authenticate in an APP_GUARD";
-  return `${owner}: key has found nobody in time, so addresses are counted, but finds someone when requests have ended: the guard that authenticates runs after this limit; ${fix}`;
+  return `${owner}: key returns nothing in time, so addresses are counted, but a key when requests have ended: the guard that authenticates runs after this limit; ${fix}`;
 }
 
 function isAnswered({ reply }: LimitedContext): boolean {

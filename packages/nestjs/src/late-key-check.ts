@@ -2,18 +2,18 @@ import type { KeyFunction, RequestDecision } from "@headgate/core/http";
 import { watchResponse } from "@headgate/core/internal-http";
 import type { NestRequest } from "./limited-context.ts";
 
-/** Rechecks, after which a key that never finds anyone is left alone. */
+/** After how many rechecks a key function is no longer checked. */
 const MOST_RECHECKS = 1_000;
 
-/** Requests whose key is found too late before it is reported: the first requests of a process may be logins, which nobody precedes. */
+/** How many late keys are reported. Fewer may be logins, before which no request has a key. */
 const LATE_REQUESTS = 5;
 
-/** The beginning of the subject of an address that is counted because the key found nobody. No key can return it. */
+/** The beginning of the subject of an address that is counted for lack of a key. No key function can return it. */
 const ADDRESS_SUBJECT = "~ip~";
 
 /**
- * Notices key functions that run before the guard that authenticates: those that find nobody in time, but someone when the
- * request has ended. A key function that finds somebody in time once is never checked again.
+ * Notices key functions that run before the guard that authenticates: those that return nothing in time, but a key when the
+ * request has ended. A key function that once returns a key in time is never checked again.
  */
 export class LateKeyCheck {
   readonly #keys: Map<string, KeyFunction<NestRequest>>;
@@ -36,7 +36,7 @@ export class LateKeyCheck {
 
   /** Observes a request that continues, and its response. */
   observe(context: NestRequest, response: object, decision: RequestDecision): void {
-    // Nothing tells when an operation over a WebSocket ends.
+    // An operation over a WebSocket has no response whose end could be watched.
     if (!("prependOnceListener" in response)) return;
     for (const [dimension, key] of this.#keys) {
       const subject = decision.subject[dimension];

@@ -49,7 +49,7 @@ export type KeyReader<Request> = (
   onRawAddress: RawAddressListener | undefined,
 ) => Awaitable<SubjectText>;
 
-/** Is told of a request whose key holds its raw address. */
+/** Receives a request whose key holds its raw address. */
 export type RawAddressListener = (request: HttpRequest) => void;
 
 /** How Headgate's own key functions read a request, and how they are described. */

@@ -5,9 +5,9 @@ import { isConcurrencyLimit } from "../common/decision.ts";
 export const MAX_IN_FLIGHT = 64;
 
 /**
- * How many attempts of one queue may be in flight. As many as calls fitted into the limits at the last answer, because each that is
- * in flight may take one of those units. And, because other processes take units too, no more than a bound that a denial lowers to
- * the attempts that were allowed since the denial before it, and that each allowed attempt raises by one. So a queue starts at most
+ * How many attempts of one queue may be in flight. It is at most the number of calls that fitted into the limits at the last
+ * answer, because each attempt may take one of those units. Other processes take units too, so there is also a bound: a denial
+ * lowers it to the number of attempts that were allowed since the denial before it, and each allowed attempt raises it by one. So a queue starts at most
  * three attempts for each one that is allowed, one for each end of a wait, and 64.
  */
 export class AttemptWindow {

@@ -67,7 +67,7 @@ export async function decideOrWait(
       },
     });
     if (!disconnect.isDisconnected()) return { decision, waitedMs: performance.now() - startedAt };
-    // The client has disconnected, so an error would reach no one.
+    // The client has disconnected, so no caller is left to receive an error.
     await undoDecision(decision).catch(() => {});
     return undefined;
   } catch (error) {

@@ -73,7 +73,7 @@ export class KeyQueue {
     return this.#waiters.size;
   }
 
-  /** `denial` is what an attempt outside of the queue was told. */
+  /** `denial` is that of an attempt outside of the queue. */
   add(waiter: Waiter, denial: Denial | undefined): void {
     if (denial !== undefined) {
       this.lastDenial = denial;
@@ -151,14 +151,14 @@ export class KeyQueue {
     }
     const waiter = this.#firstOf(kind);
     if (waiter === undefined) return false;
-    // So that queues that share a slot take turns: the next release wakes the others first.
+    // Queues that share a slot take turns, because the next release wakes the others first.
     this.#watchReleases(waiter.call);
     waiter.resolve(attempt);
     return true;
   }
 
   async #undo({ decision }: Attempt): Promise<void> {
-    // An error would reach no one.
+    // No caller is left to receive an error.
     await this.#deps.undoDecision(decision).catch(() => {});
     this.wake();
   }
@@ -198,7 +198,7 @@ export class KeyQueue {
     };
   }
 
-  /** Watches the releases of slots; whoever began to watch last is woken last. */
+  /** Watches the releases of slots. The queue that began to watch last is woken last. */
   #watchReleases(call: QueuedCall): void {
     this.#stopWatchingReleases?.();
     this.#stopWatchingReleases = call.onRelease?.(() => this.#onRelease());

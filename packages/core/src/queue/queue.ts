@@ -54,7 +54,7 @@ export interface Attempt {
   readonly decision: Decision;
   /** The counters that were decided on, with the overrides in force. */
   readonly counters: readonly SubjectCounter[];
-  /** How long the attempt took, in milliseconds; undefined if nobody subscribes to decisions. */
+  /** How long the attempt took, in milliseconds; undefined if the channel of decisions has no subscribers. */
   readonly durationMs: number | undefined;
 }
 
