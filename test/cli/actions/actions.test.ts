@@ -3,7 +3,9 @@ import { concurrency, createLimiter, fixedWindow, gcra } from "@headgate/core";
 import { createAdmin } from "@headgate/core/admin";
 import { redisStore } from "@headgate/core/redis";
 import { describe, expect, onTestFinished, test } from "vitest";
+import { startTcpProxy } from "../../support/tcp-proxy.ts";
 import { writeRegistry } from "../../support/write-registry.ts";
+import { runCli } from "../run-cli.ts";
 import { useHeadgate } from "./use-headgate.ts";
 
 const own = useHeadgate();
@@ -118,6 +120,27 @@ describe("headgate explain", () => {
     expect(stdout).toMatch(/the month ends at \d{4}-\d\d-01 00:00:00 .* in Europe\/Berlin, here /);
   });
 });
+
+test.each(["explain", "inspect"])(
+  "headgate %s shows the second in which a limit recovers also after slow replies",
+  async (command) => {
+    const store = own.store();
+    const limits = fixedWindow({ limit: 9, window: "month" });
+    const limiter = createLimiter({ name: "slow", limits, store, storeTimeout: "10s" });
+    onTestFinished(() => limiter.close());
+    await limiter.consume("ann");
+    await writeRegistry(store);
+    const proxy = await startTcpProxy(own.server);
+    onTestFinished(() => proxy.close());
+    proxy.delayReplies(300);
+    const url = `redis://127.0.0.1:${proxy.port}`;
+    const args = [command, "ann", "--limiter", "slow", "--redis", url];
+    const { stdout } = await runCli(args);
+    expect(stdout).toMatch(
+      /9-per-month: 1 of 9 used; fully recovers at \d{4}-\d\d-\d\d \d\d:00:00 /,
+    );
+  },
+);
 
 describe("an action of the command", () => {
   test("prints the states before and after, and when the change is in force", async () => {
