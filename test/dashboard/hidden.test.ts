@@ -146,7 +146,10 @@ test("a hidden limiter changes no response to a visitor who may not see it", asy
   for (const path of ["overview", "control", "log", "breakers"]) {
     expect((await api(whole, path)).body.toString()).toContain(MARK);
   }
-  const withHidden = await responsesOf(await nodeMount.mount({ ...options, authorize }));
+  const restricted = await nodeMount.mount({ ...options, authorize });
+  // Nor does a complete list tell that no block is hidden.
+  expect((await api(restricted, "overview")).json.active.hasAllBlocks).toBe(false);
+  const withHidden = await responsesOf(restricted);
   expect(withHidden).toEqual(without);
   for (const [request, response] of Object.entries(withHidden)) {
     if (!request.includes(MARK)) expect(JSON.stringify(response), request).not.toContain(MARK);
