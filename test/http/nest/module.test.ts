@@ -154,6 +154,17 @@ describe.each(PLATFORMS)("on %s", (platform) => {
     expect((await sendRequest("/free", asAda)).headers).not.toHaveProperty("ratelimit");
   });
 
+  test("a route inherits shadow mode, unless it has an option of its own", async () => {
+    const limits = HeadgateModule.forRoot({ shadow: true });
+    const pages = controller({
+      one: [RateLimit({ limits: hourly(1) })],
+      two: [RateLimit({ limits: hourly(1), shadow: false })],
+    });
+    const { sendRequest } = await serveNest({ imports: [limits], controllers: [pages] }, platform);
+    const statuses = await statusesOf(sendRequest, "/one", "/one", "/two", "/two");
+    expect(statuses).toEqual([200, 200, 200, 429]);
+  });
+
   test("the injected HeadgateGuard returns decisions and resets clients", async () => {
     const limits = HeadgateModule.forRoot({ limits: hourly(1) });
     const pages = controller({ page: [] });
