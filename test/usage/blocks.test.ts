@@ -132,6 +132,11 @@ describe("a block by a limit", () => {
     await blockByLimit(route, store, "ann");
     const { blocks } = await readBlocks(store);
     expect(blocks).toMatchObject([{ limiter: "base", limit: "tries", subject: "ann" }]);
+    // The listed denial by the other limiter does not hide who set a block by hand.
+    await createAdmin(store).block({ name: "base", limits: LIMITS }, "bob", "1h", { by: "joe" });
+    await blockByLimit(route, store, "bob");
+    const ofBob = (await readBlocks(store)).blocks.filter(({ subject }) => subject === "bob");
+    expect(ofBob).toMatchObject([{ limiter: "base", by: "joe" }]);
   });
 });
 
