@@ -625,6 +625,18 @@ describe("a call that waits for a slot", () => {
     expect(await waiting).toBe("HEADGATE_WAIT_TIMEOUT");
   });
 
+  test("a released slot causes no call for one that only another limit denies", async () => {
+    const { limiter, memory } = start([two, fixedWindow({ limit: 1, window: "10s" })]);
+    const decision = await limiter.consume("ann");
+    const waiting = limiter.wait("ann", { timeout: "5s" }).catch(({ code }) => code);
+    await settle();
+    const run = vi.spyOn(memory, "run");
+    await limiter.release(decision);
+    await vi.advanceTimersByTimeAsync(5_000);
+    expect(await waiting).toBe("HEADGATE_WAIT_TIMEOUT");
+    expect(run).toHaveBeenCalledTimes(1);
+  });
+
   test("a call that is aborted while it gets a slot does not keep it", async () => {
     const { limiter, remaining } = start(concurrency({ limit: 1, ttl: "1h" }));
     const decision = await limiter.consume("ann");
