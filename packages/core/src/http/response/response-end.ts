@@ -29,7 +29,7 @@ interface Response {
   readonly writableEnded: boolean;
   readonly writableFinished?: boolean | undefined;
   readonly req?: { readonly socket?: Connection | null | undefined } | undefined;
-  readonly socket?: Connection | null;
+  readonly socket?: (Connection & { readonly errored?: Error | null | undefined }) | null;
   readonly stream?: Http2Stream | undefined;
   end(...args: unknown[]): unknown;
   once(event: "close", listener: () => void): unknown;
@@ -116,8 +116,10 @@ class ResponseWatch {
     else if (response.writableFinished === true) this.#reportSent();
     if (this.#outcome !== undefined) return;
     const onFinish = (): void => {
-      // Node also emits `finish` if the rest of a response was dropped with its connection.
-      if (response.socket?.destroyed) this.#reportDisconnected();
+      // Node also emits `finish` if the rest of a response was dropped with its connection, which after a reset has an error before
+      // it is destroyed.
+      const { socket } = response;
+      if (socket?.destroyed || socket?.errored) this.#reportDisconnected();
       else this.#reportSent();
     };
     const onClose = (): void => this.#reportDisconnected();
