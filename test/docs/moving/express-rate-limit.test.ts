@@ -131,6 +131,24 @@ describeDifferences(it, {
     );
     expect(statusesOf(await sendAll(as56, requests))).toEqual(before);
   },
+  async "The body of a 429 is JSON."() {
+    const text = "Too many requests, please try again later.";
+    const onDenied = (_: unknown, res: { send(body: string): unknown }) => res.send(text);
+    const bodies: unknown[] = [];
+    for (const middleware of [
+      rateLimit({ windowMs: minute, limit: 1 }),
+      headgate({ limits: onceAMinute }),
+      headgate({ limits: onceAMinute, onDenied }),
+    ]) {
+      const [, denied] = await sendAll(await serve(limited(middleware)), times(2));
+      bodies.push([denied?.status, denied?.headers.get("content-type"), await denied?.text()]);
+    }
+    expect(bodies).toEqual([
+      [429, "text/html; charset=utf-8", text],
+      [429, "application/problem+json", expect.stringContaining('"violated-policies"')],
+      [429, "text/html; charset=utf-8", text],
+    ]);
+  },
   async "A wrong option is an error."() {
     vi.spyOn(console, "error").mockImplementation(() => {});
     const limits = perRequest(onceAMinute, () => fixedWindow({ limit: Number.NaN, window: "1m" }));

@@ -5,6 +5,7 @@ import headgate, { fixedWindow, memoryStore, slidingLog } from "@headgate/fastif
 import type { FastifyInstance, FastifyPluginAsync, FastifyPluginCallback } from "fastify";
 import Fastify from "fastify";
 import { afterEach, describe, expect, onTestFinished, test, vi } from "vitest";
+import { useOwnDatabase } from "../../support/own-database.ts";
 import { page } from "../markdown.ts";
 import { readDeclarations } from "./declarations.ts";
 import { load } from "./programs.ts";
@@ -68,6 +69,8 @@ async function serveWith(
 
 const onceAMinute = fixedWindow({ limit: 1, window: "1m" });
 
+const redis = useOwnDatabase();
+
 describeDifferences(it, {
   async "The window can slide."() {
     freezeClock();
@@ -119,6 +122,26 @@ describeDifferences(it, {
     const after = await serveWith(headgate, { limits: onceAMinute, key });
     expect(statusesOf(await sendAll(before, requests))).toEqual([200, 429]);
     expect(statusesOf(await sendAll(after, requests))).toEqual([200, 200]);
+  },
+  async "Each registration counts for itself."() {
+    const statuses = async (plugin: unknown, optionsOf: (scope: string) => object) => {
+      const app = Fastify();
+      for (const prefix of ["/a", "/b"]) {
+        app.register(
+          async (scope) => {
+            await scope.register(plugin as Plugin, optionsOf(prefix) as never);
+            scope.get("/", async () => "hello");
+          },
+          { prefix },
+        );
+      }
+      return statusesOf(await sendAll(await serve(app), [{ path: "/a" }, { path: "/b" }]));
+    };
+    const store = redisStore(redis);
+    expect(await statuses(peer, () => ({ max: 1, redis }))).toEqual([200, 429]);
+    const own = (name: string) => ({ name, limits: onceAMinute, store });
+    expect(await statuses(headgate, own)).toEqual([200, 200]);
+    expect(await statuses(headgate, () => own("both"))).toEqual([200, 429]);
   },
 });
 

@@ -80,6 +80,20 @@ describeDifferences(it, {
     await expect(before.consume("ada")).rejects.toMatchObject({ remainingPoints: 0 });
     expect(await after.consume("ada")).toMatchObject({ allowed: false, remaining: 0 });
   },
+  async "A cost above the limit starts no block."() {
+    const limits = fixedWindow({ limit: 2, window: "1m", block: "1h" });
+    const before = new RateLimiterMemory({ points: 2, duration: 60, blockDuration: 3_600 });
+    const after = createLimiter({ limits });
+    expect(await isAdmitted(before.consume("ada", 3))).toBe(false);
+    expect(await after.consume("ada", { cost: 3 })).toMatchObject({
+      allowed: false,
+      retryAfterMs: Number.POSITIVE_INFINITY,
+    });
+    expect(await isAdmitted(before.consume("ada"))).toBe(false);
+    expect((await after.consume("ada")).allowed).toBe(true);
+    await after.block("ada", "1h");
+    expect((await after.consume("ada")).blocked).toBe(true);
+  },
   async "A denied call costs nothing."() {
     const limits = fixedWindow({ limit: 3, window: "1m" });
     const before = new RateLimiterMemory({ points: 3, duration: 60 });
