@@ -29,6 +29,7 @@ export { parseGuardOptions } from "./http/parse-guard-options.ts";
 export { reportedDecision, resolveHeaderValue } from "./http/rate-limit-response.ts";
 export { isRequestPolicy } from "./http/request-limits.ts";
 export { watchResponse } from "./http/response/response-end.ts";
+export { formatSubject } from "./http/subject.ts";
 export { createLateWarning, isFirstWarning, toError, warnOnce } from "./http/warn.ts";
 export { internalsOf } from "./limiter/limiter-internals.ts";
 export { withTimeout } from "./store/with-timeout.ts";

@@ -1,5 +1,5 @@
 import type { KeyFunction, RequestDecision } from "@headgate/core/http";
-import { watchResponse } from "@headgate/core/internal-http";
+import { formatSubject, watchResponse } from "@headgate/core/internal-http";
 import type { NestRequest } from "./limited-context.ts";
 
 /** After how many rechecks a key function is no longer checked. */
@@ -9,7 +9,7 @@ const MOST_RECHECKS = 1_000;
 const LATE_REQUESTS = 5;
 
 /** The beginning of the subject of an address that is counted for lack of a key. No key function can return it. */
-const ADDRESS_SUBJECT = "~ip~";
+const ADDRESS_SUBJECT = formatSubject("ip", "");
 
 /**
  * Notices key functions that run before the guard that authenticates: those that return nothing in time, but a key when the
