@@ -42,7 +42,7 @@ function known(dimensions: readonly string[], uses: readonly HttpUse[] = []): Li
   } as LimiterVersion;
 }
 
-const lone = (...sources: readonly SubjectSource[]): LimiterVersion =>
+const versionWith = (...sources: readonly SubjectSource[]): LimiterVersion =>
   known(
     ["default"],
     sources.map((source) => use({ default: source })),
@@ -50,37 +50,37 @@ const lone = (...sources: readonly SubjectSource[]): LimiterVersion =>
 
 describe("the subjects of a client", () => {
   test.each<[string, LimiterVersion, SubjectQuery, readonly Record<string, string>[]]>([
-    ["an address", lone(IP), { ip: "2001:db8::7" }, [{ default: "2001:db8::/64" }]],
-    ["a header", lone(KEY), { header }, [{ default: subjectOfHeader("x-key", "ada") }]],
-    ["another header", lone(KEY), { header: { name: "x-other", value: "ada" } }, []],
+    ["an address", versionWith(IP), { ip: "2001:db8::7" }, [{ default: "2001:db8::/64" }]],
+    ["a header", versionWith(KEY), { header }, [{ default: subjectOfHeader("x-key", "ada") }]],
+    ["another header", versionWith(KEY), { header: { name: "x-other", value: "ada" } }, []],
     [
       "a header, with the secret",
-      lone(SECRET_KEY),
+      versionWith(SECRET_KEY),
       { header, hashSecret: async () => hashSecret },
       [{ default: subjectOfHeader("x-key", "ada", { hashSecret }) }],
     ],
-    ["a header, without the secret", lone(SECRET_KEY), { header }, []],
+    ["a header, without the secret", versionWith(SECRET_KEY), { header }, []],
     [
       "a header, with a secret that is not known",
-      lone(SECRET_KEY),
+      versionWith(SECRET_KEY),
       { header, hashSecret: () => undefined },
       [],
     ],
-    ["a text of an address", lone(IP), { text: ip }, [{ default: ip }]],
-    ["a text that is no address", lone(IP), { text: "ada" }, []],
-    ["a text of the application", lone(MADE), { text: "ada" }, [{ default: "ada" }]],
+    ["a text of an address", versionWith(IP), { text: ip }, [{ default: ip }]],
+    ["a text that is no address", versionWith(IP), { text: "ada" }, []],
+    ["a text of the application", versionWith(MADE), { text: "ada" }, [{ default: "ada" }]],
     ["a text, of two dimensions", known(["user", "tenant"]), { text: "ada" }, []],
-    ["two ways, of which one fits", lone(IP, KEY), { ip }, [{ default: ip }]],
-    ["two ways that are the same", lone(IP, IP), { ip }, [{ default: ip }]],
+    ["two ways, of which one fits", versionWith(IP, KEY), { ip }, [{ default: ip }]],
+    ["two ways that are the same", versionWith(IP, IP), { ip }, [{ default: ip }]],
     [
       "two ways, each its own",
-      lone(IP, { by: "ip", ipv6Prefix: 48 }),
+      versionWith(IP, { by: "ip", ipv6Prefix: 48 }),
       { ip: "2001:db8::7" },
       [{ default: "2001:db8::/64" }, { default: "2001:db8::/48" }],
     ],
     [
       "an address of an IPv4 network",
-      lone({ by: "ip", ipv6Prefix: 64, ipv4Prefix: 24 }),
+      versionWith({ by: "ip", ipv6Prefix: 64, ipv4Prefix: 24 }),
       { ip },
       [{ default: "203.0.113.0/24" }],
     ],
@@ -108,7 +108,7 @@ describe("the subjects of a client", () => {
       { ip, header: { name: "x-other", value: "ada" } },
       [],
     ],
-    ["no key, which is refused", lone(KEY), { ip }, []],
+    ["no key, which is refused", versionWith(KEY), { ip }, []],
     ["all clients, not asked for", known(["default", "global"]), { ip }, [{ default: ip }]],
     [
       "a text like that of all clients, of a limiter of others, too",
@@ -147,7 +147,7 @@ describe("the subjects of a client", () => {
   ])("of several parts have %s", async (_, keys, text, subject) => {
     const client = { ip, text };
     const subjects = subject === undefined ? [] : [{ default: subject }];
-    expect(await resolveSubjects(lone({ by: "combined", keys }), client)).toEqual(subjects);
+    expect(await resolveSubjects(versionWith({ by: "combined", keys }), client)).toEqual(subjects);
   });
 
   test("need a secret only if a key has one", async () => {
@@ -159,9 +159,9 @@ describe("the subjects of a client", () => {
         return hashSecret;
       },
     };
-    await resolveSubjects(lone(KEY), client);
+    await resolveSubjects(versionWith(KEY), client);
     expect(asked).toEqual([]);
-    await resolveSubjects(lone(SECRET_KEY), client);
+    await resolveSubjects(versionWith(SECRET_KEY), client);
     expect(asked).toEqual(["asked"]);
   });
 });
