@@ -29,7 +29,7 @@ function startLeasing(options: Options = {}) {
     limits: HOUR,
     store,
     storeTimeout: "1m",
-    lease: { max: 100, ttl: "200ms" },
+    lease: { max: 100, ttl: "1m" },
     ...options,
   });
   /** The next call that reaches the store; undefined when none does. */
@@ -225,9 +225,9 @@ describe("the end of a lease", () => {
     await (await sent())?.carryOut();
     await second;
     const lease = await sent();
-    advance(150);
+    advance(45_000);
     await lease?.carryOut();
-    advance(49);
+    advance(14_999);
     expect((await limiter.consume("ann")).source).toBe("lease");
     advance(1);
     expect((await consume("ann")).source).toBe("store");
@@ -300,13 +300,13 @@ describe("the end of a lease", () => {
   test("a peek does not report the units of an expired lease while the next lease is held", async () => {
     const { heat, limiter, held, sent, serveAll, advance } = startLeasing();
     await heat("ann", 32);
-    advance(150);
+    advance(45_000);
     let last = await limiter.consume("ann");
     while (held.length === 0) last = await limiter.consume("ann");
     await serveAll();
     const { remaining } = await limiter.consume("ann");
     expect(remaining).toBe(last.remaining - 1);
-    advance(60);
+    advance(18_000);
     const peeked = await limiter.peek("ann");
     expect(peeked.source).toBe("lease");
     expect(peeked.remaining).toBeLessThan(remaining - 1);
@@ -317,11 +317,11 @@ describe("the end of a lease", () => {
   test("a decision does not report the units of an expired lease while the next lease pays", async () => {
     const { heat, limiter, held, sent, serveAll, advance } = startLeasing();
     await heat("ann", 32);
-    advance(150);
+    advance(45_000);
     while (held.length === 0) await limiter.consume("ann");
     await serveAll();
     const { remaining } = await limiter.consume("ann");
-    advance(60);
+    advance(18_000);
     const paid = await limiter.consume("ann");
     expect(paid.source).toBe("lease");
     expect(paid.remaining).toBeLessThan(remaining - 1);
@@ -380,7 +380,7 @@ describe("refunding a decision that a lease paid", () => {
     await heat("ann");
     const decision = await limiter.consume("ann");
     await limiter.consume("ann");
-    advance(200);
+    advance(60_000);
     const { remaining } = await consume("ann");
     const refunded = limiter.refund(decision);
     expect(await serveAll()).toBe(1);
