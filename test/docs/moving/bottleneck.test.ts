@@ -3,6 +3,7 @@ import { redisStore } from "@headgate/core/redis";
 import Bottleneck from "bottleneck";
 import { Redis } from "ioredis";
 import { expect, inject, onTestFinished } from "vitest";
+import { deferred } from "../../http/support/deferred.ts";
 import { page } from "../markdown.ts";
 import { describeRows } from "./rows.ts";
 import { tablesIn } from "./side-by-side.ts";
@@ -285,15 +286,12 @@ describeRows(
       ).entries()) {
         const refusals = i === 0 ? 1 : 2;
         let refused = 0;
-        let open = () => {};
-        const opened = new Promise<void>((resolve) => {
-          open = resolve;
-        });
-        const calls = [1, 2, 3, 4].map(() => schedule(() => opened));
+        const opened = deferred();
+        const calls = [1, 2, 3, 4].map(() => schedule(() => opened.promise));
         for (const call of calls) {
           call.catch(() => {
             refused += 1;
-            if (refused === refusals) open();
+            if (refused === refusals) opened.resolve();
           });
         }
         const results = await Promise.allSettled(calls);
