@@ -4,17 +4,15 @@ import { cpSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { buildPage, loadVite } from "./build-page.mjs";
 
-const dashboard = join(import.meta.dirname, "../packages/dashboard");
+const root = join(import.meta.dirname, "..");
 
 /** Builds the demo into a folder, with a recording made at a time: milliseconds since the epoch. */
 export async function buildDemo(folder, at = Date.now()) {
   await buildPage();
   const { runnerImport } = await loadVite();
-  const { module } = await runnerImport(join(dashboard, "page/demo/recording.ts"), {
-    configFile: false,
-    logLevel: "error",
-  });
-  cpSync(join(dashboard, "dist/page"), folder, {
+  const fleet = join(root, "test/dashboard/support/demo-fleet/recording.ts");
+  const { module } = await runnerImport(fleet, { configFile: false, logLevel: "error" });
+  cpSync(join(root, "packages/dashboard/dist/page"), folder, {
     recursive: true,
     filter: (path) => !/\.(?:br|gz)$/.test(path),
   });

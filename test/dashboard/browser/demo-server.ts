@@ -3,8 +3,8 @@ import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { extname, join, normalize } from "node:path";
-import { recordingAt } from "../../../packages/dashboard/page/demo/recording.ts";
 import type { Session } from "../../../packages/dashboard/src/api.ts";
+import { recordingAt } from "../support/demo-fleet/recording.ts";
 
 const PAGE = join(import.meta.dirname, "../../../packages/dashboard/dist/page");
 

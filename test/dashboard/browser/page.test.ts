@@ -1,7 +1,7 @@
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { recordingAt } from "../../../packages/dashboard/page/demo/recording.ts";
 import { hasChromium, startChromium } from "../../support/chromium.ts";
+import { recordingAt } from "../support/demo-fleet/recording.ts";
 import type { DemoServer } from "./demo-server.ts";
 import { serveDemo } from "./demo-server.ts";
 import { isTooWide, settle, violations } from "./page-checks.ts";

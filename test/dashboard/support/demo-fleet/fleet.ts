@@ -1,5 +1,5 @@
-import { ACTIONS } from "../../src/api/session.ts";
-import { SPAN_MS } from "../../src/api/usage.ts";
+import { ACTIONS } from "../../../../packages/dashboard/src/api/session.ts";
+import { SPAN_MS, sumCounts } from "../../../../packages/dashboard/src/api/usage.ts";
 import type {
   Coverage,
   LimiterView,
@@ -9,19 +9,17 @@ import type {
   Session,
   Span,
   TopSubjectRow,
-} from "../../src/api.ts";
-import type { Series } from "../src/format/rates.ts";
+} from "../../../../packages/dashboard/src/api.ts";
+import {
+  countDeniedAsAllowed,
+  mergeSeries,
+  SPARKLINE_STEP_MS,
+  STEP_MS,
+} from "../../../../packages/dashboard/src/views/usage-series.ts";
 import { blocksAt, deniedAt, overridesAt } from "./control.ts";
 import type { DemoLimiter } from "./limiters.ts";
 import { LIMITERS } from "./limiters.ts";
-import {
-  countDeniedAsAllowed,
-  lastMinuteOf,
-  mergeSeries,
-  STEP_MS,
-  seriesOf,
-  totalOf,
-} from "./traffic.ts";
+import { lastMinuteOf, seriesOf } from "./traffic.ts";
 
 export const SESSION: Session = {
   by: "ann@example.com",
@@ -51,21 +49,18 @@ function coverageOf(span: Span, at: number): Coverage {
   return { from: at - length, processes: 6, silentProcesses: 1 };
 }
 
-/** The length of a step of the sparklines, in milliseconds. */
-const SPARKLINE_STEP_MS: Readonly<Record<Span, number>> = {
-  "1h": 60_000,
-  "24h": 1_800_000,
-  "30d": 7_200_000,
-};
-
 export function overviewAt(at: number, span: Span): Overview {
-  const lines = LIMITERS.map(({ traffic }, i) => seriesOf(traffic, span, at, i + 1));
+  const all = LIMITERS.map(({ traffic, shadow = false }, i) => ({
+    isInShadow: shadow,
+    points: seriesOf(traffic, span, at, i + 1),
+    lastMinute: lastMinuteOf(traffic, at, i + 1),
+  }));
   const limiters = LIMITERS.map((one, i) => {
-    const line = lines[i] as Series;
+    const points = all[i]?.points ?? [];
     return {
       name: one.name,
-      totals: totalOf(line),
-      series: mergeSeries([line], SPARKLINE_STEP_MS[span]).points,
+      totals: sumCounts(points),
+      series: mergeSeries([points], SPARKLINE_STEP_MS[span]),
       limits: one.limits.map(({ name, description }) => `${name}: ${description}`),
       versions: one.name === "search" ? 2 : 1,
       processes: 6,
@@ -73,39 +68,30 @@ export function overviewAt(at: number, span: Span): Overview {
       overrides: overridesAt(at).filter(({ limiter }) => limiter === one.name).length,
     };
   }).sort((a, b) => Number(a.shadow) - Number(b.shadow) || b.totals.denied - a.totals.denied);
-  const minutes = LIMITERS.map(({ traffic }, i) => lastMinuteOf(traffic, at, i + 1));
-  const isInShadow = (i: number): boolean => LIMITERS[i]?.shadow === true;
-  const series = mergeSeries(
-    lines.map((line, i) => (isInShadow(i) ? countDeniedAsAllowed(line) : line)),
-    STEP_MS[span],
+  const inShadow = all.filter(({ isInShadow }) => isInShadow);
+  const effective = all.map((one) =>
+    one.isInShadow
+      ? {
+          points: one.points.map(countDeniedAsAllowed),
+          lastMinute: one.lastMinute.map(countDeniedAsAllowed),
+        }
+      : one,
   );
+  const sums = (some: typeof effective) => ({
+    totals: sumCounts(some.flatMap(({ points }) => points)),
+    lastMinute: sumCounts(some.flatMap(({ lastMinute }) => lastMinute)),
+  });
   return {
     at,
     span,
     store: { latencyMs: 0.42 },
-    totals: totalOf(series),
-    stepMs: series.stepMs,
-    series: series.points,
-    lastMinute: totalOf(
-      mergeSeries(
-        minutes.map((line, i) => (isInShadow(i) ? countDeniedAsAllowed(line) : line)),
-        10_000,
-      ),
+    ...sums(effective),
+    stepMs: STEP_MS[span],
+    series: mergeSeries(
+      effective.map(({ points }) => points),
+      STEP_MS[span],
     ),
-    shadow: {
-      totals: totalOf(
-        mergeSeries(
-          lines.filter((_, i) => isInShadow(i)),
-          STEP_MS[span],
-        ),
-      ),
-      lastMinute: totalOf(
-        mergeSeries(
-          minutes.filter((_, i) => isInShadow(i)),
-          10_000,
-        ),
-      ),
-    },
+    shadow: sums(inShadow),
     sparklineStepMs: SPARKLINE_STEP_MS[span],
     limiters,
     others: null,
@@ -130,7 +116,7 @@ export function limiterAt(at: number, name: string, span: Span): LimiterView | u
   const one = LIMITERS[found];
   if (one === undefined) return undefined;
   const series = seriesOf(one.traffic, span, at, found + 1);
-  const totals = totalOf(series);
+  const totals = sumCounts(series);
   const top = (rows: DemoLimiter["denied"], all: number): readonly TopSubjectRow[] =>
     rows.map(([subject, share], i) => ({
       dimension: one.dimension ?? "default",
@@ -146,9 +132,9 @@ export function limiterAt(at: number, name: string, span: Span): LimiterView | u
     shadow: one.shadow ?? false,
     policies: policiesOf(one),
     totals,
-    stepMs: series.stepMs,
-    series: series.points,
-    lastMinute: totalOf(lastMinuteOf(one.traffic, at, found + 1)),
+    stepMs: STEP_MS[span],
+    series,
+    lastMinute: sumCounts(lastMinuteOf(one.traffic, at, found + 1)),
     denials: one.limits
       .map(({ name: limit, denialShare }) => ({
         cause: { kind: "limit" as const, limit },

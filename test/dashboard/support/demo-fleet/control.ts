@@ -1,4 +1,9 @@
-import type { BlockRow, DenyListRow, LogRow, OverrideRow } from "../../src/api.ts";
+import type {
+  BlockRow,
+  DenyListRow,
+  LogRow,
+  OverrideRow,
+} from "../../../../packages/dashboard/src/api.ts";
 
 const MINUTE = 60_000;
 const HOUR = 3_600_000;

@@ -1,5 +1,9 @@
-import type { SubjectByDimension, SubjectStatus, SubjectView } from "../../src/api.ts";
-import { formatClient } from "../src/views/subject/lookup.ts";
+import { formatClient } from "../../../../packages/dashboard/page/src/views/subject/lookup.ts";
+import type {
+  SubjectByDimension,
+  SubjectStatus,
+  SubjectView,
+} from "../../../../packages/dashboard/src/api.ts";
 import { blocksAt, deniedAt, logAt, overridesAt } from "./control.ts";
 
 const SKIPPED = [

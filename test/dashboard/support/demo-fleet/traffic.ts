@@ -1,20 +1,6 @@
-import {
-  addCounts,
-  NO_DECISIONS,
-  REPORT_DELAY_MS,
-  SPAN_MS,
-  sumCounts,
-} from "../../src/api/usage.ts";
-import type { Counts, Point, Span } from "../../src/api.ts";
-import type { Series } from "../src/format/rates.ts";
-import { randomFrom } from "./random.ts";
-
-/** The length of a step of each span, in milliseconds. */
-export const STEP_MS: Readonly<Record<Span, number>> = {
-  "1h": 10_000,
-  "24h": 600_000,
-  "30d": 3_600_000,
-};
+import { REPORT_DELAY_MS, SPAN_MS } from "../../../../packages/dashboard/src/api/usage.ts";
+import type { Counts, Point, Span } from "../../../../packages/dashboard/src/api.ts";
+import { STEP_MS } from "../../../../packages/dashboard/src/views/usage-series.ts";
 
 const DAY = 86_400_000;
 
@@ -31,7 +17,12 @@ export interface TrafficShape {
 }
 
 /** The decisions of a limiter over a span that ends at `at`. */
-export function seriesOf(shape: TrafficShape, span: Span, at: number, seed: number): Series {
+export function seriesOf(
+  shape: TrafficShape,
+  span: Span,
+  at: number,
+  seed: number,
+): readonly Point[] {
   const stepMs = STEP_MS[span];
   const random = randomFrom(seed);
   const points: Point[] = [];
@@ -41,14 +32,14 @@ export function seriesOf(shape: TrafficShape, span: Span, at: number, seed: numb
     const part = Math.min(1, (at - from) / stepMs);
     points.push({ at: from, ...pointOf(shape, from, at, (stepMs / 1_000) * part, random) });
   }
-  return { stepMs, points: points.filter(({ allowed, denied }) => allowed + denied > 0) };
+  return points.filter(({ allowed, denied }) => allowed + denied > 0);
 }
 
 /** The decisions of the last minute that all processes have reported. */
-export function lastMinuteOf(shape: TrafficShape, at: number, seed: number): Series {
-  const { stepMs, points } = seriesOf(shape, "1h", at, seed);
+export function lastMinuteOf(shape: TrafficShape, at: number, seed: number): readonly Point[] {
+  const stepMs = STEP_MS["1h"];
   const end = Math.floor((at - REPORT_DELAY_MS) / stepMs) * stepMs;
-  return { stepMs, points: points.filter((one) => one.at >= end - 60_000 && one.at < end) };
+  return seriesOf(shape, "1h", at, seed).filter((one) => one.at >= end - 60_000 && one.at < end);
 }
 
 function pointOf(
@@ -71,24 +62,11 @@ function pointOf(
   return { allowed, denied, degraded: isAway ? allowed + denied : 0 };
 }
 
-/** The same series, with denials counted as allowed. */
-export function countDeniedAsAllowed({ stepMs, points }: Series): Series {
-  return {
-    stepMs,
-    points: points.map((one) => ({ ...one, allowed: one.allowed + one.denied, denied: 0 })),
+/** Numbers from 0 to 1 that are the same in each run. */
+function randomFrom(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state * 1_664_525 + 1_013_904_223) % 4_294_967_296;
+    return state / 4_294_967_296;
   };
-}
-
-export function totalOf(series: Series): Counts {
-  return sumCounts(series.points);
-}
-
-/** The sum of several series, in steps of a given length. */
-export function mergeSeries(all: readonly Series[], stepMs: number): Series {
-  const steps = new Map<number, Point>();
-  for (const point of all.flatMap(({ points }) => points)) {
-    const at = Math.floor(point.at / stepMs) * stepMs;
-    steps.set(at, { at, ...addCounts(steps.get(at) ?? NO_DECISIONS, point) });
-  }
-  return { stepMs, points: [...steps.values()].sort((a, b) => a.at - b.at) };
 }
