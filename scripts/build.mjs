@@ -40,7 +40,7 @@ const GROUPS = [
     test: /core.src.(?:index|store.with-timeout|http.subjects-of-values)\.ts$/,
     priority: 1,
   },
-  { name: "network", test: /core.src.(?:net.network(?:-set)?|control.record)\.ts$/ },
+  { name: "network", test: /core.src.(?:net.network|control.record)\.ts$/ },
 ];
 
 /** Marks of where each module of a bundle begins and ends: a sixtieth of its size, of no use to those who install it. */

@@ -2,7 +2,7 @@ import { fc, test } from "@fast-check/vitest";
 import { createLimiter, fixedWindow, memoryStore } from "@headgate/core";
 import { redisStore } from "@headgate/core/redis";
 import { describe, expect } from "vitest";
-import { isPlainObject } from "../../packages/core/src/common/plain-object.ts";
+import { isPlainObject } from "../../packages/core/src/common/type-guards.ts";
 import { describeAdapters } from "../http/support/describe-frameworks.ts";
 import { watchUnhandled } from "../http/support/unhandled.ts";
 import { useOwnRedis } from "../support/own-redis.ts";

@@ -10,13 +10,10 @@ export { readPolicy } from "./algorithms/read-policy.ts";
 export { slidingLog } from "./algorithms/sliding-log.ts";
 export { slidingWindow } from "./algorithms/sliding-window.ts";
 export { tokenBucket } from "./algorithms/token-bucket.ts";
-export { CHANNELS } from "./common/channels.ts";
-export type { ChargeResult } from "./common/charge-result.ts";
-export type { Cost, CostByName } from "./common/cost.ts";
+export type { ChargeResult, Cost, CostByName } from "./common/cost.ts";
 export type { Decision, DecisionSource, LimitState } from "./common/decision.ts";
 export type { HeadgateErrorCode } from "./common/errors.ts";
 export { ERROR_CODES, HeadgateError } from "./common/errors.ts";
-export type { InUseCount } from "./common/in-use-count.ts";
 export type {
   CalendarWindow,
   ConcurrencyLimit,
@@ -29,6 +26,8 @@ export type {
   SlidingWindowLimit,
   TokenBucketLimit,
 } from "./common/policy.ts";
+export type { InUseCount } from "./common/publish.ts";
+export { CHANNELS } from "./common/publish.ts";
 export type { Duration } from "./common/time.ts";
 export type { StoreDown, StoreServer, StoreUp } from "./health/store-health.ts";
 export type { KeyFunction, KeyResult } from "./http/keys.ts";

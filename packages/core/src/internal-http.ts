@@ -1,10 +1,11 @@
 // The base of our own HTTP adapters; it changes with them, and is not an API for applications.
-export type { Awaitable } from "./common/awaitable.ts";
-export { isPromiseLike } from "./common/awaitable.ts";
+
 export { formatReceived, invalidOption, invalidValue } from "./common/errors.ts";
 export { fingerprint } from "./common/key.ts";
 export type { LogFunction } from "./common/operator-log.ts";
 export { emitWarning } from "./common/operator-log.ts";
+export type { Awaitable } from "./common/type-guards.ts";
+export { isPromiseLike } from "./common/type-guards.ts";
 export type { RequestWrapper } from "./http/client.ts";
 export { unwrapRequest, WRAPPED_REQUEST } from "./http/client.ts";
 export type { Failure } from "./http/denied-response.ts";

@@ -5,8 +5,6 @@ export { counterKeysOf } from "./admin/counter-keys.ts";
 export { isInShadow } from "./admin/in-shadow.ts";
 export type { LuaSource } from "./algorithms/algorithm.ts";
 export { addAbortCallback } from "./common/abort-listeners.ts";
-export type { Awaitable } from "./common/awaitable.ts";
-export { isPromiseLike } from "./common/awaitable.ts";
 export { BackgroundTimer, background } from "./common/background.ts";
 export { shareByClient } from "./common/client-state.ts";
 export {
@@ -29,6 +27,8 @@ export {
 export { publish } from "./common/publish.ts";
 export type { CheckedDuration, Duration } from "./common/time.ts";
 export { formatDuration, MAX_DURATION_MS, parseDuration, toMilliseconds } from "./common/time.ts";
+export type { Awaitable } from "./common/type-guards.ts";
+export { isPromiseLike } from "./common/type-guards.ts";
 export { yieldToEventLoop } from "./common/yield-to-event-loop.ts";
 export { toStoreFailure } from "./health/store-failure.ts";
 export type { StoreMonitor, StoreTimeouts } from "./health/store-health.ts";

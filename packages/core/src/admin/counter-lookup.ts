@@ -1,6 +1,5 @@
 import { readPolicy } from "../algorithms/read-policy.ts";
-import { GLOBAL_DIMENSION } from "../common/policy.ts";
-import { readBlockOn } from "../limiter/read-block-on.ts";
+import { GLOBAL_DIMENSION, readBlockOn } from "../common/policy.ts";
 import { compileLimiterPolicy } from "../policy/compiled-policy.ts";
 import type { SubjectCounter } from "../policy/counters.ts";
 import { countersOfGivenSubjects, GLOBAL_SUBJECT } from "../policy/counters.ts";

@@ -1,8 +1,7 @@
 import { invalidOption, invalidValue } from "../common/errors.ts";
 import type { DeniedNetwork } from "../control/record.ts";
 import { isActive } from "../control/record.ts";
-import { normaliseNetwork, parseNetwork, positionOf } from "../net/network.ts";
-import { createNetworkSet } from "../net/network-set.ts";
+import { createNetworkSet, normaliseNetwork, parseNetwork, positionOf } from "../net/network.ts";
 
 /** The shortest prefixes: a wider network is a large part of the internet, and rejected as a mistake. */
 const MIN_PREFIX = { 4: 8, 6: 16 } as const;

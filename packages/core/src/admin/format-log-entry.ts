@@ -1,4 +1,4 @@
-import { isPlainObject } from "../common/plain-object.ts";
+import { isPlainObject } from "../common/type-guards.ts";
 import type { LogEntry } from "../control/log-entry.ts";
 
 /** Formats the operator of an entry: the name, and the Redis user unless it is `default`. The log may hold values of any type. */

@@ -1,8 +1,8 @@
 import { hintForLargeCount, MAX_COUNT } from "../algorithms/read-limit.ts";
 import { formatKind, formatReceived, invalidOption, invalidValue } from "../common/errors.ts";
 import { readBoolean, rejectUnknownOptions } from "../common/options.ts";
-import { isPlainObject } from "../common/plain-object.ts";
 import { parseDuration } from "../common/time.ts";
+import { isPlainObject } from "../common/type-guards.ts";
 import { LIMIT_OVERRIDE_FIELDS } from "../control/record-text.ts";
 import { requireShortSubject } from "./action-options.ts";
 import type { NewOverride, OverrideKey } from "./admin.ts";

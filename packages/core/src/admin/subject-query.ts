@@ -1,5 +1,5 @@
 import { isIP } from "node:net";
-import type { Awaitable } from "../common/awaitable.ts";
+import type { Awaitable } from "../common/type-guards.ts";
 import { addressSubject } from "../net/client-address.ts";
 import type { HttpUse, SubjectSource } from "../registry/record.ts";
 import type { LimiterVersion } from "./limiter-versions.ts";

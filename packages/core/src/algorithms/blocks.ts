@@ -1,7 +1,7 @@
 import { formatReceived, invalidOption } from "../common/errors.ts";
-import { isPlainObject } from "../common/plain-object.ts";
 import type { BlockOn, Limit } from "../common/policy.ts";
 import { parseDuration } from "../common/time.ts";
+import { isPlainObject } from "../common/type-guards.ts";
 import type { Algorithm, BlockRule, CompiledLimit } from "./algorithm.ts";
 import { rejectLimit } from "./read-limit.ts";
 import { recoveryTimeOf } from "./recovery-time.ts";

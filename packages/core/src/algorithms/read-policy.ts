@@ -1,6 +1,6 @@
 import { formatReceived, HeadgateError } from "../common/errors.ts";
-import { isPlainObject } from "../common/plain-object.ts";
 import type { Limit, Policy } from "../common/policy.ts";
+import { isPlainObject } from "../common/type-guards.ts";
 import { rejectNonLimit } from "./compile-limit.ts";
 import { compilePolicy, mapLimits } from "./compile-policy.ts";
 

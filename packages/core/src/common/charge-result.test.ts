@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { joinChargeResults } from "./charge-result.ts";
+import { joinChargeResults } from "./cost.ts";
 
 const all = { charged: 5, overflow: 0, degraded: false };
 const part = { charged: 3, overflow: 2, degraded: false };

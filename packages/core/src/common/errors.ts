@@ -1,4 +1,4 @@
-import { isPlainObject } from "./plain-object.ts";
+import { isPlainObject } from "./type-guards.ts";
 
 /**
  * Every code an error of Headgate can carry, with the one sentence that explains it.

@@ -5,9 +5,8 @@ import { gcra } from "../algorithms/gcra.ts";
 import { createLimiter, createLimiterForPlugin } from "../limiter/create-limiter.ts";
 import type { LimiterOptions } from "../limiter/limiter.ts";
 import { memoryStore } from "../store/memory-store.ts";
-import { CHANNELS } from "./channels.ts";
-import type { InUseCount } from "./in-use-count.ts";
-import { trackInUse } from "./in-use-count.ts";
+import type { InUseCount } from "./publish.ts";
+import { CHANNELS, trackInUse } from "./publish.ts";
 
 /** What is published on a channel until the test ends. */
 function hear(channel: string): InUseCount[] {

@@ -1,5 +1,5 @@
 import { formatKind, formatReceived, invalidOption, invalidValue } from "./errors.ts";
-import { isPlainObject } from "./plain-object.ts";
+import { isPlainObject } from "./type-guards.ts";
 
 /**
  * Throws `HEADGATE_INVALID_OPTION` for options that are not an object, or that have an unknown property. Calls `getHints`

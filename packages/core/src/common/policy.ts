@@ -1,3 +1,5 @@
+import { invalidValue } from "./errors.ts";
+import { formatOptions } from "./options.ts";
 import type { CheckedDuration, Duration } from "./time.ts";
 
 interface CommonLimit<Per extends string> {
@@ -142,6 +144,12 @@ export type Policy<Per extends string = any> = Limit<Per> | readonly Limit<Per>[
 /** When limits set their blocks: on a denial, or when a charge is settled and enough of it is confirmed. */
 export type BlockOn = "denial" | "settle";
 
+/** When limits with `block` set their blocks. Throws `HEADGATE_INVALID_OPTION`. */
+export function readBlockOn(blockOn: unknown = "denial"): BlockOn {
+  if (blockOn === "denial" || blockOn === "settle") return blockOn;
+  throw invalidValue('blockOn must be "denial" or "settle"', blockOn);
+}
+
 /** The dimension of limits that do not name one. */
 export const DEFAULT_DIMENSION = "default";
 
@@ -161,4 +169,10 @@ export interface LimitDescription {
    * `concurrency`: 0, because there is no way to know.
    */
   readonly windowMs: number;
+}
+
+/** Formats limits as the calls that build them: `gcra({ limit: 100, window: "1m" })`. Several limits become a list. */
+export function formatPolicy(limits: readonly Limit[]): string {
+  const written = limits.map(({ algorithm, ...rest }) => `${algorithm}(${formatOptions(rest)})`);
+  return written.length === 1 ? String(written[0]) : `[${written.join(", ")}]`;
 }

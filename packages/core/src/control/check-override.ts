@@ -9,9 +9,9 @@ import {
   invalidValue,
 } from "../common/errors.ts";
 import { readBoolean, rejectUnknownOptions } from "../common/options.ts";
-import { isPlainObject } from "../common/plain-object.ts";
 import type { Policy } from "../common/policy.ts";
 import { GLOBAL_DIMENSION } from "../common/policy.ts";
+import { isPlainObject } from "../common/type-guards.ts";
 import { GLOBAL_SUBJECT } from "../policy/counters.ts";
 import { overrideLimit } from "./apply-override.ts";
 import type { LimitOverride, Override } from "./record.ts";

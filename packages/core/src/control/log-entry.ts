@@ -1,5 +1,4 @@
-import { isRecordOf, isString, parseJson } from "../common/parse-json.ts";
-import { isPlainObject } from "../common/plain-object.ts";
+import { isPlainObject, isRecordOf, isString, parseJson } from "../common/type-guards.ts";
 import type { ForgottenSubject } from "./forgotten-subject.ts";
 import { toDate } from "./record.ts";
 import { VERSION_DIGITS } from "./record-text.ts";

@@ -1,5 +1,4 @@
-import { isRecordOf, isWholeNumber, parseJson } from "../common/parse-json.ts";
-import { isPlainObject } from "../common/plain-object.ts";
+import { isPlainObject, isRecordOf, isWholeNumber, parseJson } from "../common/type-guards.ts";
 import { parseNetwork } from "../net/network.ts";
 import type {
   ControlRecord,

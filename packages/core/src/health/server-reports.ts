@@ -1,7 +1,6 @@
 import type { Channel } from "node:diagnostics_channel";
 import { channel } from "node:diagnostics_channel";
-import { CHANNELS } from "../common/channels.ts";
-import { publish } from "../common/publish.ts";
+import { CHANNELS, publish } from "../common/publish.ts";
 import type { StoreServer } from "./store-health.ts";
 
 /** How often the state of a server in use is published, so that a new subscriber learns of it within that time. */

@@ -1,9 +1,8 @@
 import { channel } from "node:diagnostics_channel";
-import { CHANNELS } from "../common/channels.ts";
 import { shareByClient } from "../common/client-state.ts";
 import { codeOf, HeadgateError } from "../common/errors.ts";
 import { createOperatorLog, formatWithCause } from "../common/operator-log.ts";
-import { publish } from "../common/publish.ts";
+import { CHANNELS, publish } from "../common/publish.ts";
 import type { ScriptTransport } from "../store/store.ts";
 import { ConnectGrace } from "./connect-grace.ts";
 import type { ClockListener } from "./event-loop-clock.ts";

@@ -1,6 +1,6 @@
-import type { Awaitable } from "../common/awaitable.ts";
 import type { Decision } from "../common/decision.ts";
 import { formatReceived, invalidOption } from "../common/errors.ts";
+import type { Awaitable } from "../common/type-guards.ts";
 import type { ConsumeOptions } from "../limiter/limiter.ts";
 import type { ControlFreshness, LimiterWithInternals } from "../limiter/limiter-internals.ts";
 import { LIMITER } from "../limiter/limiter-internals.ts";

@@ -1,9 +1,8 @@
 import type { DeniedNetwork } from "../control/record.ts";
 import { isActive } from "../control/record.ts";
 import type { LimiterInternals } from "../limiter/limiter-internals.ts";
-import { parseNetwork, positionOf } from "../net/network.ts";
-import type { NetworkSet } from "../net/network-set.ts";
-import { createNetworkSet } from "../net/network-set.ts";
+import type { NetworkSet } from "../net/network.ts";
+import { createNetworkSet, parseNetwork, positionOf } from "../net/network.ts";
 import type { HttpRequest, TrustCheck } from "./client.ts";
 import { DENIED_BY_LIST } from "./refused-verdicts.ts";
 import type { GuardStep, RequestContext } from "./request-context.ts";

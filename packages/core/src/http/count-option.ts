@@ -1,7 +1,7 @@
 import { setImmediate } from "node:timers/promises";
-import type { Awaitable } from "../common/awaitable.ts";
 import type { Cost } from "../common/cost.ts";
 import { formatKind, HeadgateError } from "../common/errors.ts";
+import type { Awaitable } from "../common/type-guards.ts";
 import type { UnsettledDecision } from "./request-decision.ts";
 import { waitForStatus, waitUntilSent } from "./response-lifetime.ts";
 import type { Verdict } from "./verdict.ts";

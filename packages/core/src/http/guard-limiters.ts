@@ -1,7 +1,7 @@
-import type { Awaitable } from "../common/awaitable.ts";
-import { isPromiseLike } from "../common/awaitable.ts";
 import { HeadgateError, invalidOption } from "../common/errors.ts";
 import type { BlockOn, Policy } from "../common/policy.ts";
+import type { Awaitable } from "../common/type-guards.ts";
+import { isPromiseLike } from "../common/type-guards.ts";
 import { createLimiterForPlugin } from "../limiter/create-limiter.ts";
 import type { Limiter } from "../limiter/limiter.ts";
 import type { LimiterWithInternals } from "../limiter/limiter-internals.ts";

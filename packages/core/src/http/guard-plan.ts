@@ -1,5 +1,5 @@
-import { isPromiseLike } from "../common/awaitable.ts";
 import { formatKind, invalidValue } from "../common/errors.ts";
+import { isPromiseLike } from "../common/type-guards.ts";
 import type { LimiterWithInternals } from "../limiter/limiter-internals.ts";
 import { LIMITER } from "../limiter/limiter-internals.ts";
 import { createAddressStep } from "./address-option.ts";

@@ -1,4 +1,4 @@
-import type { Awaitable } from "../common/awaitable.ts";
+import type { Awaitable } from "../common/type-guards.ts";
 import type { LimiterWithInternals } from "../limiter/limiter-internals.ts";
 import { LIMITER } from "../limiter/limiter-internals.ts";
 import type { InFlight } from "../pipeline/in-flight.ts";

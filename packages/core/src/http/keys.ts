@@ -1,8 +1,8 @@
 import { createHash, createHmac } from "node:crypto";
-import type { Awaitable } from "../common/awaitable.ts";
-import { isPromiseLike } from "../common/awaitable.ts";
 import { formatReceived, invalidOption, invalidValue } from "../common/errors.ts";
 import { rejectUnknownOptions } from "../common/options.ts";
+import type { Awaitable } from "../common/type-guards.ts";
+import { isPromiseLike } from "../common/type-guards.ts";
 import { addressSubject, DEFAULT_IPV6_PREFIX, FULL_IPV4_PREFIX } from "../net/client-address.ts";
 import type { SubjectSource } from "../registry/record.ts";
 import type { HttpRequest } from "./client.ts";

@@ -1,11 +1,10 @@
 import { channel } from "node:diagnostics_channel";
-import type { Awaitable } from "../common/awaitable.ts";
-import { isPromiseLike } from "../common/awaitable.ts";
-import { CHANNELS } from "../common/channels.ts";
 import type { HeadgateError } from "../common/errors.ts";
 import { formatKind, invalidValue } from "../common/errors.ts";
-import type { LimiterLabels } from "../common/limiter-labels.ts";
-import { publish } from "../common/publish.ts";
+import type { LimiterLabels } from "../common/publish.ts";
+import { CHANNELS, publish } from "../common/publish.ts";
+import type { Awaitable } from "../common/type-guards.ts";
+import { isPromiseLike } from "../common/type-guards.ts";
 import { addressSubject, FULL_IPV6_PREFIX } from "../net/client-address.ts";
 import type { ListSource } from "../registry/record.ts";
 import type { AddressList } from "./address-option.ts";

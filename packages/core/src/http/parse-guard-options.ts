@@ -1,9 +1,9 @@
 import { compileLimit } from "../algorithms/compile-limit.ts";
 import { codeOf, HeadgateError, invalidValue } from "../common/errors.ts";
 import { rejectUnknownOptions } from "../common/options.ts";
-import { isPlainObject } from "../common/plain-object.ts";
 import type { Policy } from "../common/policy.ts";
 import { parseDuration, toMilliseconds } from "../common/time.ts";
+import { isPlainObject } from "../common/type-guards.ts";
 import { FAILURE_OPTIONS, readFailureOptions } from "../limiter/failure-options.ts";
 import type { FailureOptions } from "../limiter/failure-policy.ts";
 import type { AddressHeader } from "./address-option.ts";

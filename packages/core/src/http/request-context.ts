@@ -1,5 +1,5 @@
-import type { Awaitable } from "../common/awaitable.ts";
 import type { Policy } from "../common/policy.ts";
+import type { Awaitable } from "../common/type-guards.ts";
 import type { CostOptions } from "../limiter/limiter.ts";
 import type { LimiterInternals, LimiterWithInternals } from "../limiter/limiter-internals.ts";
 import type { Client, HttpRequest } from "./client.ts";

@@ -1,7 +1,6 @@
-import { isPromiseLike } from "../common/awaitable.ts";
 import type { CostByName } from "../common/cost.ts";
 import { invalidOption } from "../common/errors.ts";
-import { isPlainObject } from "../common/plain-object.ts";
+import { isPlainObject, isPromiseLike } from "../common/type-guards.ts";
 import type { CostOptions } from "../limiter/limiter.ts";
 import type { LimiterWithInternals } from "../limiter/limiter-internals.ts";
 import { LIMITER } from "../limiter/limiter-internals.ts";

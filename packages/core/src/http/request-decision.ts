@@ -1,8 +1,7 @@
-import type { ChargeResult } from "../common/charge-result.ts";
-import { joinChargeResults } from "../common/charge-result.ts";
-import type { Cost } from "../common/cost.ts";
+import type { ChargeResult, Cost } from "../common/cost.ts";
+import { joinChargeResults } from "../common/cost.ts";
 import type { Decision } from "../common/decision.ts";
-import { isPlainObject } from "../common/plain-object.ts";
+import { isPlainObject } from "../common/type-guards.ts";
 import type { Limiter } from "../limiter/limiter.ts";
 import type { LimiterWithInternals } from "../limiter/limiter-internals.ts";
 import { LIMITER } from "../limiter/limiter-internals.ts";

@@ -1,6 +1,5 @@
-import type { ChargeResult } from "../common/charge-result.ts";
-import { NO_CHARGE, noChargeByName } from "../common/charge-result.ts";
-import type { Cost } from "../common/cost.ts";
+import type { ChargeResult, Cost } from "../common/cost.ts";
+import { NO_CHARGE, noChargeByName } from "../common/cost.ts";
 import type { Decision } from "../common/decision.ts";
 import { isConcurrencyLimit } from "../common/decision.ts";
 import type { HeadgateError } from "../common/errors.ts";

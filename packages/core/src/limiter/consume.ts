@@ -1,10 +1,10 @@
-import type { Awaitable } from "../common/awaitable.ts";
 import type { Cost } from "../common/cost.ts";
 import type { Decision } from "../common/decision.ts";
 import type { HeadgateError } from "../common/errors.ts";
 import { invalidOption } from "../common/errors.ts";
 import { readBoolean, rejectUnknownOptions } from "../common/options.ts";
 import type { Policy } from "../common/policy.ts";
+import type { Awaitable } from "../common/type-guards.ts";
 import type { DecideMode } from "../operations/decide-call.ts";
 import { createDecisionRequest } from "../pipeline/decision-request.ts";
 import type { CompiledPolicy, LimitGroup } from "../policy/compiled-policy.ts";

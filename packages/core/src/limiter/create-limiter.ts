@@ -1,8 +1,8 @@
 import { formatKind, invalidValue } from "../common/errors.ts";
-import { formatPolicy } from "../common/format-policy.ts";
 import { LIMITER_OPTION_HINTS } from "../common/migration-hints.ts";
 import { readBoolean, rejectUnknownOptions } from "../common/options.ts";
 import type { Policy } from "../common/policy.ts";
+import { formatPolicy, readBlockOn } from "../common/policy.ts";
 import { requireLeasable } from "../pipeline/leases/require-leasable.ts";
 import type { CompiledPolicy } from "../policy/compiled-policy.ts";
 import { compileLimiterPolicy, joinPolicies } from "../policy/compiled-policy.ts";
@@ -23,7 +23,6 @@ import { createLimiterInstance } from "./limiter-instance.ts";
 import type { LimiterWithInternals } from "./limiter-internals.ts";
 import { internalsOf } from "./limiter-internals.ts";
 import type { PolicyCompiler } from "./policy-cache.ts";
-import { readBlockOn } from "./read-block-on.ts";
 import { warnAboutShortDuration } from "./short-durations.ts";
 import { backendOf } from "./store-backend.ts";
 

@@ -1,6 +1,6 @@
 import { LruMap } from "../common/lru-map.ts";
-import { isPlainObject } from "../common/plain-object.ts";
 import type { Policy } from "../common/policy.ts";
+import { isPlainObject } from "../common/type-guards.ts";
 import type { CompiledPolicy } from "../policy/compiled-policy.ts";
 import type { Properties } from "../policy/same-limits.ts";
 import { areSameLimits, copyLimits, isSameValue } from "../policy/same-limits.ts";

@@ -1,6 +1,6 @@
-import type { Awaitable } from "../common/awaitable.ts";
 import type { Decision } from "../common/decision.ts";
 import { formatKind, invalidValue } from "../common/errors.ts";
+import type { Awaitable } from "../common/type-guards.ts";
 import type { LimiterControl } from "../control/control.ts";
 import type { StoreMonitor } from "../health/store-health.ts";
 import type { InFlight } from "../pipeline/in-flight.ts";

@@ -1,5 +1,5 @@
 import type { Decision } from "../common/decision.ts";
-import { trackInUse } from "../common/in-use-count.ts";
+import { trackInUse } from "../common/publish.ts";
 import { slotsOf } from "../policy/limiter-decision.ts";
 import type { WaitQueue } from "../queue/queue.ts";
 import { createWaitQueue } from "../queue/wait-queue.ts";

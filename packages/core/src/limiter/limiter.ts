@@ -1,5 +1,4 @@
-import type { ChargeResult } from "../common/charge-result.ts";
-import type { Cost } from "../common/cost.ts";
+import type { ChargeResult, Cost } from "../common/cost.ts";
 import type { Decision } from "../common/decision.ts";
 import type { BlockOn, LimitDescription, Policy } from "../common/policy.ts";
 import type { CheckedDuration, Duration } from "../common/time.ts";

@@ -1,7 +1,7 @@
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { gcra } from "../algorithms/gcra.ts";
-import { CHANNELS } from "../common/channels.ts";
+import { CHANNELS } from "../common/publish.ts";
 import { memoryStore } from "../store/memory-store.ts";
 import { createLimiter } from "./create-limiter.ts";
 import type { PublishedDecision } from "./published-decision.ts";

@@ -1,10 +1,9 @@
 import type { Channel } from "node:diagnostics_channel";
 import { channel } from "node:diagnostics_channel";
-import { CHANNELS } from "../common/channels.ts";
 import type { Decision } from "../common/decision.ts";
-import type { LimiterLabels } from "../common/limiter-labels.ts";
 import { GLOBAL_DIMENSION } from "../common/policy.ts";
-import { publish } from "../common/publish.ts";
+import type { LimiterLabels } from "../common/publish.ts";
+import { CHANNELS, publish } from "../common/publish.ts";
 import type { LimitGroup } from "../policy/compiled-policy.ts";
 import type { Subjects } from "../policy/counters.ts";
 import { GLOBAL_SUBJECT } from "../policy/counters.ts";

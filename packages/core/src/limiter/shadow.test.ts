@@ -2,7 +2,7 @@ import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { gcra } from "../algorithms/gcra.ts";
 import { slidingLog } from "../algorithms/sliding-log.ts";
-import { CHANNELS } from "../common/channels.ts";
+import { CHANNELS } from "../common/publish.ts";
 import { memoryStore } from "../store/memory-store.ts";
 import { createLimiter } from "./create-limiter.ts";
 import type { Limiter, LimiterOptions } from "./limiter.ts";

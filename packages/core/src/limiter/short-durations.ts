@@ -1,8 +1,8 @@
 import { shareInProcess } from "../common/client-state.ts";
 import type { HeadgateErrorCode } from "../common/errors.ts";
 import { emitWarning } from "../common/operator-log.ts";
-import { isPlainObject } from "../common/plain-object.ts";
 import type { Limit } from "../common/policy.ts";
+import { isPlainObject } from "../common/type-guards.ts";
 
 /** A bare number below this is more likely in seconds, as in other limiters. */
 const SHORT_DURATION_MS = 1_000;

@@ -1,6 +1,6 @@
 import { fc, test } from "@fast-check/vitest";
 import { describe, expect } from "vitest";
-import { ipv4Groups, ipv6Groups } from "./address-groups.ts";
+import { ipv4Groups, ipv6Groups } from "./client-address.ts";
 
 const group = fc.oneof(fc.constantFrom(0, 0, 1, 0xffff), fc.nat(0xffff));
 

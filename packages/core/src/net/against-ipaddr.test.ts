@@ -1,8 +1,7 @@
 import { fc, test } from "@fast-check/vitest";
 import ipaddr from "ipaddr.js";
 import { expect } from "vitest";
-import { formatAddress } from "./address-groups.ts";
-import { addressGroups, addressSubject } from "./client-address.ts";
+import { addressGroups, addressSubject, formatAddress } from "./client-address.ts";
 
 const ADDRESSES = process.env["HEADGATE_LONG"] === "1" ? 1_000_000 : 100_000;
 

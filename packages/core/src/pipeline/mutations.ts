@@ -1,7 +1,6 @@
-import type { Awaitable } from "../common/awaitable.ts";
-import type { ChargeResult } from "../common/charge-result.ts";
-import { joinChargeResults } from "../common/charge-result.ts";
-import type { Cost } from "../common/cost.ts";
+import type { ChargeResult, Cost } from "../common/cost.ts";
+import { joinChargeResults } from "../common/cost.ts";
+import type { Awaitable } from "../common/type-guards.ts";
 import { charge, unitCountOf } from "../operations/charge.ts";
 import type { Confirmation } from "../operations/confirm.ts";
 import { confirm } from "../operations/confirm.ts";

@@ -1,7 +1,6 @@
 import { channel } from "node:diagnostics_channel";
-import { CHANNELS } from "../common/channels.ts";
 import type { Decision } from "../common/decision.ts";
-import { publish } from "../common/publish.ts";
+import { CHANNELS, publish } from "../common/publish.ts";
 import { toStoreFailure } from "../health/store-failure.ts";
 import type { StoreMonitor } from "../health/store-health.ts";
 import type { Counter } from "../operations/counter.ts";

@@ -1,6 +1,6 @@
-import type { Awaitable } from "../common/awaitable.ts";
 import type { Decision, LimitState } from "../common/decision.ts";
 import type { HeadgateError } from "../common/errors.ts";
+import type { Awaitable } from "../common/type-guards.ts";
 import type { Counter } from "../operations/counter.ts";
 import type { DecideCall } from "../operations/decide-call.ts";
 import type { Receipt } from "../operations/refund.ts";

@@ -8,8 +8,8 @@ import {
   resultOf,
 } from "../../../../test/support/held-store.ts";
 import { fixedWindow } from "../algorithms/fixed-window.ts";
-import { CHANNELS } from "../common/channels.ts";
 import { HeadgateError } from "../common/errors.ts";
+import { CHANNELS } from "../common/publish.ts";
 import { createLimiter } from "../limiter/create-limiter.ts";
 import type { ThresholdReached } from "./thresholds.ts";
 

@@ -1,10 +1,9 @@
 import { channel } from "node:diagnostics_channel";
 import type { CompiledLimit } from "../algorithms/algorithm.ts";
 import { windowMsAt } from "../algorithms/calendar.ts";
-import { CHANNELS } from "../common/channels.ts";
-import type { LimiterLabels } from "../common/limiter-labels.ts";
 import type { LimitDescription } from "../common/policy.ts";
-import { publish } from "../common/publish.ts";
+import type { LimiterLabels } from "../common/publish.ts";
+import { CHANNELS, publish } from "../common/publish.ts";
 import { toMilliseconds } from "../common/time.ts";
 import type { Counter } from "../operations/counter.ts";
 import { THRESHOLD_REPORT_SIZE } from "../operations/notify-thresholds.ts";

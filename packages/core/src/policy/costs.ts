@@ -1,8 +1,7 @@
-import type { ChargeResult } from "../common/charge-result.ts";
-import { joinChargeResults } from "../common/charge-result.ts";
-import type { Cost, CostByName } from "../common/cost.ts";
+import type { ChargeResult, Cost, CostByName } from "../common/cost.ts";
+import { joinChargeResults } from "../common/cost.ts";
 import { formatKind, formatNumber, formatReceived, HeadgateError } from "../common/errors.ts";
-import { isPlainObject } from "../common/plain-object.ts";
+import { isPlainObject } from "../common/type-guards.ts";
 import type { Counter } from "../operations/counter.ts";
 import { hasCostsByName } from "../operations/counter.ts";
 

@@ -1,7 +1,7 @@
 import { rejectNonLimit } from "../algorithms/compile-limit.ts";
 import { mapLimits } from "../algorithms/compile-policy.ts";
-import { isPlainObject } from "../common/plain-object.ts";
 import type { Policy } from "../common/policy.ts";
+import { isPlainObject } from "../common/type-guards.ts";
 
 /** The properties of a limit or an option. */
 export type Properties = Readonly<Record<string, unknown>>;

@@ -1,5 +1,4 @@
-import type { ChargeResult } from "../common/charge-result.ts";
-import type { Cost, CostByName } from "../common/cost.ts";
+import type { ChargeResult, Cost, CostByName } from "../common/cost.ts";
 import type { Confirmation } from "../operations/confirm.ts";
 import { confirmationsOf } from "../operations/confirm.ts";
 import type { Counter } from "../operations/counter.ts";

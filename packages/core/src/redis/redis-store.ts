@@ -1,7 +1,7 @@
 import { LRUCache } from "lru-cache";
 import { invalidValue } from "../common/errors.ts";
 import { readBoolean, rejectUnknownOptions } from "../common/options.ts";
-import { isPlainObject } from "../common/plain-object.ts";
+import { isPlainObject } from "../common/type-guards.ts";
 import { redisBackend } from "../limiter/redis-limiter.ts";
 import type { Clock } from "../store/clock.ts";
 import { createClock } from "../store/clock.ts";

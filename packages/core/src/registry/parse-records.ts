@@ -1,6 +1,12 @@
 import { readPolicy } from "../algorithms/read-policy.ts";
-import { isArrayOf, isRecordOf, isString, isWholeNumber, parseJson } from "../common/parse-json.ts";
-import { isPlainObject } from "../common/plain-object.ts";
+import {
+  isArrayOf,
+  isPlainObject,
+  isRecordOf,
+  isString,
+  isWholeNumber,
+  parseJson,
+} from "../common/type-guards.ts";
 import { MAX_TARGET_CHARACTERS, MAX_TARGETS } from "./breaker-targets.ts";
 import type {
   BreakerRecord,

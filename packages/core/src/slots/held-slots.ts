@@ -1,6 +1,6 @@
 import { HeadgateError } from "../common/errors.ts";
-import { trackInUse } from "../common/in-use-count.ts";
-import type { LimiterLabels } from "../common/limiter-labels.ts";
+import type { LimiterLabels } from "../common/publish.ts";
+import { trackInUse } from "../common/publish.ts";
 import type { Counter } from "../operations/counter.ts";
 import { costAt } from "../operations/counter.ts";
 import type { SubjectCounter } from "../policy/counters.ts";

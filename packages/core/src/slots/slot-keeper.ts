@@ -1,5 +1,5 @@
 import { shareByClient } from "../common/client-state.ts";
-import type { LimiterLabels } from "../common/limiter-labels.ts";
+import type { LimiterLabels } from "../common/publish.ts";
 import type { Counter } from "../operations/counter.ts";
 import type { SlotsCall } from "../operations/slots.ts";
 import { MAX_HOLDERS, slotsOperation } from "../operations/slots.ts";

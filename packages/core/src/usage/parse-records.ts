@@ -1,5 +1,5 @@
 import { unescapePart } from "../common/key.ts";
-import { isRecordOf, isWholeNumber, parseJson } from "../common/parse-json.ts";
+import { isRecordOf, isWholeNumber, parseJson } from "../common/type-guards.ts";
 import type { UnreadableReason } from "../registry/unreadable.ts";
 import { parseBody } from "../registry/unreadable.ts";
 import {

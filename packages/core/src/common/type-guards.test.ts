@@ -1,5 +1,6 @@
-import { expect, test } from "vitest";
-import { isPromiseLike } from "./awaitable.ts";
+import { runInNewContext } from "node:vm";
+import { describe, expect, test } from "vitest";
+import { isPlainObject, isPromiseLike } from "./type-guards.ts";
 
 /** What a query builder looks like. */
 function thenable<Value extends object>(value: Value, then: unknown): Value {
@@ -33,4 +34,24 @@ test.each([
   [thenable({}, true)],
 ])("%j need not be awaited", (value) => {
   expect(isPromiseLike<unknown>(value)).toBe(false);
+});
+
+describe("isPlainObject", () => {
+  test.each([
+    {},
+    { a: 1 },
+    Object.create(null),
+    JSON.parse('{"__proto__":1}'),
+    runInNewContext("({})"),
+  ])("accepts %j", (value) => {
+    expect(isPlainObject(value)).toBe(true);
+  });
+
+  test.each([
+    ...[null, undefined, 5, "text", [], () => 1, new Date(), new (class {})()],
+    Object.create({ a: 1 }),
+    runInNewContext("[]"),
+  ])("refuses %s", (value) => {
+    expect(isPlainObject(value)).toBe(false);
+  });
 });

@@ -2,8 +2,7 @@ import { BlockList, isIPv4 } from "node:net";
 import { fc, test } from "@fast-check/vitest";
 import { describe, expect } from "vitest";
 import type { Network } from "./network.ts";
-import { parseNetwork, positionOf } from "./network.ts";
-import { createNetworkSet, lastIndexWhere } from "./network-set.ts";
+import { createNetworkSet, lastIndexWhere, parseNetwork, positionOf } from "./network.ts";
 
 function setOf(...networks: readonly string[]) {
   const set = createNetworkSet(networks.map((network) => parseNetwork(network) as Network));
