@@ -3,7 +3,7 @@ import { fc, test } from "@fast-check/vitest";
 import { fixedWindow } from "@headgate/core";
 import { redisStore } from "@headgate/core/redis";
 import { expect } from "vitest";
-import { describeFrameworks } from "../http/support/describe-frameworks.ts";
+import { describeAdapters } from "../http/support/describe-frameworks.ts";
 import type { Site } from "../http/support/framework.ts";
 import { useOwnRedis } from "../support/own-redis.ts";
 import { runs } from "./hostile-texts.ts";
@@ -105,7 +105,7 @@ const TRUSTS: readonly NonNullable<Site["trustProxy"]>[] = [
   (_: string, hop: number) => hop < 1,
 ];
 
-describeFrameworks(({ serve }) => {
+describeAdapters(({ serve }) => {
   async function start(trustProxy: Site["trustProxy"] = "loopback") {
     const store = redisStore(own.client, { prefix: "web" });
     const limits = {

@@ -3,13 +3,13 @@ import { gcra } from "@headgate/core";
 import type { AddressOption } from "@headgate/core/http";
 import { byIp, combineKeys } from "@headgate/core/http";
 import { expect, test } from "vitest";
-import { describeFrameworks } from "./support/describe-frameworks.ts";
+import { describeAdapters } from "./support/describe-frameworks.ts";
 import type { AnyRequest, SharedOptions } from "./support/framework.ts";
 
 const limits = gcra({ limit: 1, window: "1h" });
 const header = "CF-Connecting-IP";
 
-describeFrameworks(({ serve }) => {
+describeAdapters(({ serve }) => {
   /** Serves a site that reads the header from these, and asks it with such a header. */
   async function serving(trust: AddressOption["trust"], options: Partial<SharedOptions> = {}) {
     const site = await serve({ limits: { limits, address: { header, trust }, ...options } });

@@ -4,14 +4,14 @@ import type { ByHeaderOptions } from "@headgate/core/http";
 import { byHeader } from "@headgate/core/http";
 import { redisStore } from "@headgate/core/redis";
 import { expect, test } from "vitest";
-import { describeFrameworks } from "./support/describe-frameworks.ts";
+import { describeAdapters } from "./support/describe-frameworks.ts";
 import { uniquePrefix, useRedis } from "./support/redis-client.ts";
 
 const SECRET = "sk-live-4f9a1c7be2";
 
 const limits: Limit = gcra({ limit: 2, window: "1h" });
 
-describeFrameworks(({ serve }) => {
+describeAdapters(({ serve }) => {
   const redis = useRedis();
 
   /** Sends a secret, and returns the Redis keys of its counters. */

@@ -1,7 +1,7 @@
 import { gcra, memoryStore } from "@headgate/core";
 import { byHeader, byTier } from "@headgate/core/http";
 import { expect, test } from "vitest";
-import { describeFrameworks } from "./support/describe-frameworks.ts";
+import { describeAdapters } from "./support/describe-frameworks.ts";
 import type { AnyRequest, SharedOptions } from "./support/framework.ts";
 
 const tiers = {
@@ -13,7 +13,7 @@ const planOf = ({ headers }: AnyRequest) => headers["x-plan"] as never;
 
 const as = (user: string, plan: string) => ({ headers: { "x-user": user, "x-plan": plan } });
 
-describeFrameworks(({ serve }) => {
+describeAdapters(({ serve }) => {
   const serving = (select: (request: AnyRequest) => unknown, more: Partial<SharedOptions> = {}) =>
     serve({
       limits: { limits: byTier(tiers, select as never), key: byHeader("x-user"), ...more },

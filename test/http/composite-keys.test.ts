@@ -8,7 +8,7 @@ import {
   subjectOfHeader,
 } from "@headgate/core/http";
 import { expect, test } from "vitest";
-import { describeFrameworks } from "./support/describe-frameworks.ts";
+import { describeAdapters } from "./support/describe-frameworks.ts";
 import type { AnyRequest, SharedOptions } from "./support/framework.ts";
 
 const limits = gcra({ limit: 3, window: "1h" });
@@ -30,7 +30,7 @@ const COMPOSITES: Readonly<Record<string, SharedOptions["key"]>> = {
     user(request) === "ann" ? byIp()(request, address) : "nobody",
 };
 
-describeFrameworks(({ serve }) => {
+describeAdapters(({ serve }) => {
   const from = (address: string, name = "ann") => ({
     headers: { "x-forwarded-for": address, "x-user": name },
   });

@@ -1,6 +1,6 @@
 import { gcra } from "@headgate/core";
 import { expect, test } from "vitest";
-import { describeFrameworks } from "./support/describe-frameworks.ts";
+import { describeAdapters } from "./support/describe-frameworks.ts";
 import type { AnyRequest, RunningSite, SharedOptions } from "./support/framework.ts";
 
 const limits = gcra({ limit: 10, window: "1h" });
@@ -13,7 +13,7 @@ const left = async (
 
 const costHeader = ({ headers }: AnyRequest) => Number(headers["x-cost"] ?? 1);
 
-describeFrameworks(({ serve }) => {
+describeAdapters(({ serve }) => {
   const serving = (options: Partial<SharedOptions>) => serve({ limits: { limits, ...options } });
 
   test("a request costs one unit, or the configured number of units", async () => {

@@ -5,7 +5,7 @@ import headgate, { perRequest as perFastifyRequest } from "@headgate/fastify";
 import Fastify from "fastify";
 import { describe, expect, test } from "vitest";
 import { start } from "./fastify/start-fastify.ts";
-import { describeFrameworks } from "./support/describe-frameworks.ts";
+import { describeAdapters } from "./support/describe-frameworks.ts";
 import type { AnyRequest, SharedOptions } from "./support/framework.ts";
 
 const hourly = (name: string, limit: number, per?: string) =>
@@ -18,7 +18,7 @@ const limits = [requests, tokens];
 /** As the request says, in JSON. */
 const costOf = ({ headers }: AnyRequest) => JSON.parse(String(headers["x-cost"])) as Cost;
 
-describeFrameworks(({ serve }) => {
+describeAdapters(({ serve }) => {
   const serving = (options: Partial<SharedOptions> = {}) =>
     serve({ limits: { limits, cost: costOf, ...options } });
   const costing = (cost: unknown) => ({ headers: { "x-cost": JSON.stringify(cost) } });

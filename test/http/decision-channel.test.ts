@@ -10,7 +10,7 @@ import express4 from "express4";
 import Fastify from "fastify";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { start } from "./fastify/start-fastify.ts";
-import { describeFrameworks } from "./support/describe-frameworks.ts";
+import { describeAdapters } from "./support/describe-frameworks.ts";
 import { listen } from "./support/listen.ts";
 import { recordDecisions } from "./support/record-decisions.ts";
 import { uniquePrefix, useRedis } from "./support/redis-client.ts";
@@ -22,7 +22,7 @@ const redis = useRedis();
 const once = gcra({ limit: 1, window: "1h" });
 const often = gcra({ limit: 100, window: "1h" });
 
-describeFrameworks(({ serve }) => {
+describeAdapters(({ serve }) => {
   test("each decision is published once, with its subject in the form that reset takes", async () => {
     const heard = recordDecisions();
     const limiter = createLimiter({

@@ -7,7 +7,7 @@ import { redisStore } from "@headgate/core/redis";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { overridden } from "../support/overriding.ts";
 import { waitUntil } from "../support/wait-until.ts";
-import { describeFrameworks } from "./support/describe-frameworks.ts";
+import { describeAdapters } from "./support/describe-frameworks.ts";
 import type { SharedOptions } from "./support/framework.ts";
 import { uniquePrefix, useRedis } from "./support/redis-client.ts";
 
@@ -24,7 +24,7 @@ function hearListed(): unknown[] {
   return heard;
 }
 
-describeFrameworks(({ serve }) => {
+describeAdapters(({ serve }) => {
   async function serving(options: Partial<SharedOptions> = {}) {
     const clock = { ms: Date.now() };
     const { store, deny } = overridden(requireStore(memoryStore({ clock: () => clock.ms })));

@@ -1,7 +1,7 @@
 import { gcra } from "@headgate/core";
 import { byHeader, byIp } from "@headgate/core/http";
 import { expect, test } from "vitest";
-import { describeFrameworks } from "./support/describe-frameworks.ts";
+import { describeAdapters } from "./support/describe-frameworks.ts";
 import type { SharedOptions } from "./support/framework.ts";
 import { parseFields } from "./support/rate-limit-fields.ts";
 
@@ -16,7 +16,7 @@ const UNREAD: readonly (readonly [string, string | undefined, unknown])[] = [
   ["one for everybody", "global", { global: ann }],
 ];
 
-describeFrameworks(({ serve }) => {
+describeAdapters(({ serve }) => {
   test("limits count by their own dimensions, together in one decision", async () => {
     const { sendRequest } = await serve({
       limits: {

@@ -3,7 +3,7 @@ import { createLimiter, fixedWindow, gcra } from "@headgate/core";
 import type { HeadersOption } from "@headgate/core/http";
 import { toRateLimitHeaders } from "@headgate/core/http";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
-import { describeFrameworks } from "./support/describe-frameworks.ts";
+import { describeAdapters } from "./support/describe-frameworks.ts";
 
 const limits = [
   gcra({ limit: 2, window: "1m", name: "steady" }),
@@ -36,7 +36,7 @@ function setByLimiter(headers: object): object {
   return Object.fromEntries(own);
 }
 
-describeFrameworks(({ serve }) => {
+describeAdapters(({ serve }) => {
   test.each(OPTIONS)(
     "toRateLimitHeaders gives the headers that the adapter sends: %j",
     async (headers) => {

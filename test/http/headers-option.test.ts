@@ -1,7 +1,7 @@
 import { gcra } from "@headgate/core";
 import type { HeadersOption } from "@headgate/core/http";
 import { expect, test } from "vitest";
-import { describeFrameworks } from "./support/describe-frameworks.ts";
+import { describeAdapters } from "./support/describe-frameworks.ts";
 import type { TestResponse } from "./support/send-request.ts";
 
 const LEGACY = ["x-ratelimit-limit", "x-ratelimit-remaining", "x-ratelimit-reset"];
@@ -39,7 +39,7 @@ const cases = [
   denial?: readonly string[];
 }[];
 
-describeFrameworks(({ serve }) => {
+describeAdapters(({ serve }) => {
   test.each(cases)("headers: $headers sends exactly these headers", async (one) => {
     const { headers, sent, denial = DENIAL } = { denial: undefined, ...one };
     const limits = gcra({ limit: 1, window: "1h" });

@@ -1,6 +1,6 @@
 import { gcra } from "@headgate/core";
 import { expect, test } from "vitest";
-import { describeFrameworks } from "./support/describe-frameworks.ts";
+import { describeAdapters } from "./support/describe-frameworks.ts";
 import type { AnyRequest, SharedOptions } from "./support/framework.ts";
 
 const limits = gcra({ limit: 2, window: "1h" });
@@ -9,7 +9,7 @@ const byUser = ({ headers }: AnyRequest) => headers["x-user"] as string | undefi
 
 const as = (user: string) => ({ headers: { "x-user": user } });
 
-describeFrameworks(({ serve }) => {
+describeAdapters(({ serve }) => {
   const serving = (options: Partial<SharedOptions>) => serve({ limits: { limits, ...options } });
 
   test.each([

@@ -1,12 +1,12 @@
 import { fixedWindow, gcra, memoryStore, slidingLog } from "@headgate/core";
 import { expect, test } from "vitest";
-import { describeFrameworks } from "./support/describe-frameworks.ts";
+import { describeAdapters } from "./support/describe-frameworks.ts";
 import { manualClock } from "./support/manual-clock.ts";
 import { secondsLeft } from "./support/seconds-left.ts";
 
 const FIVE = slidingLog({ limit: 5, window: "10s" });
 
-describeFrameworks(({ serve }) => {
+describeAdapters(({ serve }) => {
   test("X-RateLimit-* report the limit, the remaining units, and the seconds until the limit has recovered", async () => {
     const clock = manualClock();
     const store = memoryStore({ clock: clock.now });

@@ -1,6 +1,6 @@
 import { gcra } from "@headgate/core";
 import { expect, test } from "vitest";
-import { describeFrameworks } from "./support/describe-frameworks.ts";
+import { describeAdapters } from "./support/describe-frameworks.ts";
 import type { AnyRequest, SharedOptions } from "./support/framework.ts";
 
 const limits = gcra({ limit: 1, window: "1h" });
@@ -12,7 +12,7 @@ const as = (user: string) => ({ headers: { "x-user": user } });
 /** What a key function may return when it has nothing to say. */
 const nothings = [undefined, null, ""];
 
-describeFrameworks(({ serve }) => {
+describeAdapters(({ serve }) => {
   const serving = (options: Partial<SharedOptions>) =>
     serve({ limits: { limits, key: byUser, ...options }, trustProxy: "loopback" });
 

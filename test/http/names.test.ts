@@ -2,14 +2,14 @@ import { createLimiter, gcra, memoryStore } from "@headgate/core";
 import { byHeader, byTier } from "@headgate/core/http";
 import { redisStore } from "@headgate/core/redis";
 import { expect, test } from "vitest";
-import { describeFrameworks } from "./support/describe-frameworks.ts";
+import { describeAdapters } from "./support/describe-frameworks.ts";
 import type { SharedOptions } from "./support/framework.ts";
 import { uniquePrefix, useRedis } from "./support/redis-client.ts";
 
 const three = gcra({ limit: 3, window: "1h" });
 const four = gcra({ limit: 4, window: "1h" });
 
-describeFrameworks(({ serve }) => {
+describeAdapters(({ serve }) => {
   const redis = useRedis();
 
   test("routes with the same name share one counter", async () => {

@@ -10,7 +10,7 @@ import Fastify from "fastify";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { start } from "./fastify/start-fastify.ts";
 import { deferred } from "./support/deferred.ts";
-import { describeFrameworks } from "./support/describe-frameworks.ts";
+import { describeAdapters } from "./support/describe-frameworks.ts";
 import type { SharedOptions } from "./support/framework.ts";
 import { listen } from "./support/listen.ts";
 import { recordDecisions } from "./support/record-decisions.ts";
@@ -32,7 +32,7 @@ const ALLOWING: [string, NonNullable<SharedOptions["onDenied"]>][] = [
   ],
 ];
 
-describeFrameworks(({ serve, returnsAnswers = false }) => {
+describeAdapters(({ serve, returnsAnswers = false }) => {
   describe.each(ALLOWING)('onDenied that %s "allow"', (_, onDenied) => {
     test.each(["memory", "Redis"])(
       "a denied request continues without a charge, with counts in %s",

@@ -2,7 +2,7 @@ import { setTimeout as after } from "node:timers/promises";
 import type { Decision } from "@headgate/core";
 import { gcra } from "@headgate/core";
 import { expect, test } from "vitest";
-import { describeFrameworks } from "./support/describe-frameworks.ts";
+import { describeAdapters } from "./support/describe-frameworks.ts";
 import type { SharedOptions } from "./support/framework.ts";
 import { secondsLeft } from "./support/seconds-left.ts";
 
@@ -12,7 +12,7 @@ function limitedBy(onDenied: SharedOptions["onDenied"]): SharedOptions {
   return { limits: once, onDenied };
 }
 
-describeFrameworks(({ serve }) => {
+describeAdapters(({ serve }) => {
   test("onDenied responds with the headers of a denial already set", async () => {
     const { sendRequest, handled } = await serve({
       limits: limitedBy((_, send) => send(503, "come back later")),

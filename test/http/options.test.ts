@@ -1,6 +1,6 @@
 import { createLimiter, gcra, memoryStore } from "@headgate/core";
 import { expect, test } from "vitest";
-import { describeFrameworks } from "./support/describe-frameworks.ts";
+import { describeAdapters } from "./support/describe-frameworks.ts";
 import type { SharedOptions } from "./support/framework.ts";
 
 const limits = gcra({ limit: 5, window: "1m" });
@@ -48,7 +48,7 @@ const peers = [
 /** Options whose effect elsewhere somebody may rely on, with no counterpart here yet. */
 const withoutCounterpart = ["ban", "cache", "continueExceeding", "validate", "global"] as const;
 
-describeFrameworks(({ serve }) => {
+describeAdapters(({ serve }) => {
   const serving = (options: object) => serve({ limits: options as SharedOptions });
 
   test.each(peers)("%s is an error that names %s", async (option, ours) => {

@@ -2,12 +2,12 @@ import { setImmediate } from "node:timers/promises";
 import { gcra } from "@headgate/core";
 import { byHeader } from "@headgate/core/http";
 import { expect, test } from "vitest";
-import { describeFrameworks } from "./support/describe-frameworks.ts";
+import { describeAdapters } from "./support/describe-frameworks.ts";
 import type { SharedOptions, Site } from "./support/framework.ts";
 
 const limits = gcra({ limit: 100, window: "1h" });
 
-describeFrameworks(({ serve, trustsProxies = true }) => {
+describeAdapters(({ serve, trustsProxies = true }) => {
   /** What the operator is logged when these requests come in. */
   async function warningsAfter(
     trustProxy: Site["trustProxy"],

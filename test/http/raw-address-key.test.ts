@@ -2,7 +2,7 @@ import { setImmediate } from "node:timers/promises";
 import { fixedWindow } from "@headgate/core";
 import { byIp, clientOf, combineKeys, createHttpGuard } from "@headgate/core/http";
 import { expect, test } from "vitest";
-import { describeFrameworks } from "./support/describe-frameworks.ts";
+import { describeAdapters } from "./support/describe-frameworks.ts";
 import type { AnyRequest, SharedOptions } from "./support/framework.ts";
 
 const limits = fixedWindow({ limit: 2, window: "1h" });
@@ -16,7 +16,7 @@ const byKeyOrAddress = (request: AnyRequest) => apiKeyOf(request) ?? request.ip;
 const IPV6 = ["2001:db8:1:2::a", "2001:db8:1:2::b"];
 const IPV4 = ["203.0.113.7", "::ffff:203.0.113.7"];
 
-describeFrameworks(({ serve }) => {
+describeAdapters(({ serve }) => {
   /** The codes and messages that the operator is logged when requests come in from these addresses. */
   async function warningsAfter(
     addresses: readonly string[],

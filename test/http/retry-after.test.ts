@@ -8,7 +8,7 @@ import {
   tokenBucket,
 } from "@headgate/core";
 import { expect, test } from "vitest";
-import { describeFrameworks } from "./support/describe-frameworks.ts";
+import { describeAdapters } from "./support/describe-frameworks.ts";
 import { manualClock } from "./support/manual-clock.ts";
 
 const limits: readonly Limit[] = [
@@ -21,7 +21,7 @@ const limits: readonly Limit[] = [
   slidingLog({ limit: 3, window: "10s" }),
 ];
 
-describeFrameworks(({ serve }) => {
+describeAdapters(({ serve }) => {
   test.each(limits)(
     "$algorithm: a retry after Retry-After succeeds, and one second earlier does not",
     async (limit) => {

@@ -1,13 +1,13 @@
 import { createLimiter, gcra } from "@headgate/core";
 import { expect, test } from "vitest";
-import { describeFrameworks } from "./support/describe-frameworks.ts";
+import { describeAdapters } from "./support/describe-frameworks.ts";
 import { parseFields } from "./support/rate-limit-fields.ts";
 import { secondsLeft } from "./support/seconds-left.ts";
 
 const site = gcra({ limit: 10, window: "1h", name: "site" });
 const login = gcra({ limit: 2, window: "1h", name: "login" });
 
-describeFrameworks(({ serve }) => {
+describeAdapters(({ serve }) => {
   test("every limiter is called, and the headers list the limits of all", async () => {
     const { sendRequest } = await serve({
       limits: { limits: [site, gcra({ limit: 100, window: "1d", name: "daily" })] },

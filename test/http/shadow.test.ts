@@ -11,7 +11,7 @@ import express4 from "express4";
 import Fastify from "fastify";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { start } from "./fastify/start-fastify.ts";
-import { describeFrameworks } from "./support/describe-frameworks.ts";
+import { describeAdapters } from "./support/describe-frameworks.ts";
 import { listen } from "./support/listen.ts";
 import { recordDecisions } from "./support/record-decisions.ts";
 import { uniquePrefix, useRedis } from "./support/redis-client.ts";
@@ -24,7 +24,7 @@ const often = gcra({ limit: 100, window: "1h", name: "often" });
 /** The names of headers that a rate limiter sends. */
 const OURS = /ratelimit|retry-after|cache-control/;
 
-describeFrameworks(({ serve }) => {
+describeAdapters(({ serve }) => {
   test.each(["memory", "Redis"])(
     "with counts in %s, shadow mode denies nothing, sets no headers, and publishes its decisions",
     async (place) => {

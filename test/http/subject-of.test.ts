@@ -1,14 +1,14 @@
 import { createLimiter, gcra, slidingLog } from "@headgate/core";
 import { byHeader, subjectOf } from "@headgate/core/http";
 import { expect, test } from "vitest";
-import { describeFrameworks } from "./support/describe-frameworks.ts";
+import { describeAdapters } from "./support/describe-frameworks.ts";
 import type { AnyRequest } from "./support/framework.ts";
 
 const failures = slidingLog({ limit: 3, window: "15m", name: "failures" });
 
 const isGood = ({ url }: AnyRequest) => url.includes("password=right");
 
-describeFrameworks(({ serve }) => {
+describeAdapters(({ serve }) => {
   test("after a good login, a reset clears the failed logins of one subject only", async () => {
     const limiter = createLimiter({ limits: failures });
     const { sendRequest } = await serve({

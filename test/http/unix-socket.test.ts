@@ -4,12 +4,12 @@ import { join } from "node:path";
 import { gcra } from "@headgate/core";
 import { byHeader } from "@headgate/core/http";
 import { afterAll, expect, test } from "vitest";
-import { describeFrameworks } from "./support/describe-frameworks.ts";
+import { describeAdapters } from "./support/describe-frameworks.ts";
 import type { SharedOptions, Site } from "./support/framework.ts";
 
 const limits = gcra({ limit: 1, window: "1h" });
 
-describeFrameworks(({ serve }) => {
+describeAdapters(({ serve }) => {
   const dir = mkdtempSync(join(tmpdir(), "headgate-http-"));
   afterAll(() => rmSync(dir, { recursive: true, force: true }));
   let sockets = 0;

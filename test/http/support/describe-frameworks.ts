@@ -17,16 +17,25 @@ const FRAMEWORKS = isOtherNest
   ? [nestOnExpress, nestOnFastify]
   : [...ADAPTERS, express4Framework, nestOnFastify];
 
-/** Declares the same tests on every framework. */
-export function describeFrameworks(declare: (framework: Framework) => void): void {
-  for (const framework of FRAMEWORKS) describe(framework.name, () => declare(framework));
+/**
+ * Declares the same tests behind each adapter, on one of its frameworks; with `HEADGATE_LONG=1`, on every framework. Express 4 and Nest
+ * on Fastify run the code of an adapter that another framework tests already.
+ */
+export function describeAdapters(declare: (framework: Framework) => void): void {
+  describeEach(process.env["HEADGATE_LONG"] === "1" ? FRAMEWORKS : ADAPTERS, declare);
 }
 
 /**
- * Declares the same tests behind each adapter, on one of its frameworks: for suites about counting, waiting and outages, which only
- * the adapter touches. With `HEADGATE_LONG=1`, behind every framework.
+ * Declares the same tests on every framework: for what frameworks of one adapter do in different ways, such as errors and rejections,
+ * responses that have begun, lost connections, and addresses behind proxies.
  */
-export function describeAdapters(declare: (framework: Framework) => void): void {
-  const behind = process.env["HEADGATE_LONG"] === "1" ? FRAMEWORKS : ADAPTERS;
-  for (const framework of behind) describe(framework.name, () => declare(framework));
+export function describeFrameworks(declare: (framework: Framework) => void): void {
+  describeEach(FRAMEWORKS, declare);
+}
+
+function describeEach(
+  frameworks: readonly Framework[],
+  declare: (framework: Framework) => void,
+): void {
+  for (const framework of frameworks) describe(framework.name, () => declare(framework));
 }
