@@ -1,9 +1,8 @@
 import { Redis } from "ioredis";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import type { ServerConnection } from "../../packages/cli/src/doctor/facts/fact.ts";
+import type { Role, ServerConnection } from "../../packages/cli/src/doctor/facts/facts.ts";
+import { ROLES } from "../../packages/cli/src/doctor/facts/facts.ts";
 import { readPermissions } from "../../packages/cli/src/doctor/facts/permissions.ts";
-import type { Role } from "../../packages/cli/src/doctor/roles.ts";
-import { ROLES } from "../../packages/cli/src/doctor/roles.ts";
 import { blocksOf, page } from "../docs/markdown.ts";
 import type { RedisProcess } from "../support/redis-process.ts";
 import { startRedis } from "../support/redis-process.ts";

@@ -1,6 +1,6 @@
 import { Redis } from "ioredis";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { CHECKS } from "../../packages/cli/src/doctor/checks.ts";
+import { CHECKS } from "../../packages/cli/src/doctor/report.ts";
 import { runCli } from "../cli/run-cli.ts";
 import { runDoctor } from "../cli/run-doctor.ts";
 import type { RedisProcess } from "../support/redis-process.ts";

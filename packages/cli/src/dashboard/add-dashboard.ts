@@ -1,11 +1,15 @@
+import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import type { Server } from "node:http";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { userInfo } from "node:os";
+import { tmpdir, userInfo } from "node:os";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
 import { createBreaker } from "@headgate/breaker";
 import { dashboard } from "@headgate/dashboard";
-import { readSecretFile } from "../actions/subject-options.ts";
+import { readSecretFile } from "../actions/selection.ts";
 import type { AddCommand, CommandContext } from "../command/cli.ts";
 import { addExamples } from "../command/cli.ts";
 import { CommandError, messageOf } from "../command/command-error.ts";
@@ -15,7 +19,6 @@ import { gatherFacts } from "../doctor/facts/gather-facts.ts";
 import type { DoctorReport } from "../doctor/report.ts";
 import { runChecks } from "../doctor/report.ts";
 import { createBrowserSession } from "./browser-session.ts";
-import { openBrowser } from "./open-browser.ts";
 
 interface Options extends ConnectionOptions {
   readonly port: string;
@@ -118,7 +121,6 @@ async function runDoctor(connection: Connection): Promise<DoctorReport> {
     role: "application",
     aclUser: undefined,
     storeTimeoutMs: STORE_TIMEOUT_MS,
-    clock: Date.now,
   });
   return runChecks(connection.displayUrl, facts);
 }
@@ -129,4 +131,37 @@ async function untilClosed(server: Server, signal: AbortSignal): Promise<void> {
   server.closeAllConnections();
   server.close();
   await once(server, "close");
+}
+
+/** The command that opens a file. */
+const OPENERS: Readonly<Partial<Record<NodeJS.Platform, readonly [string, ...string[]]>>> = {
+  darwin: ["open"],
+  win32: ["rundll32", "url.dll,FileProtocolHandler"],
+};
+
+/**
+ * Opens a secret link in the browser of this user, and resolves with a function that removes the temporary file. The link is in a file that
+ * only this user can read, because all users can read the arguments of a process. Opens nothing without a browser or disk space.
+ */
+async function openBrowser(link: string): Promise<() => Promise<void>> {
+  const folder = await mkdtemp(join(tmpdir(), "headgate-")).catch(() => undefined);
+  if (folder === undefined) return async () => {};
+  const remove = (): Promise<void> => rm(folder, { recursive: true, force: true });
+  const file = join(folder, "dashboard.html");
+  // The link contains no characters that are special in HTML.
+  const page = `<!doctype html><title>Headgate</title><meta name="referrer" content="no-referrer"><meta http-equiv="refresh" content="0; url=${link}"><a href="${link}">Open the dashboard</a>\n`;
+  try {
+    await writeFile(file, page, { mode: 0o600, flag: "wx" });
+  } catch {
+    await remove();
+    return async () => {};
+  }
+  const [command, ...args] = OPENERS[process.platform] ?? ["xdg-open"];
+  const opener = spawn(command, [...args, pathToFileURL(file).href], {
+    stdio: "ignore",
+    detached: true,
+  });
+  opener.on("error", () => {});
+  opener.unref();
+  return remove;
 }

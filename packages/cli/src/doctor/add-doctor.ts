@@ -7,12 +7,10 @@ import { addConnectionOptions, connect } from "../connect/connection.ts";
 import { writeJson } from "../output/json.ts";
 import { styleFor } from "../output/style.ts";
 import { printConnectionSteps } from "./connection-steps.ts";
-import type { Facts } from "./facts/facts.ts";
+import type { Facts, Role } from "./facts/facts.ts";
+import { ROLES } from "./facts/facts.ts";
 import { gatherFacts } from "./facts/gather-facts.ts";
-import { formatReport } from "./format-report.ts";
-import { runChecks } from "./report.ts";
-import type { Role } from "./roles.ts";
-import { ROLES } from "./roles.ts";
+import { formatReport, runChecks } from "./report.ts";
 import { SECTIONS } from "./sections.generated.ts";
 
 interface DoctorOptions extends ConnectionOptions {
@@ -60,8 +58,7 @@ async function runDoctor(options: DoctorOptions, context: CommandContext): Promi
     throw failure;
   });
   try {
-    const gatherOptions = { role, aclUser: options.as, storeTimeoutMs, clock: Date.now };
-    const facts = await gatherFacts(connection, gatherOptions);
+    const facts = await gatherFacts(connection, { role, aclUser: options.as, storeTimeoutMs });
     // An interruption closes the connection, so facts gathered afterwards are errors of the closed client.
     context.signal.throwIfAborted();
     if (facts.servers.length === 0) throw noServerError(connection.displayUrl, facts);

@@ -1,11 +1,9 @@
 import type { Registry } from "@headgate/core/admin";
 import { describe, expect, test } from "vitest";
-import { CHECKS } from "./checks.ts";
-import { UnknownFact } from "./facts/fact.ts";
-import type { Facts, ServerFacts } from "./facts/facts.ts";
-import { parseInfo } from "./facts/info.ts";
-import type { KeySample } from "./facts/sample-keys.ts";
+import type { Facts, KeySample, ServerFacts } from "./facts/facts.ts";
+import { parseInfo, UnknownFact } from "./facts/facts.ts";
 import type { ServerFinding } from "./finding.ts";
+import { CHECKS } from "./report.ts";
 
 // These cases need another server, other machines or much time, so the checks run on facts written down here.
 

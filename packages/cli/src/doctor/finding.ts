@@ -1,5 +1,6 @@
-import { UnknownFact } from "./facts/fact.ts";
-import type { Facts, ServerFacts } from "./facts/facts.ts";
+import { quoteForShell } from "../output/terminal-text.ts";
+import type { Facts, ServerAddress, ServerFacts } from "./facts/facts.ts";
+import { UnknownFact } from "./facts/facts.ts";
 
 /** From the best to the worst; `unknown` stands between `ok` and `note`. */
 export const STATUSES = ["ok", "unknown", "note", "warning", "problem"] as const;
@@ -32,15 +33,22 @@ export interface Check {
   run(facts: Facts): readonly ServerFinding[];
 }
 
-/** Checks each server separately. `check` returns undefined if it does not apply to a server. */
-export function eachServer(
-  check: (server: ServerFacts, facts: Facts) => Finding | undefined,
-): Pick<Check, "run"> {
+type Known<T> = Exclude<T, UnknownFact | undefined>;
+
+/** Checks a fact of each server. Skips servers for which the fact is undefined. */
+export function eachServer<Name extends keyof ServerFacts>(
+  name: string,
+  fact: Name,
+  check: (known: Known<ServerFacts[Name]>, server: ServerFacts, facts: Facts) => Finding,
+): Check {
   return {
+    name,
     run: (facts) =>
       facts.servers.flatMap((server): ServerFinding[] => {
-        const finding = check(server, facts);
-        return finding === undefined ? [] : [{ ...finding, server: server.address }];
+        if (server[fact] === undefined) return [];
+        const value = server[fact] as Known<ServerFacts[Name]> | UnknownFact;
+        const finding = ifKnown(value, (known) => check(known, server, facts));
+        return [{ ...finding, server: server.address }];
       }),
   };
 }
@@ -53,4 +61,34 @@ export function ifKnown<T>(fact: T | UnknownFact, check: (value: T) => Finding):
   if (missingPermission === undefined) return { status: "unknown", message };
   const fix = `to have it checked, grant ${missingPermission} to the user of this command; a service that has no such command says it elsewhere`;
   return { status: "unknown", message, fix };
+}
+
+/** A fix by another setting, with the command that is in force until the server restarts. */
+export function fixSetting(
+  server: ServerFacts,
+  fix: string,
+  setting: string,
+  value: number | string,
+): Pick<Finding, "fix" | "commands"> {
+  return {
+    fix: `${fix}; change it in the server's configuration file as well`,
+    commands: [redisCliCommand(server, "CONFIG", "SET", setting, String(value))],
+  };
+}
+
+/** A shell command for a server: `redis-cli -h 10.0.0.7 -p 6379 CONFIG SET maxmemory 2gb`. */
+export function redisCliCommand(
+  { redisCliArgs }: ServerAddress,
+  ...args: readonly string[]
+): string {
+  return ["redis-cli", ...redisCliArgs, ...args].map(quoteForShell).join(" ");
+}
+
+/** A shell command on a key, which may be on another server of the cluster. */
+export function redisCliKeyCommand(server: ServerFacts, ...args: readonly string[]): string {
+  const isCluster = server.cluster !== undefined;
+  return redisCliCommand(
+    { ...server, redisCliArgs: isCluster ? ["-c", ...server.redisCliArgs] : server.redisCliArgs },
+    ...args,
+  );
 }

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { UnknownFact } from "./facts/fact.ts";
 import type { Facts } from "./facts/facts.ts";
+import { UnknownFact } from "./facts/facts.ts";
 import { runChecks } from "./report.ts";
 
 const unknown = new UnknownFact("INFO", "no answer within 5 s");

@@ -1,9 +1,8 @@
 import { pluralize } from "../../output/number.ts";
-import { UnknownFact } from "../facts/fact.ts";
 import type { ClusterFacts, Facts, HashSlotRange, ServerFacts } from "../facts/facts.ts";
-import { numberOf, partOf } from "../facts/info.ts";
+import { numberOf, partOf, UnknownFact } from "../facts/facts.ts";
 import type { Check, Finding, ServerFinding } from "../finding.ts";
-import { redisCliCommand } from "../redis-cli-command.ts";
+import { redisCliCommand } from "../finding.ts";
 
 const HASH_SLOTS = 16_384;
 

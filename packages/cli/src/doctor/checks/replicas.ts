@@ -1,29 +1,21 @@
 import { formatBytes, pluralize } from "../../output/number.ts";
-import type { ServerFacts } from "../facts/facts.ts";
-import type { Info } from "../facts/info.ts";
-import { numberOf } from "../facts/info.ts";
+import type { Info, ServerFacts } from "../facts/facts.ts";
+import { numberOf } from "../facts/facts.ts";
 import { parseReplica } from "../facts/open-servers.ts";
 import type { Check, Finding } from "../finding.ts";
-import { eachServer, ifKnown } from "../finding.ts";
-import { redisCliCommand } from "../redis-cli-command.ts";
+import { eachServer, ifKnown, redisCliCommand } from "../finding.ts";
 
-export const role: Check = {
-  name: "role",
-  ...eachServer(({ info, receivesDecisions }) =>
-    ifKnown(info, (fields) => {
-      const isReplica = fields["role"] === "slave";
-      if (!isReplica) return { status: "ok", message: "a primary" };
-      const primary = `${fields["master_host"]}:${fields["master_port"]}`;
-      if (!receivesDecisions) return { status: "ok", message: `a replica of ${primary}` };
-      return {
-        status: "problem",
-        message: `a replica of ${primary}`,
-        impact: "it refuses writes (READONLY): every decision is made without Redis",
-        fix: `connect to the primary, ${primary}, or use Sentinels in the client`,
-      };
-    }),
-  ),
-};
+export const role: Check = eachServer("role", "info", (fields, { receivesDecisions }) => {
+  if (fields["role"] !== "slave") return { status: "ok", message: "a primary" };
+  const primary = `${fields["master_host"]}:${fields["master_port"]}`;
+  if (!receivesDecisions) return { status: "ok", message: `a replica of ${primary}` };
+  return {
+    status: "problem",
+    message: `a replica of ${primary}`,
+    impact: "it refuses writes (READONLY): every decision is made without Redis",
+    fix: `connect to the primary, ${primary}, or use Sentinels in the client`,
+  };
+});
 
 /** A replica may be silent for this long, and lag behind by this many bytes. */
 const MAX_SILENCE_SECONDS = 10;
@@ -31,14 +23,9 @@ const MAX_LAG_BYTES = 2 ** 20;
 
 const FIX = "check the replica's log, and the network between the servers";
 
-export const replicas: Check = {
-  name: "replicas",
-  ...eachServer((server) =>
-    ifKnown(server.info, (fields) =>
-      fields["role"] === "slave" ? checkReplica(fields) : checkPrimary(server, fields),
-    ),
-  ),
-};
+export const replicas: Check = eachServer("replicas", "info", (fields, server) =>
+  fields["role"] === "slave" ? checkReplica(fields) : checkPrimary(server, fields),
+);
 
 function checkReplica(fields: Info): Finding {
   const primary = `${fields["master_host"]}:${fields["master_port"]}`;
@@ -75,33 +62,26 @@ function checkPrimary({ receivesDecisions }: ServerFacts, fields: Info): Finding
   };
 }
 
-export const minReplicas: Check = {
-  name: "min-replicas",
-  ...eachServer((server) =>
-    ifKnown(server.info, (fields) => {
-      if (fields["role"] === "slave") return { status: "ok", message: "a replica" };
-      // INFO has this field only if min-replicas-to-write is set.
-      const good = numberOf(fields, "min_slaves_good_slaves");
-      if (good === undefined) return { status: "ok", message: "writes need no replica" };
-      return ifKnown(server.config, (config) => {
-        const required = Number(config["min-replicas-to-write"]);
-        const message = `min-replicas-to-write ${required}, ${good} healthy`;
-        if (good > required) return { status: "ok", message };
-        if (good === required) {
-          const impact =
-            "if one more replica fails, writes are refused, and decisions are made without Redis";
-          return { status: "note", message, impact, fix: "add a replica" };
-        }
-        return {
-          status: "problem",
-          message,
-          impact: "writes are refused (NOREPLICAS): every decision is made without Redis",
-          fix: "bring the replicas back; or accept writes without them, which a failover may lose",
-          commands: [
-            redisCliCommand(server, "CONFIG", "SET", "min-replicas-to-write", String(good)),
-          ],
-        };
-      });
-    }),
-  ),
-};
+export const minReplicas: Check = eachServer("min-replicas", "info", (fields, server) => {
+  if (fields["role"] === "slave") return { status: "ok", message: "a replica" };
+  // INFO has this field only if min-replicas-to-write is set.
+  const good = numberOf(fields, "min_slaves_good_slaves");
+  if (good === undefined) return { status: "ok", message: "writes need no replica" };
+  return ifKnown(server.config, (config) => {
+    const required = Number(config["min-replicas-to-write"]);
+    const message = `min-replicas-to-write ${required}, ${good} healthy`;
+    if (good > required) return { status: "ok", message };
+    if (good === required) {
+      const impact =
+        "if one more replica fails, writes are refused, and decisions are made without Redis";
+      return { status: "note", message, impact, fix: "add a replica" };
+    }
+    return {
+      status: "problem",
+      message,
+      impact: "writes are refused (NOREPLICAS): every decision is made without Redis",
+      fix: "bring the replicas back; or accept writes without them, which a failover may lose",
+      commands: [redisCliCommand(server, "CONFIG", "SET", "min-replicas-to-write", String(good))],
+    };
+  });
+});

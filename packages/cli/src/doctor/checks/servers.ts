@@ -1,7 +1,8 @@
 import { pluralize } from "../../output/number.ts";
-import { UnknownFact } from "../facts/fact.ts";
-import { serverVersionOf } from "../facts/info.ts";
-import type { Check, ServerFinding } from "../finding.ts";
+import { formatMeasured } from "../../output/time.ts";
+import type { ClockReading } from "../facts/facts.ts";
+import { serverVersionOf, UnknownFact } from "../facts/facts.ts";
+import type { Check, Finding, ServerFinding } from "../finding.ts";
 import { eachServer, ifKnown } from "../finding.ts";
 
 export const servers: Check = {
@@ -30,35 +31,30 @@ const SUPPORTED: Readonly<Record<string, readonly [first: string, last: number]>
   valkey: ["7.2", 9],
 };
 
-export const version: Check = {
-  name: "version",
-  ...eachServer(({ info }) =>
-    ifKnown(info, (fields) => {
-      const { name, version } = serverVersionOf(fields);
-      const message = `${name} ${version}`;
-      const supported = SUPPORTED[name];
-      if (supported === undefined) {
-        const impact = "Headgate is tested on Redis and Valkey, not on this server";
-        return { status: "note", message, impact };
-      }
-      const [first, last] = supported;
-      if (isOlder(version, first)) {
-        return {
-          status: "problem",
-          message: `${message} is older than ${name} ${first}`,
-          impact:
-            "the scripts do not support it: calls may fail, and requests are decided without Redis then",
-          fix: `upgrade the server to ${name} ${first} to ${last}`,
-        };
-      }
-      if (Number.parseInt(version, 10) > last) {
-        const impact = `Headgate is tested up to ${name} ${last}`;
-        return { status: "note", message, impact };
-      }
-      return { status: "ok", message };
-    }),
-  ),
-};
+export const version: Check = eachServer("version", "info", (fields) => {
+  const { name, version } = serverVersionOf(fields);
+  const message = `${name} ${version}`;
+  const supported = SUPPORTED[name];
+  if (supported === undefined) {
+    const impact = "Headgate is tested on Redis and Valkey, not on this server";
+    return { status: "note", message, impact };
+  }
+  const [first, last] = supported;
+  if (isOlder(version, first)) {
+    return {
+      status: "problem",
+      message: `${message} is older than ${name} ${first}`,
+      impact:
+        "the scripts do not support it: calls may fail, and requests are decided without Redis then",
+      fix: `upgrade the server to ${name} ${first} to ${last}`,
+    };
+  }
+  if (Number.parseInt(version, 10) > last) {
+    const impact = `Headgate is tested up to ${name} ${last}`;
+    return { status: "note", message, impact };
+  }
+  return { status: "ok", message };
+});
 
 /** Whether a version is older than another: 6.0.16 is older than 6.2. */
 function isOlder(version: string, first: string): boolean {
@@ -108,3 +104,51 @@ export const sentinels: Check = {
     return findings;
   },
 };
+
+/** Clocks may differ by this much, beyond the error of a reading. */
+const MAX_DIFFERENCE_MS = 1_000;
+
+export const clock: Check = {
+  name: "clock",
+  run({ servers }) {
+    const findings = servers.map(
+      ({ clock, address }): ServerFinding => ({ ...ifKnown(clock, checkReading), server: address }),
+    );
+    const difference = checkDifference(
+      servers.flatMap(({ clock, address }) =>
+        clock instanceof UnknownFact ? [] : [{ ...clock, address }],
+      ),
+    );
+    return difference === undefined ? findings : [...findings, difference];
+  },
+};
+
+function checkReading({ aheadMs, errorMs }: ClockReading): Finding {
+  const message = `${Math.abs(aheadMs) < 0.5 ? "the same as" : `${formatMeasured(Math.abs(aheadMs))} ${aheadMs > 0 ? "ahead of" : "behind"}`} this machine's, give or take ${formatMeasured(errorMs)}`;
+  if (Math.abs(aheadMs) - errorMs <= MAX_DIFFERENCE_MS) return { status: "ok", message };
+  return {
+    status: "warning",
+    message,
+    impact:
+      "limiters use the server's clock: fixed and calendar windows end at its time, and correcting it makes it jump, which may admit the whole limit once more",
+    fix: "find out which clock is wrong, for example with chronyc tracking, and let a time server correct both slowly",
+  };
+}
+
+/** A finding if the clocks of two servers differ too much. */
+function checkDifference(
+  clocks: readonly (ClockReading & { readonly address: string })[],
+): ServerFinding | undefined {
+  const inOrder = [...clocks].sort((a, b) => a.aheadMs - b.aheadMs);
+  const [first, last] = [inOrder[0], inOrder.at(-1)];
+  if (first === undefined || last === undefined) return undefined;
+  const apart = last.aheadMs - first.aheadMs;
+  if (apart - first.errorMs - last.errorMs <= MAX_DIFFERENCE_MS) return undefined;
+  return {
+    status: "warning",
+    message: `${last.address} is ${formatMeasured(apart)} ahead of ${first.address}`,
+    impact:
+      "a failover from one to the other makes the clock jump by this much; a jump may admit the whole limit once more",
+    fix: "synchronize both machines with the same time server",
+  };
+}

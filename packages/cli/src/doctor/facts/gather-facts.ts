@@ -1,12 +1,11 @@
 import type { ControlRecord, UnreadableRecord } from "@headgate/core/admin";
 import { createAdmin, readRegistry, readUsage } from "@headgate/core/admin";
 import type { Connection } from "../../connect/connection.ts";
-import { readFact, redactedMessage } from "./fact.ts";
 import type { Facts, ServerFacts } from "./facts.ts";
+import { readFact, redactedMessage } from "./facts.ts";
 import type { ServerOptions } from "./gather-server.ts";
 import { gatherServer, timeCalls } from "./gather-server.ts";
-import { openServers } from "./open-servers.ts";
-import { readSentinels } from "./read-sentinels.ts";
+import { openServers, readSentinels } from "./open-servers.ts";
 
 /** Options of `gatherFacts`. */
 export interface GatherOptions extends Omit<ServerOptions, "prefix"> {

@@ -1,11 +1,18 @@
-import type { Role } from "../roles.ts";
-import type { ServerConnection } from "./fact.ts";
-import { readFact, UnknownFact } from "./fact.ts";
-import type { ClockReading, ClusterFacts, ServerFacts, SlowCommand } from "./facts.ts";
-import { parseInfo } from "./info.ts";
+import { createHash } from "node:crypto";
+import { setTimeout as delay } from "node:timers/promises";
+import type {
+  ClockReading,
+  ClusterFacts,
+  KeySample,
+  Role,
+  SampledKey,
+  ScriptCacheProbe,
+  ServerConnection,
+  ServerFacts,
+  SlowCommand,
+} from "./facts.ts";
+import { parseInfo, readFact, redactedMessage, UnknownFact } from "./facts.ts";
 import { readPermissions } from "./permissions.ts";
-import { probeScriptCache } from "./probe-script-cache.ts";
-import { sampleKeys } from "./sample-keys.ts";
 
 /** Stops timing calls after this many, or after this time. */
 const MAX_TIMED_CALLS = 200;
@@ -17,8 +24,6 @@ export interface ServerOptions {
   readonly role: Role;
   /** The Redis user whose permissions are checked. Default: the connected user. */
   readonly aclUser: string | undefined;
-  /** Milliseconds since the epoch, by this machine. */
-  readonly clock: () => number;
 }
 
 /** Times small calls one after the other. Nothing else may be sent meanwhile, because it would be timed too. */
@@ -37,10 +42,10 @@ export async function timeCalls(server: ServerConnection): Promise<readonly numb
 export async function gatherServer(
   server: ServerConnection,
   latenciesMs: ServerFacts["latenciesMs"],
-  { prefix, role, aclUser, clock }: ServerOptions,
+  { prefix, role, aclUser }: ServerOptions,
 ): Promise<ServerFacts> {
   const { address, redisCliArgs, receivesDecisions } = server;
-  const reading = await readFact("TIME", () => readClock(server, clock));
+  const clock = await readFact("TIME", () => readClock(server));
   const [config, slowCommands, cluster, scriptCache, permissions, keys] = await Promise.all([
     readFact("CONFIG GET", async () => parsePairs(await server.call("CONFIG", "GET", "*"))),
     readFact("SLOWLOG GET", () => readSlowCommands(server)),
@@ -62,7 +67,7 @@ export async function gatherServer(
     info,
     config,
     latenciesMs,
-    clock: reading,
+    clock,
     slowCommands,
     scriptCache,
     permissions,
@@ -72,10 +77,10 @@ export async function gatherServer(
 }
 
 /** Reads the clock five times and keeps the fastest reading, which is the most exact. */
-async function readClock(server: ServerConnection, clock: () => number): Promise<ClockReading> {
+async function readClock(server: ServerConnection): Promise<ClockReading> {
   const readings: ClockReading[] = [];
   for (let tries = 0; tries < 5; tries += 1) {
-    const before = clock();
+    const before = Date.now();
     const start = performance.now();
     const [seconds, microseconds] = (await server.call("TIME")) as readonly unknown[];
     const errorMs = (performance.now() - start) / 2;
@@ -117,4 +122,78 @@ function parsePairs(reply: unknown): Readonly<Record<string, string>> {
   return Object.fromEntries(
     words.flatMap((word, i) => (i % 2 === 0 ? [[String(word), String(words[i + 1])]] : [])),
   );
+}
+
+/** At most 20 calls of SCAN, each for about 1,000 keys. */
+const MAX_SCANS = 20;
+const SCAN_COUNT = 1_000;
+
+/** The most keys whose expiry and memory are read. */
+const MAX_INSPECTED = 200;
+
+/** Replies of PTTL. */
+const PTTL_NO_KEY = -2;
+const PTTL_NO_EXPIRY = -1;
+
+/** Samples keys in a bounded number of calls. Rejects with the server's error. */
+async function sampleKeys(server: ServerConnection, prefix: string): Promise<KeySample> {
+  const total = Number(await server.call("DBSIZE"));
+  const matching = new Set<string>();
+  let scanned = 0;
+  let cursor = "0";
+  let scans = 0;
+  do {
+    const reply = await server.call("SCAN", cursor, "COUNT", String(SCAN_COUNT));
+    const [next, keys] = reply as [string, readonly string[]];
+    cursor = String(next);
+    scanned += keys.length;
+    for (const key of keys) if (key.startsWith(`${prefix}:{`)) matching.add(key);
+    scans += 1;
+  } while (cursor !== "0" && scans < MAX_SCANS);
+  const inspected = await Promise.all(
+    [...matching].slice(0, MAX_INSPECTED).map((key) => inspectKey(server, key)),
+  );
+  return {
+    total,
+    scanned,
+    matched: matching.size,
+    isComplete: cursor === "0",
+    inspected: inspected.filter((key) => key !== undefined),
+  };
+}
+
+/** Undefined if the key has expired meanwhile. */
+async function inspectKey(server: ServerConnection, key: string): Promise<SampledKey | undefined> {
+  const [ttl, bytes] = await Promise.all([
+    server.call("PTTL", key).then(Number),
+    server.call("MEMORY", "USAGE", key).then(
+      (reply) => (reply === null ? undefined : Number(reply)),
+      () => undefined,
+    ),
+  ]);
+  if (ttl === PTTL_NO_KEY) return undefined;
+  return { key, ttlMs: ttl === PTTL_NO_EXPIRY ? undefined : ttl, bytes };
+}
+
+const SCRIPT = "return 'headgate doctor'";
+const SHA1 = createHash("sha1").update(SCRIPT).digest("hex");
+
+const WATCH_MS = 250;
+const PAUSE_MS = 25;
+
+/** Loads a script and watches for a quarter of a second whether the server keeps it. Rejects with the server's error. */
+async function probeScriptCache(server: ServerConnection): Promise<ScriptCacheProbe> {
+  await server.call("EVAL", SCRIPT, "0");
+  const start = performance.now();
+  const elapsedMs = (): number => Math.round(performance.now() - start);
+  while (elapsedMs() < WATCH_MS) {
+    await delay(PAUSE_MS);
+    try {
+      await server.call("EVALSHA", SHA1, "0");
+    } catch (error) {
+      if (!redactedMessage(error).startsWith("NOSCRIPT")) throw error;
+      return { watchedMs: elapsedMs(), lostAfterMs: elapsedMs() };
+    }
+  }
+  return { watchedMs: elapsedMs(), lostAfterMs: undefined };
 }

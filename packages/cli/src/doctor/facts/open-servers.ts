@@ -1,74 +1,64 @@
 import type { Connection } from "../../connect/connection.ts";
 import type { NodeClient } from "../../connect/node-clients.ts";
-import { isCluster, openDuplicate, openNode } from "../../connect/node-clients.ts";
+import { isCluster, openDuplicate, openNode, openSentinel } from "../../connect/node-clients.ts";
 import type { Address } from "../../connect/redis-url.ts";
-import type { ServerConnection } from "./fact.ts";
-import { redactedMessage } from "./fact.ts";
-import type { Facts, UnreachableServer } from "./facts.ts";
-import { parseInfo } from "./info.ts";
-import { findPrimaryAddress } from "./read-sentinels.ts";
+import type { Facts, SentinelFacts, ServerConnection, UnreachableServer } from "./facts.ts";
+import { parseInfo, readFact, redactedMessage } from "./facts.ts";
 
 /** Open connections to all servers of a deployment. */
-export interface OpenServers extends Pick<Facts, "topology" | "unreachable"> {
+interface OpenServers extends Pick<Facts, "topology" | "unreachable"> {
   readonly connections: readonly ServerConnection[];
   close(): void;
 }
 
 /** A server to connect to. */
-interface ServerToOpen {
-  readonly address: string;
-  readonly receivesDecisions: boolean;
+interface ServerToOpen extends Omit<ServerConnection, "call"> {
   open(): Promise<NodeClient>;
-  readonly redisCliArgs: readonly string[];
 }
 
 /** Connects to every server that receives decisions and to its replicas, with one client each. */
 export async function openServers({ client }: Connection): Promise<OpenServers> {
-  const opened = new OpenedServers();
-  if (isCluster(client)) {
-    const primaries = new Set(client.nodes("master"));
-    const nodes = client.nodes("all");
-    await opened.add(nodes.map((node) => serverAt(node, addressOf(node), primaries.has(node))));
-    return opened.withTopology("cluster");
-  }
-  const primary = client.options.sentinels ? await findPrimaryAddress(client) : undefined;
-  await opened.add([primary ? serverAt(client, primary, true) : serverOfClient(client)]);
-  const replicas = await readReplicas(opened.connections[0]);
-  await opened.add(replicas.map((address) => serverAt(client, address, false)));
-  return opened.withTopology(client.options.sentinels ? "sentinel" : "server");
-}
+  const connections: ServerConnection[] = [];
+  const unreachable: UnreachableServer[] = [];
+  const clients: NodeClient[] = [];
 
-class OpenedServers {
-  readonly connections: ServerConnection[] = [];
-  readonly #unreachable: UnreachableServer[] = [];
-  readonly #clients: NodeClient[] = [];
-
-  async add(servers: readonly ServerToOpen[]): Promise<void> {
-    await Promise.all(servers.map((server) => this.#open(server)));
-  }
-
-  async #open({ address, receivesDecisions, redisCliArgs, open }: ServerToOpen): Promise<void> {
+  async function openOne({ open, ...server }: ServerToOpen): Promise<void> {
     try {
       const node = await open();
-      this.#clients.push(node);
+      clients.push(node);
       const call: ServerConnection["call"] = (command, ...args) => node.call(command, ...args);
       await requireReply(call);
-      this.connections.push({ address, receivesDecisions, redisCliArgs, call });
+      connections.push({ ...server, call });
     } catch (error) {
-      this.#unreachable.push({ address, receivesDecisions, reason: redactedMessage(error) });
+      const { address, receivesDecisions } = server;
+      unreachable.push({ address, receivesDecisions, reason: redactedMessage(error) });
     }
   }
 
-  withTopology(topology: OpenServers["topology"]): OpenServers {
-    return {
-      topology,
-      connections: sortServers(this.connections),
-      unreachable: sortServers(this.#unreachable),
-      close: () => {
-        for (const client of this.#clients) client.disconnect();
-      },
-    };
+  let topology: OpenServers["topology"];
+  if (isCluster(client)) {
+    topology = "cluster";
+    const primaries = new Set(client.nodes("master"));
+    await Promise.all(
+      client
+        .nodes("all")
+        .map((node) => openOne(serverAt(node, addressOf(node), primaries.has(node)))),
+    );
+  } else {
+    topology = client.options.sentinels ? "sentinel" : "server";
+    const primary = topology === "sentinel" ? await findPrimaryAddress(client) : undefined;
+    await openOne(primary ? serverAt(client, primary, true) : serverOfClient(client));
+    const replicas = await readReplicas(connections[0]);
+    await Promise.all(replicas.map((address) => openOne(serverAt(client, address, false))));
   }
+  return {
+    topology,
+    connections: sortServers(connections),
+    unreachable: sortServers(unreachable),
+    close: () => {
+      for (const opened of clients) opened.disconnect();
+    },
+  };
 }
 
 /** Puts the servers that receive decisions first, then sorts by address. */
@@ -139,4 +129,62 @@ async function readReplicas(server: ServerConnection | undefined): Promise<reado
 export function parseReplica(line: string): Address & Readonly<Record<string, unknown>> {
   const parts = Object.fromEntries(line.split(",").map((part) => part.split("=")));
   return { ...parts, host: parts["ip"] ?? "", port: Number(parts["port"]) };
+}
+
+/** The state of each Sentinel; empty if the client does not use Sentinels. */
+export async function readSentinels({ client }: Connection): Promise<readonly SentinelFacts[]> {
+  if (isCluster(client)) return [];
+  return Promise.all(sentinelsOf(client).map((address) => readSentinel(client, address)));
+}
+
+/** The address of the primary from the first Sentinel that answers; undefined if none does. */
+async function findPrimaryAddress(client: NodeClient): Promise<Address | undefined> {
+  for (const sentinel of sentinelsOf(client)) {
+    const address = await readFact("SENTINEL GET-MASTER-ADDR-BY-NAME", () =>
+      withSentinel(client, sentinel, (opened) => readPrimaryAddress(opened, client)),
+    );
+    if ("host" in address) return address;
+  }
+  return undefined;
+}
+
+async function readSentinel(client: NodeClient, address: Address): Promise<SentinelFacts> {
+  const { name } = client.options;
+  const [quorum, primary] = await Promise.all([
+    readFact("SENTINEL CKQUORUM", () =>
+      withSentinel(client, address, async (opened) =>
+        String(await opened.call("SENTINEL", "CKQUORUM", String(name))),
+      ),
+    ),
+    readFact("SENTINEL GET-MASTER-ADDR-BY-NAME", () =>
+      withSentinel(client, address, async (opened) => {
+        const { host, port } = await readPrimaryAddress(opened, client);
+        return `${host}:${port}`;
+      }),
+    ),
+  ]);
+  return { address: `${address.host}:${address.port}`, quorum, primary };
+}
+
+async function readPrimaryAddress(opened: NodeClient, { options }: NodeClient): Promise<Address> {
+  const reply = await opened.call("SENTINEL", "GET-MASTER-ADDR-BY-NAME", String(options.name));
+  if (!Array.isArray(reply)) throw new Error(`it knows no primary called ${options.name}`);
+  return { host: String(reply[0]), port: Number(reply[1]) };
+}
+
+function sentinelsOf({ options }: NodeClient): readonly Address[] {
+  return (options.sentinels ?? []).map(({ host = "127.0.0.1", port = 26379 }) => ({ host, port }));
+}
+
+async function withSentinel<T>(
+  client: NodeClient,
+  address: Address,
+  work: (opened: NodeClient) => Promise<T>,
+): Promise<T> {
+  const opened = await openSentinel(client, address);
+  try {
+    return await work(opened);
+  } finally {
+    opened.disconnect();
+  }
 }

@@ -1,23 +1,5 @@
-import type { Role } from "../roles.ts";
-import { ROLES } from "../roles.ts";
-import type { ServerConnection } from "./fact.ts";
-import { redactedMessage } from "./fact.ts";
-
-/** The permissions of a Redis user, compared with those that a role needs. */
-export interface PermissionFacts {
-  readonly role: Role;
-  /** Empty if the server refuses ACL WHOAMI. */
-  readonly user: string;
-  readonly userExists: boolean;
-  /** The commands that the user may not run. */
-  readonly deniedCommands: readonly string[];
-  /** Whether the user may not access keys with the prefix. */
-  readonly deniesKeys: boolean;
-  /** Commands that the server does not have, because of `rename-command` or a managed service. */
-  readonly unknownCommands: readonly string[];
-  /** Commands whose permission could not be tested. */
-  readonly untestedCommands: readonly string[];
-}
+import type { PermissionFacts, Role, ServerConnection } from "./facts.ts";
+import { ROLES, redactedMessage } from "./facts.ts";
 
 type PermissionResult =
   | "allowed"

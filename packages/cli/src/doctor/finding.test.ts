@@ -1,6 +1,6 @@
 import { execFileSync } from "node:child_process";
 import { expect, test } from "vitest";
-import { redisCliCommand } from "./redis-cli-command.ts";
+import { redisCliCommand } from "./finding.ts";
 
 const server = { address: "10.0.0.7:6379", redisCliArgs: ["-h", "10.0.0.7", "-p", "6379"] };
 
