@@ -7,7 +7,7 @@ import { createAdmin } from "@headgate/core/admin";
 import { redisStore } from "@headgate/core/redis";
 import { Redis } from "ioredis";
 import { afterEach, describe, expect, test } from "vitest";
-import { readOverrides } from "../../packages/cli/src/list/read-overrides.ts";
+import { readOverrides } from "../../packages/cli/src/list/limiters.ts";
 import { useOwnRedis } from "../support/own-redis.ts";
 import { writeRegistry } from "../support/write-registry.ts";
 import { expectDocument } from "./json-schema.ts";

@@ -12,21 +12,22 @@ import type { AddCommand, Cli, CommandContext } from "../command/cli.ts";
 import { addExamples } from "../command/cli.ts";
 import { CommandError } from "../command/command-error.ts";
 import { readDuration } from "../command/duration.ts";
-import type { ConnectionOptions } from "../connect/connection.ts";
-import { addConnectionOptions } from "../connect/connection.ts";
-import type { Session } from "../connect/session.ts";
-import { withSession } from "../connect/session.ts";
+import type { ConnectionOptions, Session } from "../connect/connection.ts";
+import { addConnectionOptions, withSession } from "../connect/connection.ts";
 import { pluralize } from "../output/number.ts";
 import { formatSubjectLabel } from "../output/subject.ts";
 import type { ActionOptions, SkippedLimiter, Task, TaskResult } from "./action.ts";
 import { addActionOptions, confirm, logOptionsOf, runTasks } from "./action.ts";
-import type { LimiterOptions } from "./find-limiters.ts";
-import { addLimiterOptions, findLimiters } from "./find-limiters.ts";
-import { formatInspection, formatOverrideLine } from "./format-inspection.ts";
-import type { Subject } from "./make-subjects.ts";
-import { makeSubjects, noSubjectError } from "./make-subjects.ts";
-import type { SubjectOptions } from "./subject-options.ts";
-import { addSubjectOptions, readSubjectQuery } from "./subject-options.ts";
+import { formatInspection, formatOverrideLine } from "./inspection.ts";
+import type { LimiterOptions, Subject, SubjectOptions } from "./selection.ts";
+import {
+  addLimiterOptions,
+  addSubjectOptions,
+  findLimiters,
+  makeSubjects,
+  noSubjectError,
+  readSubjectQuery,
+} from "./selection.ts";
 
 type Options = ConnectionOptions &
   SubjectOptions &
@@ -169,7 +170,7 @@ async function actOnSubject(
   }
   return withSession(options, context, async (session) => {
     const query = await readSubjectQuery(text, options, context);
-    const known = await findLimiters(session.connection, options, context);
+    const known = await findLimiters(session, options, context);
     const tasks = new Map<string, Task>();
     const skipped: SkippedLimiter[] = [];
     for (const knownLimiter of known) {

@@ -1,16 +1,14 @@
-import type { Breaker, Snapshot } from "@headgate/breaker";
+import type { Breaker, BreakerOptions, Snapshot } from "@headgate/breaker";
 import { createBreaker } from "@headgate/breaker";
 import type { Duration } from "@headgate/core";
 import type { BreakerOrderState } from "@headgate/core/admin";
-import { previewOrder } from "@headgate/core/admin";
+import { breakerOptionsOf, previewOrder, readRegistry } from "@headgate/core/admin";
 import type { AddCommand, CommandContext } from "../command/cli.ts";
 import { addExamples } from "../command/cli.ts";
 import { CommandError, EXIT } from "../command/command-error.ts";
-import type { ConnectionOptions } from "../connect/connection.ts";
-import { addConnectionOptions } from "../connect/connection.ts";
-import type { Session } from "../connect/session.ts";
-import { withSession } from "../connect/session.ts";
-import { findBreaker } from "../list/find-breaker.ts";
+import { readJson } from "../command/read-json.ts";
+import type { Connection, ConnectionOptions, Session } from "../connect/connection.ts";
+import { addConnectionOptions, withSession } from "../connect/connection.ts";
 import { writeJson } from "../output/json.ts";
 import { pluralize } from "../output/number.ts";
 import { printSection } from "../output/section.ts";
@@ -93,9 +91,9 @@ async function runBreaker(
     );
   }
   return withSession(options, context, async (session) => {
-    const { store, timeoutMs } = session.connection;
+    const { store, timeoutMs } = session;
     const breaker = createBreaker({
-      ...(await findBreaker(session.connection, name, options.options)),
+      ...(await findBreaker(session, name, options.options)),
       name,
       store,
       storeTimeout: timeoutMs as Duration,
@@ -175,4 +173,35 @@ function formatSnapshot(snapshot: Snapshot): readonly string[] {
     ...times,
     ...trial,
   ];
+}
+
+/** The options of a breaker, from the given JSON or from the registry. Rejects with a `CommandError`. */
+async function findBreaker(
+  { store, timeoutMs }: Connection,
+  name: string,
+  json: string | undefined,
+): Promise<BreakerOptions> {
+  if (json !== undefined)
+    return breakerOptionsOf(readJson("--options", json) as Readonly<Record<string, unknown>>);
+  const { breakers } = await readRegistry(store, { timeout: timeoutMs });
+  const found = breakers.filter((one) => one.name === name);
+  const [first] = found;
+  if (first === undefined) {
+    const names = [...new Set(breakers.map((one) => JSON.stringify(one.name)))].join(", ");
+    const there = names === "" ? "which has no breaker" : `which has ${names}`;
+    throw new CommandError(
+      `no breaker ${JSON.stringify(name)} in the registry, ${there}; if it is not listed, give its options with --options`,
+    );
+  }
+  if (first.isTruncated === true) {
+    throw new CommandError(
+      `the options of ${JSON.stringify(name)} are too long for the registry: give them with --options @FILE`,
+    );
+  }
+  if (new Set(found.map(({ fingerprint }) => fingerprint)).size > 1) {
+    throw new CommandError(
+      `processes have ${JSON.stringify(name)} with several windows: give one with --options`,
+    );
+  }
+  return breakerOptionsOf(first.options);
 }

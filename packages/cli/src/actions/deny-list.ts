@@ -2,10 +2,8 @@ import type { ActionResult, DeniedNetwork } from "@headgate/core/admin";
 import type { AddCommand, CommandContext } from "../command/cli.ts";
 import { addExamples } from "../command/cli.ts";
 import { readExpiry } from "../command/duration.ts";
-import type { ConnectionOptions } from "../connect/connection.ts";
-import { addConnectionOptions } from "../connect/connection.ts";
-import type { Session } from "../connect/session.ts";
-import { withSession } from "../connect/session.ts";
+import type { ConnectionOptions, Session } from "../connect/connection.ts";
+import { addConnectionOptions, withSession } from "../connect/connection.ts";
 import { writeJson } from "../output/json.ts";
 import { withTimesInMs } from "../output/override.ts";
 import { widthOf } from "../output/style.ts";
@@ -13,7 +11,7 @@ import { formatTable } from "../output/table.ts";
 import { formatFromNow } from "../output/time.ts";
 import type { ActionOptions } from "./action.ts";
 import { addActionOptions, logOptionsOf, runTasks } from "./action.ts";
-import { formatDenyListEntry } from "./format-inspection.ts";
+import { formatDenyListEntry } from "./inspection.ts";
 
 type ListOptions = ConnectionOptions & { readonly json?: boolean | undefined };
 

@@ -5,25 +5,34 @@ import type { AddCommand, CommandContext } from "../command/cli.ts";
 import { addExamples } from "../command/cli.ts";
 import { CommandError, EXIT } from "../command/command-error.ts";
 import { readJson } from "../command/read-json.ts";
-import type { ConnectionOptions } from "../connect/connection.ts";
-import { addConnectionOptions } from "../connect/connection.ts";
-import type { Session } from "../connect/session.ts";
-import { withSession } from "../connect/session.ts";
+import type { ConnectionOptions, Session } from "../connect/connection.ts";
+import { addConnectionOptions, withSession } from "../connect/connection.ts";
 import { writeJson } from "../output/json.ts";
 import { withTimesInMs } from "../output/override.ts";
 import { printSection } from "../output/section.ts";
 import { formatSubjectLabel } from "../output/subject.ts";
 import { formatSpan } from "../output/time.ts";
-import { findDeniedAddress, printDeniedAddress } from "./denied-address.ts";
-import type { LimiterOptions } from "./find-limiters.ts";
-import { addLimiterOptions, findLimiters } from "./find-limiters.ts";
-import { formatBlock, formatCalendar, formatEnd, formatUsage } from "./format-inspection.ts";
-import type { LimiterSubject, Subject } from "./make-subjects.ts";
-import { makeSubjectsOfAll, noSubjectError } from "./make-subjects.ts";
-import type { SubjectOptions } from "./subject-options.ts";
-import { addSubjectOptions, readSubjectQuery } from "./subject-options.ts";
-import type { SubjectOverride } from "./subject-overrides.ts";
-import { formatSubjectOverride, overridesOf, toJson } from "./subject-overrides.ts";
+import type { SubjectOverride } from "./inspection.ts";
+import {
+  findDeniedAddress,
+  formatBlock,
+  formatCalendar,
+  formatEnd,
+  formatSubjectOverride,
+  formatUsage,
+  overridesOf,
+  printDeniedAddress,
+  toJson,
+} from "./inspection.ts";
+import type { LimiterOptions, LimiterSubject, Subject, SubjectOptions } from "./selection.ts";
+import {
+  addLimiterOptions,
+  addSubjectOptions,
+  findLimiters,
+  makeSubjectsOfAll,
+  noSubjectError,
+  readSubjectQuery,
+} from "./selection.ts";
 
 type Options = ConnectionOptions &
   SubjectOptions &
@@ -96,12 +105,9 @@ async function explain(
   const cost = readCost(options.cost);
   return withSession(options, context, async (session) => {
     const query = await readSubjectQuery(text, options, context);
-    const { connection } = session;
-    const known = await findLimiters(connection, options, context);
+    const known = await findLimiters(session, options, context);
     const extended = new Set(known.flatMap(({ extends: name }) => name ?? []));
-    const parents = [...extended].map((name) =>
-      findLimiters(connection, { limiter: name }, context),
-    );
+    const parents = [...extended].map((name) => findLimiters(session, { limiter: name }, context));
     const control = await session.admin.readControl();
     const limiters = [...known, ...(await Promise.all(parents)).flat()];
     const { limiterSubjects, skipped } = await makeSubjectsOfAll(limiters, query);

@@ -2,24 +2,30 @@ import type { Decision } from "@headgate/core";
 import type { ControlRecord, Inspection } from "@headgate/core/admin";
 import type { AddCommand, CommandContext } from "../command/cli.ts";
 import { addExamples } from "../command/cli.ts";
-import type { ConnectionOptions } from "../connect/connection.ts";
-import { addConnectionOptions } from "../connect/connection.ts";
-import type { Session } from "../connect/session.ts";
-import { withSession } from "../connect/session.ts";
+import type { ConnectionOptions, Session } from "../connect/connection.ts";
+import { addConnectionOptions, withSession } from "../connect/connection.ts";
 import { writeJson } from "../output/json.ts";
 import { withTimesInMs } from "../output/override.ts";
 import { printSection } from "../output/section.ts";
 import { formatSubjectLabel } from "../output/subject.ts";
-import { findDeniedAddress, printDeniedAddress } from "./denied-address.ts";
-import type { LimiterOptions } from "./find-limiters.ts";
-import { addLimiterOptions, findLimiters } from "./find-limiters.ts";
-import { formatInspection } from "./format-inspection.ts";
-import type { LimiterSubject, Subject } from "./make-subjects.ts";
-import { makeSubjectsOfAll, noSubjectError } from "./make-subjects.ts";
-import type { SubjectOptions } from "./subject-options.ts";
-import { addSubjectOptions, readSubjectQuery } from "./subject-options.ts";
-import type { SubjectOverride } from "./subject-overrides.ts";
-import { formatSubjectOverride, overridesOf, toJson } from "./subject-overrides.ts";
+import type { SubjectOverride } from "./inspection.ts";
+import {
+  findDeniedAddress,
+  formatInspection,
+  formatSubjectOverride,
+  overridesOf,
+  printDeniedAddress,
+  toJson,
+} from "./inspection.ts";
+import type { LimiterOptions, LimiterSubject, Subject, SubjectOptions } from "./selection.ts";
+import {
+  addLimiterOptions,
+  addSubjectOptions,
+  findLimiters,
+  makeSubjectsOfAll,
+  noSubjectError,
+  readSubjectQuery,
+} from "./selection.ts";
 
 type Options = ConnectionOptions & SubjectOptions & LimiterOptions & { readonly json?: boolean };
 
@@ -68,7 +74,7 @@ function inspect(
 ): Promise<number> {
   return withSession(options, context, async (session) => {
     const query = await readSubjectQuery(text, options, context);
-    const known = await findLimiters(session.connection, options, context);
+    const known = await findLimiters(session, options, context);
     const control = await session.admin.readControl();
     const { limiterSubjects, skipped } = await makeSubjectsOfAll(known, query);
     const inspections: TimedInspection[] = [];

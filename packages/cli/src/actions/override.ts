@@ -5,20 +5,21 @@ import type { AddCommand, CommandContext } from "../command/cli.ts";
 import { addExamples } from "../command/cli.ts";
 import { CommandError } from "../command/command-error.ts";
 import { readExpiry } from "../command/duration.ts";
-import type { ConnectionOptions } from "../connect/connection.ts";
-import { addConnectionOptions } from "../connect/connection.ts";
-import type { Session } from "../connect/session.ts";
-import { withSession } from "../connect/session.ts";
+import type { ConnectionOptions, Session } from "../connect/connection.ts";
+import { addConnectionOptions, withSession } from "../connect/connection.ts";
 import { formatSubjectLabel } from "../output/subject.ts";
 import type { ActionOptions, Task } from "./action.ts";
 import { addActionOptions, confirm, logOptionsOf, runTasks } from "./action.ts";
-import type { LimiterOptions } from "./find-limiters.ts";
-import { addLimiterOptions, findLimiters } from "./find-limiters.ts";
-import { formatOverrideLine } from "./format-inspection.ts";
-import type { Subject } from "./make-subjects.ts";
-import { makeSubjectsOfAll, noSubjectError } from "./make-subjects.ts";
-import type { SubjectOptions } from "./subject-options.ts";
-import { addSubjectOptions, readSubjectQuery } from "./subject-options.ts";
+import { formatOverrideLine } from "./inspection.ts";
+import type { LimiterOptions, Subject, SubjectOptions } from "./selection.ts";
+import {
+  addLimiterOptions,
+  addSubjectOptions,
+  findLimiters,
+  makeSubjectsOfAll,
+  noSubjectError,
+  readSubjectQuery,
+} from "./selection.ts";
 
 type Options = ConnectionOptions & SubjectOptions & LimiterOptions & ActionOptions;
 
@@ -79,7 +80,7 @@ async function set(
     const override: NewOverride = { limiter, ...subject, ...change };
     requireCompatible(known, override);
     return taskOf(override, async () => {
-      const { store, timeoutMs } = session.connection;
+      const { store, timeoutMs } = session;
       const coverage = overrideCoverageOf(
         override,
         await readRegistry(store, { timeout: timeoutMs }),
@@ -113,7 +114,7 @@ async function changeOverrides(
   const isForAllSubjects = subject === undefined && ip === undefined && header === undefined;
   return withSession(options, context, async (session) => {
     const needsLimiters = action === "set" || !isForAllSubjects;
-    const known = needsLimiters ? await findLimiters(session.connection, options, context) : [];
+    const known = needsLimiters ? await findLimiters(session, options, context) : [];
     const subjects = isForAllSubjects ? [{}] : await readSubjects(known, options, context);
     const tasks: Task[] = [];
     for (const one of subjects) tasks.push(await makeTask(session, known, one));

@@ -1,13 +1,14 @@
 import type { Store } from "@headgate/core";
+import { HeadgateError } from "@headgate/core";
+import type { Admin } from "@headgate/core/admin";
+import { createAdmin } from "@headgate/core/admin";
 import { redisStore } from "@headgate/core/redis";
 import type { Command } from "commander";
 import type { Cluster, Redis } from "ioredis";
 import type { CommandContext } from "../command/cli.ts";
-import { CommandError, EXIT } from "../command/command-error.ts";
-import { findPrimary } from "./find-primary.ts";
-import type { OpenClient, OpenServer, ServerMode } from "./open-client.ts";
-import { openCluster, openServer } from "./open-client.ts";
-import type { ConnectionOptions, Target } from "./target.ts";
+import { CommandError, EXIT, messageOf } from "../command/command-error.ts";
+import { openTarget } from "./open-target.ts";
+import type { ConnectionOptions } from "./target.ts";
 import { readTarget } from "./target.ts";
 
 export type { ConnectionOptions } from "./target.ts";
@@ -83,60 +84,75 @@ export async function withConnection<T>(
   const connection = await connect(options, context);
   try {
     return await work(connection);
+  } catch (error) {
+    throw await explainRefusal(connection, error);
   } finally {
     await connection.close();
   }
 }
 
-async function openTarget(
-  target: Target,
-  signal: AbortSignal,
-): Promise<OpenClient<Redis | Cluster>> {
-  if (target.sentinelName !== undefined) return findPrimary(target, target.sentinelName, signal);
-  const first = await openFirst(target, signal);
+/** A connection with the admin API and the server's clock. */
+export interface Session extends Connection {
+  readonly admin: Admin;
+  /** The server's clock, in milliseconds since the epoch. */
+  now(): number;
+}
+
+/** Runs `work` on a connection and closes it afterwards. Rejects like `connect` and `work`. */
+export function withSession<T>(
+  options: ConnectionOptions,
+  context: CommandContext,
+  work: (session: Session) => Promise<T>,
+): Promise<T> {
+  return withConnection(options, context, async (connection) => {
+    const start = performance.now();
+    const serverTime = await readServerTime(connection);
+    const now = (): number => serverTime + performance.now() - start;
+    const admin = createAdmin(connection.store, { storeTimeout: connection.timeoutMs });
+    return work({ ...connection, admin, now });
+  });
+}
+
+/** The server's time in milliseconds since the epoch, or this machine's if the user may not run TIME. */
+async function readServerTime({ client }: Connection): Promise<number> {
   try {
-    requireMode(target, first.mode);
-    if (first.mode !== "cluster" && !target.isCluster) return first;
-    const cluster = await openCluster(target, first, signal);
-    first.close();
-    return cluster;
-  } catch (error) {
-    first.close();
-    throw error;
+    const [seconds, microseconds] = await client.time();
+    return Number(seconds) * 1_000 + Math.floor(Number(microseconds) / 1_000);
+  } catch {
+    return Date.now();
   }
 }
 
-/** Connects to the first address that answers. */
-async function openFirst(target: Target, signal: AbortSignal): Promise<OpenServer> {
-  const { path, addresses, serverCredentials } = target;
-  if (path !== undefined) return openServer(target, path, serverCredentials, signal);
-  let failure: unknown;
-  for (const address of addresses) {
-    try {
-      return await openServer(target, address, serverCredentials, signal);
-    } catch (error) {
-      signal.throwIfAborted();
-      failure ??= error;
-    }
-  }
-  throw failure;
+/**
+ * The error of a script does not name the forbidden command on some servers. Then runs each reading command separately, and resolves with
+ * a `CommandError` that names the forbidden ones. Resolves with any other error as it is.
+ */
+async function explainRefusal(connection: Connection, error: unknown): Promise<unknown> {
+  const cause = error instanceof HeadgateError ? error.cause : undefined;
+  if (!/can't run this command/.test(messageOf(cause))) return error;
+  const refused = await findRefusedCommands(connection);
+  if (refused.length === 0) return error;
+  return new CommandError(
+    `this user may not run ${refused.join(", ").toUpperCase()}: an administrator can allow it with ACL SETUSER ... ${refused.map((command) => `+${command}`).join(" ")}`,
+    EXIT.store,
+    { cause: error },
+  );
 }
 
-/** Rejects a server whose mode contradicts the options. A server without a known mode, for example behind a proxy, passes. */
-function requireMode({ isCluster, displayUrl, addresses }: Target, mode: ServerMode): void {
-  if (mode === "sentinel") {
-    throw new CommandError(
-      `${displayUrl} is a Sentinel: give its name of the primary with --sentinel NAME`,
-      EXIT.store,
-    );
-  }
-  if (mode === "standalone" && isCluster) {
-    throw new CommandError(`${displayUrl} is not a cluster: leave out --cluster`, EXIT.store);
-  }
-  if (mode !== "cluster" && !isCluster && addresses.length > 1) {
-    throw new CommandError(
-      `${displayUrl} is not a cluster: give one host, because only a cluster or --sentinel NAME accepts several`,
-      EXIT.store,
-    );
-  }
+async function findRefusedCommands({ client, prefix }: Connection): Promise<readonly string[]> {
+  const key = `${prefix}:{control}`;
+  const reads = [
+    ["get", key],
+    ["strlen", key],
+    ["getrange", key, "0", "0"],
+    ["lrange", `${key}:actions`, "0", "0"],
+    ["time"],
+  ] as const;
+  const refused = await Promise.all(
+    reads.map(async ([command, ...args]) => {
+      const reply = await client.call(command, ...args).then(String, messageOf);
+      return /^NOPERM.*'\w+' command/s.test(reply) ? command : undefined;
+    }),
+  );
+  return refused.filter((command) => command !== undefined);
 }

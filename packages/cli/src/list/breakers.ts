@@ -1,18 +1,20 @@
+import type { Snapshot } from "@headgate/breaker";
+import { createBreaker } from "@headgate/breaker";
+import type { Duration } from "@headgate/core";
+import { HeadgateError } from "@headgate/core";
 import type { RegistryBreaker } from "@headgate/core/admin";
-import { readRegistry } from "@headgate/core/admin";
+import { breakerOptionsOf, readRegistry } from "@headgate/core/admin";
 import type { Cli, CommandContext } from "../command/cli.ts";
 import { addExamples } from "../command/cli.ts";
-import type { ConnectionOptions } from "../connect/connection.ts";
-import { addConnectionOptions } from "../connect/connection.ts";
-import { explainRefused } from "../connect/explain-refused.ts";
-import { withSession } from "../connect/session.ts";
+import type { Connection, ConnectionOptions } from "../connect/connection.ts";
+import { addConnectionOptions, withSession } from "../connect/connection.ts";
 import { writeJson } from "../output/json.ts";
 import { formatShortBreaker } from "../output/policy.ts";
 import { styleFor, widthOf } from "../output/style.ts";
 import type { Cell } from "../output/table.ts";
 import { formatTable } from "../output/table.ts";
+import { formatSpan } from "../output/time.ts";
 import { formatProcesses, warnUnread } from "./registry.ts";
-import { formatTargetStates, readTargetStates } from "./target-states.ts";
 
 interface BreakersOptions extends ConnectionOptions {
   readonly target?: readonly string[] | undefined;
@@ -43,17 +45,11 @@ export function addBreakers({ program, context, handle }: Cli): void {
 }
 
 function listBreakers(options: BreakersOptions, context: CommandContext): Promise<number> {
-  return withSession(options, context, async ({ connection, now }) => {
+  return withSession(options, context, async (session) => {
     const { stdout, stderr } = context;
-    const { store, prefix, timeoutMs } = connection;
-    const { breakers, processes, unreadable } = await explainRefused(
-      connection,
-      readRegistry(store, { timeout: timeoutMs }),
-    );
-    const { states, unreadCount } = await explainRefused(
-      connection,
-      readTargetStates(connection, breakers, options.target),
-    );
+    const { store, prefix, timeoutMs, now } = session;
+    const { breakers, processes, unreadable } = await readRegistry(store, { timeout: timeoutMs });
+    const { states, unreadCount } = await readTargetStates(session, breakers, options.target);
     warnUnread(stderr, unreadable);
     if (unreadCount > 0) {
       stderr.write(
@@ -107,4 +103,109 @@ function notesOf({ hasOtherVersions, targets, moreTargets = 0 }: RegistryBreaker
     moreTargets > 0 ? `at least ${moreTargets} more targets` : "",
   ];
   return notes.filter((note) => note !== "").join("; ");
+}
+
+/** The state of a target of a breaker. */
+interface TargetState extends Omit<Snapshot, "degraded"> {
+  readonly breaker: string;
+  /** Identifies one of several policies with the same name, which have separate windows. */
+  readonly policy: string;
+  readonly target: string;
+}
+
+/** The states of the readable targets, and the number of the others. */
+interface TargetStatesResult {
+  readonly states: readonly TargetState[];
+  readonly unreadCount: number;
+}
+
+/**
+ * Reads the states of targets, sorted by breaker and target: those given, each of which must be readable, or else those in the
+ * registry. Skips a breaker whose options are too long for the registry. Rejects like a store.
+ */
+async function readTargetStates(
+  connection: Connection,
+  breakers: readonly RegistryBreaker[],
+  targetNames: readonly string[] | undefined,
+): Promise<TargetStatesResult> {
+  const states: TargetState[] = [];
+  const seen = new Set<string>();
+  let unreadCount = 0;
+  // Sequentially, because creating two breakers with different policies and one name at the same time is an error.
+  for (const breaker of breakers) {
+    if (breaker.isTruncated) continue;
+    // The registry lists a breaker for each version of Headgate, but it has one state.
+    const targets = (targetNames ?? breaker.targets ?? []).filter((target) =>
+      addIfNew(seen, JSON.stringify([breaker.name, breaker.policy, target])),
+    );
+    const found = await readBreakerTargets(connection, breaker, targets);
+    const readable = found.filter((state) => state !== undefined);
+    unreadCount += found.length - readable.length;
+    states.push(...readable);
+  }
+  if (targetNames !== undefined && unreadCount > 0) throw storeUnavailable();
+  return { states, unreadCount };
+}
+
+function addIfNew(known: Set<string>, id: string): boolean {
+  return known.size < known.add(id).size;
+}
+
+/** Undefined for targets whose state could not be read. */
+async function readBreakerTargets(
+  { store, timeoutMs }: Connection,
+  { name, policy, options }: RegistryBreaker,
+  targets: readonly string[],
+): Promise<readonly (TargetState | undefined)[]> {
+  const own = { name, store, storeTimeout: timeoutMs as Duration };
+  const breaker = createBreaker({ ...breakerOptionsOf(options), ...own });
+  try {
+    const snapshots = await Promise.all(targets.map((target) => breaker.for(target).snapshot()));
+    return snapshots.map(({ degraded, ...snapshot }, i) => {
+      // A degraded breaker knows only its own process.
+      if (degraded) return undefined;
+      return { breaker: name, policy, target: targets[i] as string, ...snapshot };
+    });
+  } finally {
+    await breaker.close();
+  }
+}
+
+function storeUnavailable(): HeadgateError {
+  return new HeadgateError("HEADGATE_STORE_UNAVAILABLE", "the store could not answer");
+}
+
+const TARGET_COLUMNS = [
+  { head: "BREAKER" },
+  { head: "TARGET" },
+  { head: "STATE" },
+  { head: "CALLS", align: "right" },
+  { head: "SUCCESS", align: "right" },
+  { head: "FAILED", align: "right" },
+  { head: "SLOW", align: "right" },
+  { head: "TRIAL CALLS" },
+] as const;
+
+/** Formats a table of target states, in color unless closed. Empty if there are none. */
+function formatTargetStates(
+  states: readonly TargetState[],
+  { stdout, environment }: Pick<CommandContext, "stdout" | "environment">,
+): string {
+  if (states.length === 0) return "";
+  const style = styleFor(stdout, environment);
+  const rows = states.map(
+    ({ breaker, target, state, calls, successRate, failures, slowCalls, retryAfterMs }): Cell[] => [
+      breaker,
+      target,
+      { text: state, style: (shown) => (state === "closed" ? shown : style("yellow", shown)) },
+      ...[String(calls), formatRate(successRate), String(failures), String(slowCalls)],
+      retryAfterMs > 0 ? `in ${formatSpan(retryAfterMs)}` : "",
+    ],
+  );
+  return formatTable(TARGET_COLUMNS, rows, widthOf(stdout));
+}
+
+/** Formats a percentage, rounded down: only a target without failures has 100.0 %. */
+function formatRate(rate: number | null): string {
+  return rate === null ? "" : `${(Math.floor(rate * 1_000) / 10).toFixed(1)} %`;
 }

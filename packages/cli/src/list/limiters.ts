@@ -1,13 +1,19 @@
-import type { Override, OverrideCoverage, Registry, RegistryLimiter } from "@headgate/core/admin";
+import { HeadgateError } from "@headgate/core";
+import type {
+  Admin,
+  Override,
+  OverrideCoverage,
+  Registry,
+  RegistryLimiter,
+} from "@headgate/core/admin";
 import { formatOverride, overrideCoverageOf, readRegistry } from "@headgate/core/admin";
 import type { Cli, CommandContext } from "../command/cli.ts";
 import { addExamples } from "../command/cli.ts";
 import type { ConnectionOptions } from "../connect/connection.ts";
-import { addConnectionOptions } from "../connect/connection.ts";
-import { explainRefused } from "../connect/explain-refused.ts";
-import { withSession } from "../connect/session.ts";
+import { addConnectionOptions, withSession } from "../connect/connection.ts";
+import { explainError } from "../connect/explain-error.ts";
 import { writeJson } from "../output/json.ts";
-import { formatCoverage } from "../output/override.ts";
+import { formatCoverage, withTimesInMs } from "../output/override.ts";
 import { formatShortLimit } from "../output/policy.ts";
 import type { Style } from "../output/style.ts";
 import { styleFor, widthOf } from "../output/style.ts";
@@ -16,7 +22,6 @@ import type { Cell } from "../output/table.ts";
 import { formatTable } from "../output/table.ts";
 import { escapeHidden } from "../output/terminal-text.ts";
 import { formatFromNow, formatTime } from "../output/time.ts";
-import { readOverrides } from "./read-overrides.ts";
 import { formatProcesses, warnUnread } from "./registry.ts";
 
 interface LimitersOptions extends ConnectionOptions {
@@ -45,11 +50,10 @@ export function addLimiters({ program, context, handle }: Cli): void {
 
 function listLimiters(options: LimitersOptions, context: CommandContext): Promise<number> {
   return withSession(options, context, async (session) => {
-    const { connection } = session;
+    const { store, prefix, timeoutMs } = session;
     const now = session.now();
     const { stdout, stderr } = context;
-    const { store, prefix, timeoutMs } = connection;
-    const registry = await explainRefused(connection, readRegistry(store, { timeout: timeoutMs }));
+    const registry = await readRegistry(store, { timeout: timeoutMs });
     const { limiters, processes, unreadable } = registry;
     const overrides = await readOverrides(session.admin);
     if (typeof overrides === "string") {
@@ -161,4 +165,25 @@ function endOf({ until }: Override, now: number): string {
   return until === null
     ? "when it is removed"
     : `${formatTime(until)} (${formatFromNow(until, now)})`;
+}
+
+/** Errors that prevent reading the overrides only. */
+const NON_FATAL_CODES: readonly string[] = [
+  "HEADGATE_STORE_MISCONFIGURED",
+  "HEADGATE_CONTROL_CORRUPT",
+  "HEADGATE_WRONG_TYPE",
+];
+
+/**
+ * Reads the overrides that have not expired, with times in milliseconds since the epoch, by the server's clock. Resolves with the reason
+ * if they cannot be read. Rejects if the store does not answer.
+ */
+export async function readOverrides(admin: Admin): Promise<readonly Override[] | string> {
+  try {
+    const { overrides } = await admin.readControl();
+    return overrides.map(withTimesInMs);
+  } catch (error) {
+    if (!(error instanceof HeadgateError && NON_FATAL_CODES.includes(error.code))) throw error;
+    return error.cause === undefined ? error.message : explainError(error.cause);
+  }
 }

@@ -1,19 +1,17 @@
-import type { ActionLog, LogEntry } from "@headgate/core/admin";
-import { formatActor } from "@headgate/core/admin";
+import type { LimitState } from "@headgate/core";
+import type { ActionLog, LogEntry, Override } from "@headgate/core/admin";
+import { formatActor, formatLogValue, formatOverride } from "@headgate/core/admin";
 import type { Cli, CommandContext } from "../command/cli.ts";
 import { addExamples } from "../command/cli.ts";
 import { CommandError } from "../command/command-error.ts";
 import type { ConnectionOptions } from "../connect/connection.ts";
-import { addConnectionOptions } from "../connect/connection.ts";
-import { explainRefused } from "../connect/explain-refused.ts";
-import { withSession } from "../connect/session.ts";
+import { addConnectionOptions, withSession } from "../connect/connection.ts";
 import { writeJson } from "../output/json.ts";
 import { withTimesInMs } from "../output/override.ts";
 import { widthOf } from "../output/style.ts";
 import { formatSubjectLabel } from "../output/subject.ts";
 import { formatTable } from "../output/table.ts";
-import { formatTime } from "../output/time.ts";
-import { formatChange } from "./format-change.ts";
+import { formatTime, toMs } from "../output/time.ts";
 
 interface LogOptions extends ConnectionOptions {
   readonly limiter?: string | undefined;
@@ -59,9 +57,9 @@ export function addLog({ program, context, handle }: Cli): void {
 
 function printLog(options: LogOptions, context: CommandContext): Promise<number> {
   const limit = readLimit(options.limit);
-  return withSession(options, context, async ({ connection, admin }) => {
+  return withSession(options, context, async ({ admin }) => {
     const { stdout, stderr } = context;
-    const log = await explainRefused(connection, admin.log());
+    const log = await admin.log();
     const entries = filterEntries(log, options.limiter).slice(0, limit);
     if (log.unreadable > 0) {
       stderr.write(
@@ -110,4 +108,71 @@ function rowOf(entry: LogEntry): readonly string[] {
 /** The log may contain values of any type. */
 function stringOrEmpty(value: unknown): string {
   return typeof value === "string" ? value : "";
+}
+
+/** The logged state before or after an action. Other programs may have written any text there. */
+interface LoggedState {
+  readonly blocked?: unknown;
+  readonly limits?: unknown;
+  /** The state of a breaker. */
+  readonly state?: unknown;
+}
+
+/** Formats the change of an entry; empty if the entry does not have it. */
+function formatChange({ kind, before, after }: LogEntry): string {
+  const [was, is] = [before, after].map((state) => (state ?? {}) as LoggedState);
+  switch (kind) {
+    case "setOverride":
+      return formatOverrideChange(after);
+    case "unsetOverride":
+      return before === undefined ? "none existed" : `was ${formatOverrideChange(before)}`;
+    case "addToDenyList":
+      return formatUntil(after);
+    case "removeFromDenyList":
+      return before === undefined ? "was not on the list" : "";
+    case "reset":
+      return formatRemaining(was?.limits);
+    case "breaker":
+      return formatTransition(was?.state, is?.state);
+    default:
+      return formatTransition(formatBlocked(was?.blocked), formatBlocked(is?.blocked));
+  }
+}
+
+function formatUntil(entry: unknown): string {
+  const { until } = (entry ?? {}) as Partial<Override>;
+  if (typeof until !== "number" || until < 0) return until === null ? "until it is removed" : "";
+  return `until ${formatTime(toMs(until))}`;
+}
+
+function formatOverrideChange(override: unknown): string {
+  const { until } = (override ?? {}) as Partial<Override>;
+  const end = until === null ? "" : formatUntil(override);
+  const inForce = formatOverride(override);
+  return end === "" ? inForce : `${inForce}, ${end}`;
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === "object" && value !== null;
+}
+
+function formatRemaining(limits: unknown): string {
+  if (!Array.isArray(limits)) return "";
+  return limits
+    .filter(isObject)
+    .map(
+      ({ name, remaining, limit }: Partial<LimitState>) =>
+        `${formatLogValue(name)} had ${formatLogValue(remaining)} of ${formatLogValue(limit)} left`,
+    )
+    .join(", ");
+}
+
+/** Undefined if it is not logged, for example after the subject was forgotten. */
+function formatBlocked(blocked: unknown): string | undefined {
+  if (typeof blocked !== "boolean") return undefined;
+  return blocked ? "blocked" : "not blocked";
+}
+
+function formatTransition(was: unknown, is: unknown): string {
+  return typeof was === "string" && typeof is === "string" ? `${was}, now ${is}` : "";
 }

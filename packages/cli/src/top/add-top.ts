@@ -10,12 +10,11 @@ import type { Connection, ConnectionOptions } from "../connect/connection.ts";
 import { addConnectionOptions, withConnection } from "../connect/connection.ts";
 import { writeJson } from "../output/json.ts";
 import { isTerminal, styleFor, widthOf } from "../output/style.ts";
+import type { CounterTop, ScanProgress } from "./counter-top.ts";
 import { readCounterTop } from "./counter-top.ts";
-import { formatFleet, readFleetTop } from "./fleet-top.ts";
 import { formatTop } from "./format-top.ts";
-import type { ScanProgress } from "./scan-keys.ts";
-import type { CounterTop, FleetTop, SubjectOrder, UsageTop } from "./top.ts";
-import { readUsageTop } from "./usage-top.ts";
+import type { FleetTop, SubjectOrder, UsageTop } from "./usage-top.ts";
+import { formatFleet, readFleetTop, readUsageTop } from "./usage-top.ts";
 
 type TopResult = UsageTop | CounterTop | FleetTop;
 

@@ -6,9 +6,30 @@ import type { CounterKey } from "@headgate/core/internal";
 import { counterKeysOf } from "@headgate/core/internal";
 import { CommandError } from "../command/command-error.ts";
 import type { Connection } from "../connect/connection.ts";
-import type { ScanProgress } from "./scan-keys.ts";
-import { scanKeys } from "./scan-keys.ts";
-import type { CounterSubject, CounterTop } from "./top.ts";
+
+/** The subjects with the largest used share by the counters, as printed by `--json`. */
+export interface CounterTop {
+  readonly limiter: string;
+  readonly source: "counters";
+  readonly by: "used";
+  /** The number of scanned keys, and whether these are all. */
+  readonly scannedKeys: number;
+  readonly isComplete: boolean;
+  /** The number of subjects that are known only by their hash and not listed. */
+  readonly hashedSubjects: number;
+  readonly subjects: readonly CounterSubject[];
+}
+
+/** The usage of the limit of which the subject has used the largest share. */
+export interface CounterSubject {
+  readonly dimension: string;
+  readonly subject: string;
+  /** The name, the units and the used units of the limit. */
+  readonly name: string;
+  readonly limit: number;
+  readonly used: number;
+  readonly blocked: boolean;
+}
 
 /** How many subjects are inspected concurrently. */
 const BATCH_SIZE = 64;
@@ -119,4 +140,66 @@ function mostUsedLimit(
     blocked,
   }));
   return used.sort((one, other) => other.used / other.limit - one.used / one.limit)[0];
+}
+
+/** Receives the progress of a scan. */
+export interface ScanProgress {
+  /** Called with the number of keys to scan. */
+  start(keys: number): void;
+  /** Called with the number of keys scanned so far. */
+  update(keys: number): void;
+  stop(): void;
+}
+
+/** The matching keys, and the number of scanned keys. */
+interface ScanResult {
+  readonly keys: readonly string[];
+  readonly scanned: number;
+  /** Whether all keys were scanned. */
+  readonly isComplete: boolean;
+}
+
+/** How many keys one SCAN call visits. */
+const KEYS_PER_SCAN = 1_000;
+
+/**
+ * Scans at most `maxKeys` keys, on a cluster on one primary after the other. Rejects like the client, and with the signal's
+ * reason.
+ */
+async function scanKeys(
+  client: Connection["client"],
+  pattern: string,
+  maxKeys: number,
+  progress: ScanProgress,
+  signal: AbortSignal,
+): Promise<ScanResult> {
+  const servers = "nodes" in client ? client.nodes("master") : [client];
+  const sizes = await Promise.all(servers.map((server) => server.dbsize()));
+  const all = sizes.reduce((sum, size) => sum + size, 0);
+  const found = new Set<string>();
+  let scanned = 0;
+  let isComplete = true;
+  progress.start(Math.min(all, maxKeys));
+  try {
+    for (const [i, server] of servers.entries()) {
+      const before = scanned;
+      let cursor = "0";
+      do {
+        signal.throwIfAborted();
+        if (scanned >= maxKeys) {
+          isComplete = false;
+          break;
+        }
+        const step = Math.min(KEYS_PER_SCAN, maxKeys - scanned);
+        const [next, keys] = await server.scan(cursor, "MATCH", pattern, "COUNT", step);
+        for (const key of keys) found.add(key);
+        cursor = next;
+        scanned = Math.min(scanned + step, before + (sizes[i] ?? 0));
+        progress.update(scanned);
+      } while (cursor !== "0");
+    }
+  } finally {
+    progress.stop();
+  }
+  return { keys: [...found], scanned, isComplete };
 }

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { formatTop } from "./format-top.ts";
-import type { UsageTop } from "./top.ts";
+import type { UsageTop } from "./usage-top.ts";
 
 const TOP: UsageTop = {
   limiter: "login",

@@ -4,7 +4,8 @@ import type { Style } from "../output/style.ts";
 import type { Column } from "../output/table.ts";
 import { formatTable } from "../output/table.ts";
 import { escapeHidden } from "../output/terminal-text.ts";
-import type { CounterTop, UsageTop } from "./top.ts";
+import type { CounterTop } from "./counter-top.ts";
+import type { UsageTop } from "./usage-top.ts";
 
 /** The dimension of limits without `per`. */
 const DEFAULT_DIMENSION = "default";

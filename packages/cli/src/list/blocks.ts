@@ -4,14 +4,13 @@ import type { AddCommand, CommandContext } from "../command/cli.ts";
 import { addExamples } from "../command/cli.ts";
 import type { ConnectionOptions } from "../connect/connection.ts";
 import { addConnectionOptions, withConnection } from "../connect/connection.ts";
-import { explainRefused } from "../connect/explain-refused.ts";
-import { warnUnread } from "../list/registry.ts";
 import { writeJson } from "../output/json.ts";
 import { styleFor, widthOf } from "../output/style.ts";
 import { formatSubjectLabel } from "../output/subject.ts";
 import type { Cell } from "../output/table.ts";
 import { formatTable } from "../output/table.ts";
 import { formatSpan } from "../output/time.ts";
+import { warnUnread } from "./registry.ts";
 
 interface BlocksOptions extends ConnectionOptions {
   readonly limiter?: string | undefined;
@@ -43,9 +42,8 @@ export const addBlocks: AddCommand = ({ program, context, handle }) => {
   });
   command.action(
     handle((options: BlocksOptions) =>
-      withConnection(options, context, async (connection) => {
-        const { store, timeoutMs } = connection;
-        const read = await explainRefused(connection, readBlocks(store, { timeout: timeoutMs }));
+      withConnection(options, context, async ({ store, timeoutMs }) => {
+        const read = await readBlocks(store, { timeout: timeoutMs });
         const isWanted = ({ limiter }: ActiveBlock): boolean =>
           options.limiter === undefined || limiter === options.limiter;
         const found = { ...read, blocks: read.blocks.filter(isWanted) };
