@@ -33,7 +33,7 @@ export type { StoreDown, StoreServer, StoreUp } from "./health/store-health.ts";
 export type { KeyFunction, KeyResult } from "./http/keys.ts";
 export { combineKeys } from "./http/keys.ts";
 export { createLimiter } from "./limiter/create-limiter.ts";
-export type { FailureOptions } from "./limiter/failure-policy.ts";
+export type { FailureOptions } from "./limiter/failure-options.ts";
 export { hotReload } from "./limiter/hot-reload.ts";
 export type {
   ChargeOptions,

@@ -3,7 +3,7 @@
 export { formatReceived, invalidOption, invalidValue } from "./common/errors.ts";
 export { fingerprint } from "./common/key.ts";
 export type { LogFunction } from "./common/operator-log.ts";
-export { emitWarning } from "./common/operator-log.ts";
+export { emitWarning, isFirstWarning } from "./common/operator-log.ts";
 export type { Awaitable } from "./common/type-guards.ts";
 export { isPromiseLike } from "./common/type-guards.ts";
 export type { RequestWrapper } from "./http/client.ts";
@@ -31,6 +31,6 @@ export { reportedDecision, resolveHeaderValue } from "./http/rate-limit-response
 export { isRequestPolicy } from "./http/request-limits.ts";
 export { watchResponse } from "./http/response/response-end.ts";
 export { formatSubject } from "./http/subject.ts";
-export { createLateWarning, isFirstWarning, toError, warnOnce } from "./http/warn.ts";
+export { createLateWarning, toError, warnOnce } from "./http/warn.ts";
 export { internalsOf } from "./limiter/limiter-internals.ts";
 export { withTimeout } from "./store/with-timeout.ts";

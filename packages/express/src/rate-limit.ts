@@ -7,6 +7,7 @@ import type {
   RequestPolicy,
   TierPolicy,
   Verdict,
+  Warn,
 } from "@headgate/core/http";
 import { clientOf, HeadgateDeniedError, sendRejection, setHeaders } from "@headgate/core/http";
 import type { CheckedGuardTimes } from "@headgate/core/internal-http";
@@ -168,7 +169,7 @@ function missingNextError(received: unknown): HeadgateError {
   );
 }
 
-function warn(code: string, message: string, request: object, error?: unknown): void {
+function warn(...[code, message, request, error]: Parameters<Warn>): void {
   // A router may serve requests without an application around it.
   const { app = process } = request as Partial<Request>;
   warnOnce(app, code, message, error);

@@ -8,6 +8,7 @@ import type {
   RequestPolicy,
   TierPolicy,
   Verdict,
+  Warn,
 } from "@headgate/core/http";
 import type { CheckedGuardTimes } from "@headgate/core/internal-http";
 import {
@@ -170,7 +171,7 @@ function routeOf(c: Context): string | undefined {
 }
 
 /** Warns each code once for a server, or for the process if the server is unknown. */
-function warn(code: string, message: string, request: object, error?: unknown): void {
+function warn(...[code, message, request, error]: Parameters<Warn>): void {
   warnOnce(serverOf(request as Context) ?? process, code, message, error);
 }
 

@@ -1,5 +1,11 @@
 import type { Limiter } from "@headgate/core";
-import type { GuardOptions, KeyFunction, RequestDecision, Verdict } from "@headgate/core/http";
+import type {
+  GuardOptions,
+  KeyFunction,
+  RequestDecision,
+  Verdict,
+  Warn,
+} from "@headgate/core/http";
 import { HeadgateDeniedError } from "@headgate/core/http";
 import type { AdapterGuard, InternalParts } from "@headgate/core/internal-http";
 import { createAdapterGuard, toError, unwrapRequest, warnOnce } from "@headgate/core/internal-http";
@@ -146,6 +152,6 @@ function isAnswered({ reply }: LimitedContext): boolean {
 }
 
 /** Warns each code once for a server, or for the process if the server is unknown. */
-function warn(code: string, message: string, context: object, error?: unknown): void {
+function warn(...[code, message, context, error]: Parameters<Warn>): void {
   warnOnce(serverOf(context) ?? process, code, message, error);
 }

@@ -7,7 +7,7 @@ import type { ControlSnapshot } from "../control/control-edit.ts";
 import { createOverrides } from "../control/limiter-overrides.ts";
 import type { StoreMonitor } from "../health/store-health.ts";
 import { readFailureOptions } from "../limiter/failure-options.ts";
-import type { FailurePolicy } from "../limiter/failure-policy.ts";
+import type { FailurePolicy } from "../limiter/failure-options.ts";
 import { operationFor } from "../operations/decide.ts";
 import { copyCounterTo } from "../operations/peek-one.ts";
 import { createDecisionRequest } from "../pipeline/decision-request.ts";

@@ -30,10 +30,9 @@ type ProcessStateName =
   | "registryIntervals"
   | "hotReload"
   | "inUse"
-  | "otherShapes"
   | "processRecord"
-  | "shortDurations"
   | "storeTimes"
+  | "warnings"
   | "usageIntervals";
 
 type State = Record<string, unknown>;

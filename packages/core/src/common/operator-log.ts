@@ -1,4 +1,5 @@
 import { inspect } from "node:util";
+import { shareInProcess } from "./client-state.ts";
 import type { HeadgateError, HeadgateErrorCode } from "./errors.ts";
 
 const REPEAT_MS = 3_600_000;
@@ -62,6 +63,21 @@ export function formatWithCause({ message, cause }: HeadgateError): string {
 export function emitWarning(code: string, message: string, detail?: string): void {
   const more = detail === undefined ? {} : { detail };
   process.emitWarning(`Headgate: ${message}`, { type: "HeadgateWarning", code, ...more });
+}
+
+/** The codes of the warnings that each application, or the process, has got. */
+export const warnedCodes: () => WeakMap<object, Set<string>> = shareInProcess(
+  "warnings",
+  () => new WeakMap(),
+);
+
+/** Whether a warning is new for an application, or for `process`: with many limiters it is logged once. */
+export function isFirstWarning(application: object, code: HeadgateErrorCode): boolean {
+  const codes = warnedCodes().get(application) ?? new Set();
+  warnedCodes().set(application, codes);
+  if (codes.has(code)) return false;
+  codes.add(code);
+  return true;
 }
 
 /** Logs something for the operator. */

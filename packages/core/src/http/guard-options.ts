@@ -1,7 +1,7 @@
 import type { Cost } from "../common/cost.ts";
 import type { Policy } from "../common/policy.ts";
 import type { CheckedDuration, Duration } from "../common/time.ts";
-import type { CheckedDurations, FailureOptions } from "../limiter/failure-policy.ts";
+import type { CheckedDurations, FailureOptions } from "../limiter/failure-options.ts";
 import type { Limiter } from "../limiter/limiter.ts";
 import type { Store } from "../store/store.ts";
 import type { AddressOption } from "./address-option.ts";

@@ -140,12 +140,8 @@ function noRoute(): undefined {
   return undefined;
 }
 
-/** The key of warnings for adapters without a log of their own, which warn once for each process. */
-const PROCESS_KEY = {};
-
-function warnProcess(code: string, message: string, _: object, error?: unknown): void {
-  warnOnce(PROCESS_KEY, code, message, error);
-}
+/** For adapters without a log of their own. */
+const warnProcess: Warn = (code, message, _, error) => warnOnce(process, code, message, error);
 
 /** Throws for a client that would be ignored: the request would go on unlimited. */
 function requireClient(owner: string, client: Client): void {

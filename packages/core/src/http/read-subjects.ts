@@ -1,7 +1,7 @@
 import { formatKind, formatReceived, HeadgateError, invalidOption } from "../common/errors.ts";
 import { DEFAULT_DIMENSION, GLOBAL_DIMENSION } from "../common/policy.ts";
 import type { Awaitable } from "../common/type-guards.ts";
-import { closedError } from "../limiter/limiter-handle.ts";
+import { closedError } from "../limiter/limiter-instance.ts";
 import type { LimiterWithInternals } from "../limiter/limiter-internals.ts";
 import { LIMITER } from "../limiter/limiter-internals.ts";
 import { addressSubject } from "../net/client-address.ts";

@@ -1,6 +1,7 @@
 import { inspect } from "node:util";
 import type { HeadgateErrorCode } from "../common/errors.ts";
 import { formatKind, HeadgateError } from "../common/errors.ts";
+import { isFirstWarning } from "../common/operator-log.ts";
 
 /**
  * Warns the operator of the application that received a request. An adapter logs each code once per application. `error` shows
@@ -27,24 +28,13 @@ export function createLateWarning(warn: Warn, request: object): (error: unknown)
 /** Emits a process warning, once for each code and application. `error` shows where it came from. */
 export function warnOnce(
   application: object,
-  code: string,
+  code: HeadgateErrorCode,
   message: string,
   error?: unknown,
 ): void {
   if (!isFirstWarning(application, code)) return;
   const detail = error === undefined ? {} : { detail: inspect(error) };
   process.emitWarning(message, { type: "HeadgateWarning", code, ...detail });
-}
-
-const known = new WeakMap<object, Set<string>>();
-
-/** Whether a warning is new for an application, which may have many limiters and logs it once. */
-export function isFirstWarning(application: object, code: string): boolean {
-  const codes = known.get(application) ?? new Set();
-  known.set(application, codes);
-  if (codes.has(code)) return false;
-  codes.add(code);
-  return true;
 }
 
 /**

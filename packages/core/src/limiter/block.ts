@@ -6,7 +6,7 @@ import type { SubjectCounter, Subjects } from "../policy/counters.ts";
 import { countersOfGivenSubjects, unitCountersOf } from "../policy/counters.ts";
 import { countersOfOtherPolicies } from "../policy/per-call-policy.ts";
 import type { Limiter, SubjectOptions } from "./limiter.ts";
-import type { LimiterCore } from "./limiter-core.ts";
+import type { LimiterCore } from "./limiter-internals.ts";
 
 /** The methods of a limiter that block, unblock and reset subjects. */
 export function createBlockMethods({

@@ -24,10 +24,9 @@ import { unitCountersOf } from "../policy/counters.ts";
 import { allLimitsOf, returnReceipts, slotsOf, takeReceipts } from "../policy/limiter-decision.ts";
 import { hasNoChanges, planSettle, settlementResult, unsettledResult } from "../policy/settle.ts";
 import type { ConsumeMethods } from "./consume.ts";
-import { readSubject } from "./consume.ts";
+import { readSubject, readUnits } from "./consume.ts";
 import type { ChargeOptions, Limiter } from "./limiter.ts";
-import type { LimiterCore } from "./limiter-core.ts";
-import { readCharge, readUnits } from "./read-cost.ts";
+import type { LimiterCore } from "./limiter-internals.ts";
 
 /** The methods of a limiter that charge without a decision, settle, refund and release. */
 export function createChargeMethods(
@@ -159,13 +158,14 @@ export function createChargeMethods(
       rejectUnknownOptions("charge", options, ["cost", "limits", "ignoreUnknownDimensions"]);
       const known = readSubject(core.policy, subject, options);
       const policy = policyOf(options.limits);
-      const cost = readCharge(core, options.cost, policy);
+      const { cost: given = 1 } = options;
+      const cost = readUnits(core, "cost", given, chargeableLimits(policy));
       return (await chargeSubject(policy, known, cost)) as ChargeResult<Units>;
     },
 
     async settle<Units extends Cost>(decision: Decision, units: Units, more?: unknown) {
       rejectExtraArgument("settle(decision, units)", more);
-      const wanted = readUnits(core, units, limitsToSettle(decision));
+      const wanted = readUnits(core, "units", units, limitsToSettle(decision));
       requireSameForm(decision, wanted);
       return (await settle(decision, wanted)) as ChargeResult<Units>;
     },

@@ -8,7 +8,7 @@ import type { Awaitable } from "../common/type-guards.ts";
 import type { DecideMode } from "../operations/decide-call.ts";
 import { createDecisionRequest } from "../pipeline/decision-request.ts";
 import type { CompiledPolicy, LimitGroup } from "../policy/compiled-policy.ts";
-import { assignCosts } from "../policy/costs.ts";
+import { assignCosts, requireCost } from "../policy/costs.ts";
 import type { SubjectCounter, Subjects } from "../policy/counters.ts";
 import {
   countersOf as countersOfPolicy,
@@ -17,12 +17,10 @@ import {
 } from "../policy/counters.ts";
 import { countersOfPerCallPolicy } from "../policy/per-call-policy.ts";
 import type { ConsumeOptions, Limiter, SubjectOptions } from "./limiter.ts";
-import type { LimiterCore } from "./limiter-core.ts";
-import type { ControlFreshness, LimiterInternals } from "./limiter-internals.ts";
-import type { PolicyCompiler } from "./policy-cache.ts";
-import { PolicyCache } from "./policy-cache.ts";
+import type { ControlFreshness, LimiterCore, LimiterInternals } from "./limiter-internals.ts";
+import type { PolicyCompiler } from "./per-call-policies.ts";
+import { PolicyCache } from "./per-call-policies.ts";
 import { countedSubjects, decisions, publishLimiterDecision } from "./published-decision.ts";
-import { readCost } from "./read-cost.ts";
 
 const CONSUME_OPTIONS: readonly string[] = ["cost", "limits", "ignoreUnknownDimensions"];
 
@@ -219,5 +217,36 @@ export function readSubject(
 function limitsWithLeaseError(): HeadgateError {
   return invalidOption(
     "a limiter with lease takes no limits for a call, because it takes units ahead under its own; leave one of them out",
+  );
+}
+
+/**
+ * A cost as one number, or by the names of the limits of the call: those passed with it, or else the limiter's own. The cost of
+ * an HTTP guard is configured apart from a request's limits, so it may also name the guard's own limits (`isGuard`); such a
+ * name is ignored where the request's limits lack it. Throws `HEADGATE_INVALID_COST`, `HEADGATE_INVALID_OPTION`.
+ */
+export function readCost(
+  core: LimiterCore,
+  cost: Cost = 1,
+  policy: CompiledPolicy = core.policy,
+  isGuard = false,
+): Cost {
+  const own = core.policy.limits;
+  if (policy.perCallKeyspace === undefined) return readUnits(core, "cost", cost, own);
+  return readUnits(core, "cost", cost, isGuard ? [...own, ...policy.limits] : policy.limits);
+}
+
+/** Units as one number, or by the names of these limits. Throws `HEADGATE_INVALID_COST`, `HEADGATE_INVALID_OPTION`. */
+export function readUnits(
+  { hasLease }: LimiterCore,
+  option: "cost" | "units",
+  given: Cost,
+  limits: readonly { readonly name: string }[],
+): Cost {
+  const units = requireCost(option, given, limits);
+  if (typeof units === "number" || !hasLease) return units;
+  // Each leased unit counts for every limit, so a cost by name cannot be paid from a lease.
+  throw invalidOption(
+    "units by name cannot be used with lease, which takes the same units of all limits; leave one of them out",
   );
 }

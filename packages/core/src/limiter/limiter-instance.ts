@@ -1,33 +1,27 @@
 import type { CompiledLimit } from "../algorithms/algorithm.ts";
 import { windowMsAt } from "../algorithms/calendar.ts";
+import { formatReceived, HeadgateError } from "../common/errors.ts";
+import { rejectCloseOptions } from "../common/options.ts";
 import type { LimitDescription } from "../common/policy.ts";
+import { yieldToEventLoop } from "../common/yield-to-event-loop.ts";
 import { createRequestsInFlight, InFlight } from "../pipeline/in-flight.ts";
 import type { CompiledPolicy } from "../policy/compiled-policy.ts";
 import type { NameClaim } from "../policy/names.ts";
+import type { WaiterGroup } from "../queue/queue.ts";
 import type { CountingStore } from "../store/store.ts";
 import { createBlockMethods } from "./block.ts";
 import { createChargeMethods } from "./charge.ts";
 import type { ConsumeMethods } from "./consume.ts";
 import { createConsumeMethods } from "./consume.ts";
-import type { FailurePolicy } from "./failure-policy.ts";
+import type { FailurePolicy } from "./failure-options.ts";
 import type { Limiter } from "./limiter.ts";
-import type { LimiterCore } from "./limiter-core.ts";
-import type { LimiterQueue } from "./limiter-queue.ts";
-import { createLimiterQueue } from "./limiter-queue.ts";
+import type { LimiterCore, LimiterInternals, LimiterWithInternals } from "./limiter-internals.ts";
+import { LIMITER } from "./limiter-internals.ts";
+import type { PolicyCompiler } from "./per-call-policies.ts";
 import { PerCallPolicies } from "./per-call-policies.ts";
-import type { PolicyCompiler } from "./policy-cache.ts";
 import { backendOf, openInMemory } from "./store-backend.ts";
-
-/** The checked options of a limiter. */
-export interface InstanceOptions {
-  readonly name: string;
-  readonly maxQueue: number;
-  readonly claim: NameClaim;
-  /** Whether another limiter can use its store. False if the store was created for this limiter. */
-  readonly isShared: boolean;
-  readonly failure: FailurePolicy;
-  readonly compiler: PolicyCompiler;
-}
+import type { LimiterQueue } from "./wait.ts";
+import { createLimiterQueue, createWaitMethods } from "./wait.ts";
 
 /**
  * The shared part of a limiter that was created repeatedly with equal options. Each `createLimiter` adds a handle of a few
@@ -48,23 +42,89 @@ export interface LimiterInstance {
   end(): Promise<void>;
 }
 
-/** Releases the names of limiters that were dropped without `close`, by the application and by the limiter cache. */
-const droppedLimiters = new FinalizationRegistry<DroppedLimiter>(({ name, claim, store: weak }) => {
-  const store = weak.deref();
-  if (claim.release() && store !== undefined) void unregister(store, name);
-});
+/** Opens a handle of a limiter. Each is closed separately, and the limiter ends with the last one. */
+export function openHandle(
+  instance: LimiterInstance,
+  parent: Limiter | undefined,
+): LimiterWithInternals {
+  const { core, limits, consumeMethods, chargeMethods, blockMethods, limiterQueue } = instance;
+  const { name, policy, overrides, inFlight } = core;
+  const { consume, peek, consumeGroups } = consumeMethods;
+  const waiterGroup: WaiterGroup = { closeError: undefined };
+  const { wait, run, consumeOrWait } = createWaitMethods(
+    core,
+    consumeMethods,
+    limiterQueue,
+    waiterGroup,
+  );
+  const internals: { isClosed: boolean } & LimiterInternals = {
+    ...core,
+    parent,
+    consumeGroups,
+    consumeOrWait,
+    chargeMethods,
+    isInShadow: async () => (await overrides?.isInShadow()) ?? policy.shadow,
+    isClosed: false,
+  };
+  instance.handles += 1;
 
-/** References neither the limiter nor its client, which would then never be collected. */
-interface DroppedLimiter {
-  readonly name: string;
-  readonly claim: NameClaim;
-  readonly store: WeakRef<CountingStore>;
+  /** A method that rejects once this handle is closed, and that can be awaited in a loop. */
+  function rejectWhenClosed<Args extends unknown[], Result>(
+    method: LimiterFunction<Args, Result>,
+  ): LimiterFunction<Args, Result> {
+    return (...args) =>
+      yieldToEventLoop(internals.isClosed ? Promise.reject(closedError(name)) : method(...args));
+  }
+
+  /** The same for a method that `close` waits for. */
+  function track<Args extends unknown[], Result>(
+    method: LimiterFunction<Args, Result>,
+  ): LimiterFunction<Args, Result> {
+    return rejectWhenClosed((...args) => inFlight.track(method(...args)));
+  }
+
+  async function close(...given: unknown[]): Promise<void> {
+    rejectCloseOptions(given);
+    if (internals.isClosed) return;
+    internals.isClosed = true;
+    instance.handles -= 1;
+    const isLast = instance.handles === 0;
+    limiterQueue.queue.close(closedError(name), waiterGroup);
+    await (isLast ? instance.end() : instance.allDone());
+  }
+
+  return {
+    name,
+    limits,
+    [LIMITER]: internals,
+    consume: rejectWhenClosed(consume),
+    peek: rejectWhenClosed(peek),
+    charge: track(chargeMethods.charge) as Limiter["charge"],
+    settle: track(chargeMethods.settle) as Limiter["settle"],
+    refund: track(chargeMethods.refund),
+    release: (...args) => yieldToEventLoop(chargeMethods.release(...args)),
+    reset: track(blockMethods.reset),
+    block: track(blockMethods.block),
+    unblock: track(blockMethods.unblock),
+    wait: rejectWhenClosed(wait),
+    run: rejectWhenClosed(run) as Limiter["run"],
+    ready: track(async () => backendOf(policy.store)?.warmUp(core) ?? true),
+    close,
+  };
+}
+
+/** The error of a closed limiter. */
+export function closedError(name: string): HeadgateError {
+  return new HeadgateError(
+    "HEADGATE_CLOSED",
+    `the limiter ${formatReceived(name)} has been closed`,
+  );
 }
 
 /** Creates a limiter without a handle. */
 export function createLimiterInstance(
   policy: CompiledPolicy,
-  { name, maxQueue, claim, failure, isShared, compiler }: InstanceOptions,
+  { name, maxQueue, claim, failure, isShared, uncache, compiler }: InstanceOptions,
 ): LimiterInstance {
   const { store } = policy;
   const inFlight = new InFlight();
@@ -96,6 +156,7 @@ export function createLimiterInstance(
   }
 
   async function end(): Promise<void> {
+    uncache(instance);
     droppedLimiters.unregister(core);
     const isLast = claim.release();
     perCallPolicies.close();
@@ -109,7 +170,7 @@ export function createLimiterInstance(
   }
 
   if (isShared) droppedLimiters.register(core, { name, claim, store: new WeakRef(store) }, core);
-  return {
+  const instance: LimiterInstance = {
     core,
     limits: policy.limits.map((limit) => describeLimit(limit, store)),
     consumeMethods,
@@ -120,6 +181,33 @@ export function createLimiterInstance(
     allDone,
     end,
   };
+  return instance;
+}
+
+/** The checked options of a limiter. */
+interface InstanceOptions {
+  readonly name: string;
+  readonly maxQueue: number;
+  readonly claim: NameClaim;
+  /** Whether another limiter can use its store. False if the store was created for this limiter. */
+  readonly isShared: boolean;
+  /** Called when the last handle is closed. */
+  readonly uncache: (instance: LimiterInstance) => void;
+  readonly failure: FailurePolicy;
+  readonly compiler: PolicyCompiler;
+}
+
+/** Releases the names of limiters that were dropped without `close`, by the application and by the limiter cache. */
+const droppedLimiters = new FinalizationRegistry<DroppedLimiter>(({ name, claim, store: weak }) => {
+  const store = weak.deref();
+  if (claim.release() && store !== undefined) void unregister(store, name);
+});
+
+/** References neither the limiter nor its client, which would then never be collected. */
+interface DroppedLimiter {
+  readonly name: string;
+  readonly claim: NameClaim;
+  readonly store: WeakRef<CountingStore>;
 }
 
 async function unregister(store: CountingStore, name: string): Promise<void> {
@@ -139,3 +227,5 @@ function describeLimit(compiled: CompiledLimit, store: CountingStore): LimitDesc
     },
   };
 }
+
+type LimiterFunction<Args extends unknown[], Result> = (...args: Args) => Promise<Result>;

@@ -2,8 +2,11 @@ import type { Decision } from "../common/decision.ts";
 import { formatKind, invalidValue } from "../common/errors.ts";
 import type { Awaitable } from "../common/type-guards.ts";
 import type { LimiterControl } from "../control/control.ts";
+import type { Overrides } from "../control/overrides.ts";
 import type { StoreMonitor } from "../health/store-health.ts";
+import type { FallbackStage } from "../pipeline/fallback-stage.ts";
 import type { InFlight } from "../pipeline/in-flight.ts";
+import type { Stage } from "../pipeline/stage.ts";
 import type { CompiledPolicy, LimitGroup } from "../policy/compiled-policy.ts";
 import type { Subjects } from "../policy/counters.ts";
 import type { QueuedDecision, QueueWaitOptions } from "../queue/queue.ts";
@@ -11,19 +14,45 @@ import type { UsageCounter } from "../usage/usage-counter.ts";
 import type { ConsumeOptions, Limiter } from "./limiter.ts";
 import type { PerCallPolicies } from "./per-call-policies.ts";
 
+/** The parts of a limiter that only a store on servers needs; all undefined in memory. */
+export interface BackendParts {
+  readonly monitor: StoreMonitor | undefined;
+  /** Decides when the store does not answer. */
+  readonly fallback: FallbackStage | undefined;
+  /** Follows operators' changes. */
+  readonly control: LimiterControl | undefined;
+  /** Operators' overrides; undefined if `control` is. */
+  readonly overrides: Overrides | undefined;
+  /** Counts its decisions for operators; undefined if the store keeps no usage. */
+  readonly usage: UsageCounter | undefined;
+}
+
+/** Shared by the methods of one limiter. */
+export interface LimiterCore extends BackendParts {
+  readonly name: string;
+  readonly policy: CompiledPolicy;
+  /** The policies of another shape passed with calls. */
+  readonly perCallPolicies: PerCallPolicies;
+  /** The first stage of the pipeline that decides. */
+  readonly pipeline: Stage;
+  /** Whether it leases units. A leased unit counts for every limit. */
+  readonly hasLease: boolean;
+  /** The calls in progress: each ends in time. */
+  readonly inFlight: InFlight;
+  /** The HTTP requests that guards are deciding with it, for which `close` waits a second at most. */
+  readonly requestsInFlight: InFlight;
+}
+
 /** Under this symbol, other parts and copies of Headgate find the parts of a limiter. */
 export const LIMITER: unique symbol = Symbol.for("@headgate/core.limiter") as never;
 
 /** The parts of a limiter that the rest of Headgate uses. */
-export interface LimiterInternals {
-  readonly policy: CompiledPolicy;
-  /** The policies of another shape passed with calls. */
-  readonly perCallPolicies: Pick<PerCallPolicies, "isUsed" | "hasSlots" | "blocksOnSettle">;
+export interface LimiterInternals extends LimiterCore {
   /** The limiter it extends. */
   readonly parent: Limiter | undefined;
   /**
-   * `consume` for some of its groups of limits only; publishes nothing. Returns the decision itself if this process knows it; errors
-   * are then thrown, not rejected.
+   * `consume` for some of its groups of limits only; publishes nothing, and leaves it to the caller to count the usage. Returns the
+   * decision itself if this process knows it; errors are then thrown, not rejected.
    */
   consumeGroups(
     groups: readonly LimitGroup[],
@@ -31,8 +60,6 @@ export interface LimiterInternals {
     options: ConsumeOptions | undefined,
     freshness?: ControlFreshness,
   ): Awaitable<Decision>;
-  /** Operators' changes, as far as this process knows; undefined if the store has no control record. */
-  readonly control: Pick<LimiterControl, "refresh" | "cache"> | undefined;
   /** `consumeGroups`, but a denied request waits in the queue. Undefined if the client has disconnected meanwhile. */
   consumeOrWait(
     groups: readonly LimitGroup[],
@@ -42,21 +69,18 @@ export interface LimiterInternals {
   ): Promise<QueuedDecision | undefined>;
   /** Settles and refunds its decisions, also after `close`. */
   readonly chargeMethods: Pick<Limiter, "settle" | "refund">;
-  /** The HTTP requests that guards are deciding with it, for which `close` waits a second at most. */
-  readonly requestsInFlight: InFlight;
-  /** The monitor of its store; undefined if the store is in this process's memory. */
-  readonly monitor: StoreMonitor | undefined;
-  /**
-   * The usage that its decisions are counted in; callers of `consumeGroups` and `consumeOrWait` count theirs themselves.
-   * Undefined if the store keeps none.
-   */
-  readonly usage: UsageCounter | undefined;
-  /** Whether it leases units. A leased unit counts for every limit. */
-  readonly hasLease: boolean;
   /** Whether it is in shadow mode, as far as that can be known without a subject. */
   isInShadow(): Promise<boolean>;
   /** Whether `close` was called: its methods reject, but calls that began before are still decided. */
   readonly isClosed: boolean;
+}
+
+/** How recently a request's guard read operators' changes before its decision. */
+export interface ControlFreshness {
+  /** Milliseconds of `storeTimeout` that the request has used by waiting for them. */
+  readonly usedTimeoutMs: number;
+  /** Whether they were read for this request, so that the decision does not read them again. */
+  readonly isFresh: boolean;
 }
 
 /**
@@ -72,14 +96,6 @@ export interface LimiterWithInternals<Dimension extends string = string>
 export function requireLimiter(limiter: Limiter): LimiterWithInternals {
   internalsOf(limiter);
   return limiter as LimiterWithInternals;
-}
-
-/** How recently a request's guard read operators' changes before its decision. */
-export interface ControlFreshness {
-  /** Milliseconds of `storeTimeout` that the request has used by waiting for them. */
-  readonly usedTimeoutMs: number;
-  /** Whether they were read for this request, so that the decision does not read them again. */
-  readonly isFresh: boolean;
 }
 
 /** The parts of a limiter created by any copy of Headgate. Throws `HEADGATE_INVALID_OPTION` for anything else. */

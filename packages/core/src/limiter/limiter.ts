@@ -4,7 +4,7 @@ import type { BlockOn, LimitDescription, Policy } from "../common/policy.ts";
 import type { CheckedDuration, Duration } from "../common/time.ts";
 import type { Subjects } from "../policy/counters.ts";
 import type { Store } from "../store/store.ts";
-import type { FailureOptions } from "./failure-policy.ts";
+import type { FailureOptions } from "./failure-options.ts";
 
 /** The cost of a call. */
 export interface CostOptions<Units extends Cost = Cost> {

@@ -7,7 +7,7 @@ import { CHANNELS, publish } from "../common/publish.ts";
 import type { LimitGroup } from "../policy/compiled-policy.ts";
 import type { Subjects } from "../policy/counters.ts";
 import { GLOBAL_SUBJECT } from "../policy/counters.ts";
-import type { LimiterCore } from "./limiter-core.ts";
+import type { LimiterCore } from "./limiter-internals.ts";
 
 /** Published on `headgate:decision`. */
 export interface PublishedDecision extends LimiterLabels {

@@ -1,10 +1,10 @@
 import { beforeEach, expect, onTestFinished, test, vi } from "vitest";
+import { warnedCodes } from "../common/operator-log.ts";
 import type { Limit } from "../common/policy.ts";
 import { createLimiter } from "./create-limiter.ts";
-import { shortDurationWarning } from "./short-durations.ts";
 
 beforeEach(() => {
-  shortDurationWarning().areWarnedOf = false;
+  warnedCodes().delete(process);
 });
 
 function warningsOf(...policies: readonly (readonly Limit[])[]): readonly string[] {

@@ -4,8 +4,8 @@ import type { Stage } from "../pipeline/stage.ts";
 import type { CompiledPolicy } from "../policy/compiled-policy.ts";
 import type { HttpUse } from "../registry/record.ts";
 import type { CountingStore } from "../store/store.ts";
-import type { FailurePolicy } from "./failure-policy.ts";
-import type { BackendParts, LimiterCore } from "./limiter-core.ts";
+import type { FailurePolicy } from "./failure-options.ts";
+import type { BackendParts, LimiterCore } from "./limiter-internals.ts";
 import type { PerCallPolicies, PerCallPolicyTracker } from "./per-call-policies.ts";
 
 /**

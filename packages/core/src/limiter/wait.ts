@@ -1,6 +1,8 @@
+import { addAbortCallback } from "../common/abort-listeners.ts";
 import type { Decision } from "../common/decision.ts";
 import { formatKind, formatNumber, HeadgateError, invalidValue } from "../common/errors.ts";
 import { rejectExtraArgument, rejectUnknownOptions } from "../common/options.ts";
+import { trackInUse } from "../common/publish.ts";
 import type { Duration } from "../common/time.ts";
 import { parseDuration, toMilliseconds } from "../common/time.ts";
 import { createDecisionRequest } from "../pipeline/decision-request.ts";
@@ -9,6 +11,7 @@ import { assignCosts } from "../policy/costs.ts";
 import type { SubjectCounter, Subjects } from "../policy/counters.ts";
 import { isShadowDecision } from "../policy/counters.ts";
 import { slotsOf } from "../policy/limiter-decision.ts";
+import type { SlotHandle } from "../policy/slot.ts";
 import { ageDenial } from "../queue/age-denial.ts";
 import { decideOrWait } from "../queue/decide-or-wait.ts";
 import { findImpossibleCost, rejectImpossibleCost } from "../queue/impossible-cost.ts";
@@ -18,20 +21,16 @@ import type {
   QueuedDecision,
   QueueWaitOptions,
   WaiterGroup,
+  WaitQueue,
 } from "../queue/queue.ts";
 import { costKeyOf, queueKeyOf } from "../queue/queue-key.ts";
+import { createWaitQueue } from "../queue/wait-queue.ts";
 import { releasesOf } from "../slots/slot-keeper.ts";
 import type { ConsumeMethods } from "./consume.ts";
-import { readSubject } from "./consume.ts";
-import type { ConsumeOptions, Limiter, RunOptions, WaitOptions } from "./limiter.ts";
-import type { LimiterCore } from "./limiter-core.ts";
-import type { LimiterInternals } from "./limiter-internals.ts";
-import type { LimiterQueue } from "./limiter-queue.ts";
+import { readCost, readSubject } from "./consume.ts";
+import type { ConsumeOptions, Limiter, RunContext, RunOptions, WaitOptions } from "./limiter.ts";
+import type { LimiterCore, LimiterInternals } from "./limiter-internals.ts";
 import { countedSubjects, decisions, publishLimiterDecision } from "./published-decision.ts";
-import { readCost } from "./read-cost.ts";
-import { runAdmitted } from "./run-admitted.ts";
-
-const WAIT_OPTIONS = ["cost", "limits", "ignoreUnknownDimensions", "timeout", "signal"] as const;
 
 /**
  * The methods of a limiter that queue calls and requests, and run admitted work. `group` is the group of this limiter's waiters,
@@ -191,6 +190,26 @@ export function createWaitMethods(
   };
 }
 
+/** Runs admitted work. Its slots are renewed meanwhile, and released at the end; if the store does not answer, they expire. */
+async function runAdmitted<T>(
+  decision: Decision,
+  slots: SlotHandle | undefined,
+  signal: AbortSignal | undefined,
+  work: (admitted: RunContext) => T | Promise<T>,
+): Promise<T> {
+  const abort = new AbortController();
+  const stopFollowing = [slots?.signal, signal].map((one) => one && follow(one, abort));
+  slots?.startRenewing();
+  try {
+    return await work({ signal: abort.signal, decision });
+  } finally {
+    for (const stop of stopFollowing) stop?.();
+    await slots?.release().catch(() => {});
+  }
+}
+
+const WAIT_OPTIONS = ["cost", "limits", "ignoreUnknownDimensions", "timeout", "signal"] as const;
+
 function readTimeout(timeout: Duration | undefined): number | undefined {
   if (timeout === undefined) return undefined;
   return toMilliseconds(parseDuration(timeout, "timeout", "HEADGATE_INVALID_OPTION", formatNumber));
@@ -204,4 +223,47 @@ function requireSignal(signal: unknown): void {
 function requireWork(work: unknown): void {
   if (typeof work === "function") return;
   throw invalidValue("run takes a function to run", work, formatKind);
+}
+
+/** Aborts when a signal does, until the returned function is called. */
+function follow(signal: AbortSignal, abort: AbortController): () => void {
+  if (signal.aborted) abort.abort(signal.reason);
+  return addAbortCallback(signal, () => abort.abort(signal.reason));
+}
+
+/**
+ * The most HTTP requests that wait for one subject. No more than half of `maxQueue` is used, so that one client leaves room for
+ * others.
+ */
+const MAX_PER_KEY = 100;
+
+/** The queue of a limiter, in which calls and requests wait. */
+export interface LimiterQueue {
+  readonly queue: WaitQueue;
+  /** How many HTTP requests may wait under one key of the queue. */
+  readonly maxPerKey: number;
+  /** Refunds a decision's charge, and releases its slots. */
+  undoDecision(decision: Decision): Promise<unknown>;
+}
+
+/** The queue of a limiter, for at most `maxQueue` calls at once. Operators' changes wake it. */
+export function createLimiterQueue(
+  { policy, control, inFlight }: LimiterCore,
+  { refund }: Pick<Limiter, "refund">,
+  maxQueue: number,
+): LimiterQueue {
+  async function refundAndRelease(decision: Decision): Promise<void> {
+    const slots = slotsOf(decision, policy);
+    await Promise.all([refund(decision), slots?.release().catch(() => false)]);
+  }
+
+  const undoDecision = (decision: Decision) => inFlight.track(refundAndRelease(decision));
+  const queue = createWaitQueue(maxQueue, {
+    undoDecision,
+    now: policy.store.now,
+    track: (attempt) => inFlight.track(attempt),
+    countWaiting: () => trackInUse("waiting", policy.labels),
+  });
+  control?.onInvalidation(queue.wake);
+  return { queue, maxPerKey: Math.min(MAX_PER_KEY, Math.ceil(maxQueue / 2)), undoDecision };
 }
