@@ -24,6 +24,7 @@ export {
   rejectExtraArgument,
   rejectUnknownOptions,
 } from "./common/options.ts";
+export { isPlainObject } from "./common/plain-object.ts";
 export { publish } from "./common/publish.ts";
 export type { CheckedDuration, Duration } from "./common/time.ts";
 export { formatDuration, MAX_DURATION_MS, parseDuration, toMilliseconds } from "./common/time.ts";

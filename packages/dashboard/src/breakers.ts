@@ -6,54 +6,28 @@ import type { FleetReader } from "./fleet-reader.ts";
 import type { BreakerLike, BreakerTargetLike, TargetSnapshot } from "./options.ts";
 import { badRequest, HttpError, storeUnavailable } from "./serve/http-error.ts";
 
+type CreateBreaker = (options: never) => BreakerLike;
+
 /**
- * Creates a breaker like the fleet's on a store without a registry, so that the dashboard's process is not listed as a caller of
- * its targets. It waits for Redis as long as the dashboard, unless this process has the same breaker, which is then shared with its
- * timeout. Throws an `HttpError` if this process has the breaker with other options, or cannot read them.
+ * Calls `use` with a breaker like the fleet's, and then closes it. Rejects with an `HttpError` if the registry has no such breaker, or
+ * several different ones, and if this process has it with other options or cannot read them.
  */
-export function createControlBreaker(
-  { client, store: { prefix }, timeout }: Pick<FleetReader, "client" | "store" | "timeout">,
-  createBreaker: (options: never) => BreakerLike,
-  options: object,
+export async function useBreaker<T>(
+  reader: FleetReader,
+  createBreaker: CreateBreaker,
   name: string,
-): BreakerLike {
-  const store = redisStore(client as RedisClient, { prefix, registry: false });
-  const withTimeout = { ...options, name, store, storeTimeout: timeout };
+  use: (breaker: BreakerLike) => Promise<T>,
+): Promise<T> {
+  const options = await findOptions(reader, name);
+  const breaker = createLike(reader, createBreaker, { ...options, name });
   try {
-    return (
-      createUnlessTaken(createBreaker, withTimeout) ??
-      createBreaker({ ...options, name, store } as never)
-    );
-  } catch (error) {
-    const code = codeOf(error);
-    if (code === "HEADGATE_INVALID_OPTION") {
-      throw badRequest("this version of Headgate cannot read the breaker's options");
-    }
-    if (code !== "HEADGATE_DUPLICATE_NAME") throw error;
-    throw badRequest(
-      "this process has the breaker with other options: use the headgate command instead",
-    );
+    return await use(breaker);
+  } finally {
+    await breaker.close();
   }
 }
 
-/** Undefined if this process has a breaker of this name with other options. */
-function createUnlessTaken(
-  createBreaker: (options: never) => BreakerLike,
-  options: object,
-): BreakerLike | undefined {
-  try {
-    return createBreaker(options as never);
-  } catch (error) {
-    if (codeOf(error) === "HEADGATE_DUPLICATE_NAME") return undefined;
-    throw error;
-  }
-}
-
-/** The options of a breaker in the registry. Rejects with an `HttpError` if there are none, or several different ones. */
-export async function findBreakerOptions(
-  { loadRegistry }: Pick<FleetReader, "loadRegistry">,
-  name: string,
-): Promise<Readonly<Record<string, unknown>>> {
+async function findOptions({ loadRegistry }: FleetReader, name: string): Promise<object> {
   const found = (await loadRegistry()).breakers.filter((one) => one.name === name);
   const [first] = found;
   if (first === undefined) throw unknownBreaker();
@@ -65,6 +39,37 @@ export async function findBreakerOptions(
     );
   }
   return breakerOptionsOf(first.options);
+}
+
+/**
+ * Creates a breaker on a store without a registry, so that the dashboard's process is not listed as a caller of its targets. It waits
+ * for Redis as long as the dashboard, unless this process has the same breaker, which is then shared with its timeout.
+ */
+function createLike(
+  { client, store: { prefix }, timeout: storeTimeout }: FleetReader,
+  createBreaker: CreateBreaker,
+  options: object,
+): BreakerLike {
+  const store = redisStore(client as RedisClient, { prefix, registry: false });
+  let error: unknown;
+  for (const timeouts of [{ storeTimeout }, {}]) {
+    try {
+      return createBreaker({ ...options, store, ...timeouts } as never);
+    } catch (thrown) {
+      error = thrown;
+      if (codeOf(thrown) !== "HEADGATE_DUPLICATE_NAME") break;
+    }
+  }
+  switch (codeOf(error)) {
+    case "HEADGATE_INVALID_OPTION":
+      throw badRequest("this version of Headgate cannot read the breaker's options");
+    case "HEADGATE_DUPLICATE_NAME":
+      throw badRequest(
+        "this process has the breaker with other options: use the headgate command instead",
+      );
+    default:
+      throw error;
+  }
 }
 
 /** Reads the state of a target. Rejects with an `HttpError` while the store is unavailable. */

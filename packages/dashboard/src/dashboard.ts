@@ -3,12 +3,13 @@ import { ActionRunner } from "./actions/action-runner.ts";
 import { PreviewTokens } from "./actions/preview-tokens.ts";
 import type { FleetReader } from "./fleet-reader.ts";
 import { createFleetReader } from "./fleet-reader.ts";
-import type { DashboardOptions, DoctorReport } from "./options.ts";
+import type { DashboardOptions } from "./options.ts";
 import { validateOptions } from "./options.ts";
 import { PageFiles } from "./serve/page-files.ts";
 
 /** A dashboard, independent of the framework. */
-export interface Dashboard {
+export interface Dashboard
+  extends Pick<DashboardOptions, "createBreaker" | "doctor" | "hashSecret"> {
   readonly reader: FleetReader;
   readonly actions: ActionRunner;
   readonly readBudget: ReadBudget;
@@ -16,10 +17,6 @@ export interface Dashboard {
   readonly title: string;
   /** The prefix of all keys of the store. */
   readonly prefix: string;
-  readonly hasDoctor: boolean;
-  readonly doctor: (() => Promise<DoctorReport>) | undefined;
-  readonly createBreaker: DashboardOptions["createBreaker"];
-  readonly hashSecret: string | undefined;
 }
 
 /** Creates a dashboard from options; `adapterOptions` are the names of the adapter's own options. Throws `HEADGATE_INVALID_OPTION`. */
@@ -37,7 +34,6 @@ export function createDashboard(
     files: new PageFiles(options.files),
     title,
     prefix: store.prefix,
-    hasDoctor: doctor !== undefined,
     doctor,
     createBreaker,
     hashSecret,

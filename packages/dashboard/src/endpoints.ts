@@ -1,18 +1,18 @@
 import type { Visitor } from "./access/visitor.ts";
-import { SPANS } from "./api/usage.ts";
-import type { Span } from "./api.ts";
+import type { Session } from "./api.ts";
+import type { Span } from "./counts.ts";
+import { SPANS } from "./counts.ts";
 import type { Dashboard } from "./dashboard.ts";
 import type { FleetReader } from "./fleet-reader.ts";
 import { badRequest } from "./serve/http-error.ts";
-import { parseLookup } from "./subjects/parse-lookup.ts";
 import { buildBreakersView } from "./views/breakers.ts";
 import { buildControlView } from "./views/control.ts";
 import { buildLimiterView } from "./views/limiter.ts";
 import { buildLogView } from "./views/log.ts";
 import { buildOverview, loadOverviewData } from "./views/overview.ts";
 import { buildRedisView } from "./views/redis.ts";
-import { buildSession } from "./views/session.ts";
 import { buildSubjectView } from "./views/subject.ts";
+import { parseLookup } from "./views/subject-lookup.ts";
 
 /** The context of a request to an endpoint: the dashboard, and a reader of the data that this visitor may see. */
 export interface EndpointContext {
@@ -29,7 +29,14 @@ type WriteEndpoint = (context: EndpointContext, body: Record<string, unknown>) =
 
 /** The endpoints below `api/` for reading. */
 export const READ_ENDPOINTS: Readonly<Record<string, ReadEndpoint>> = {
-  session: ({ dashboard, visitor }) => buildSession(visitor, dashboard),
+  // The page loads it first; it does not need Redis.
+  session({
+    dashboard: { prefix, title, doctor },
+    visitor: { by, actions, isRestricted },
+  }): Session {
+    const hasDoctor = doctor !== undefined && !isRestricted;
+    return { by, actions, prefix, title, pollMs: 5_000, hasDoctor };
+  },
   overview({ dashboard, visitor, reader }, query) {
     const span = parseSpan(query);
     const load = async () => {
@@ -53,8 +60,8 @@ export const READ_ENDPOINTS: Readonly<Record<string, ReadEndpoint>> = {
 
 /** The endpoints below `api/` with a body. */
 export const WRITE_ENDPOINTS: Readonly<Record<string, WriteEndpoint>> = {
-  subject({ dashboard, visitor, reader }, body) {
-    dashboard.readBudget.requireNotRefused(visitor);
+  async subject({ dashboard, visitor, reader }, body) {
+    await dashboard.readBudget.requireNotRefused(visitor);
     return buildSubjectView(reader, parseLookup(body, dashboard.hashSecret), (units) =>
       dashboard.readBudget.spend(visitor, units),
     );

@@ -18,18 +18,17 @@ import {
   readUsageCoverage,
 } from "@headgate/core/admin";
 import { parseDuration, requireStore, toMilliseconds, withTimeout } from "@headgate/core/internal";
-import type { Visibility } from "./access/result-cache.ts";
-import { ResultCache } from "./access/result-cache.ts";
-import type { Span } from "./api.ts";
+import type { Visibility } from "./caches.ts";
+import { ResultCache, SnapshotCache } from "./caches.ts";
+import type { Span } from "./counts.ts";
 import { withInputErrors } from "./serve/http-error.ts";
-import { SnapshotCache } from "./snapshot-cache.ts";
 
 /** Loads data from Redis, with a cache that all visitors share. */
 export interface FleetReader {
   readonly store: Store;
   /** The Redis client of the store. */
   readonly client: object;
-  readonly operator: Admin;
+  readonly admin: Admin;
   /** The timeout of each call. */
   readonly timeout: Duration;
   readonly timeoutMs: number;
@@ -88,7 +87,7 @@ export function createFleetReader(store: Store, timeout: Duration = "2s"): Fleet
   return {
     store,
     client,
-    operator: checkingInput(admin),
+    admin: checkingInput(admin),
     timeout,
     timeoutMs,
     cacheRead,

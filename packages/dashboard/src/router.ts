@@ -1,5 +1,5 @@
+import type { IncomingHttpHeaders } from "node:http";
 import { codeOf, emitWarning, formatReceived } from "@headgate/core/internal";
-import { requireSameOrigin } from "./access/same-origin.ts";
 import { visibleTo } from "./access/visible-to.ts";
 import type { Visitor } from "./access/visitor.ts";
 import { parsePermission } from "./access/visitor.ts";
@@ -7,8 +7,8 @@ import type { Dashboard } from "./dashboard.ts";
 import { READ_ENDPOINTS, WRITE_ENDPOINTS } from "./endpoints.ts";
 import { HttpError } from "./serve/http-error.ts";
 import type { HttpExchange, HttpResponse } from "./serve/http-exchange.ts";
+import { errorResponse, jsonResponse, textResponse } from "./serve/http-exchange.ts";
 import { readBody } from "./serve/read-body.ts";
-import { errorResponse, jsonResponse, textResponse } from "./serve/responses.ts";
 
 const FILES_MISSING =
   "The dashboard's files are missing. They are in the folder dist/page of @headgate/dashboard: if the application is bundled, copy that folder next to the bundle, and set the option `files` to the copy.";
@@ -143,4 +143,23 @@ function logError(error: unknown): void {
     `the dashboard could not answer a request: ${text}`,
     detail,
   );
+}
+
+/**
+ * Throws an `HttpError` unless the browser confirms that a request comes from a page of this origin. Browsers that do not send
+ * `Sec-Fetch-Site` send `Origin`, whose host must match the requested one; the scheme is not compared, because a proxy may have
+ * terminated TLS.
+ */
+function requireSameOrigin(headers: IncomingHttpHeaders): void {
+  const site = headers["sec-fetch-site"];
+  // HTTP/2 has `:authority` instead of `Host`.
+  const host = headers.host ?? headers[":authority"]?.toString();
+  if (site === undefined ? isSameHost(headers.origin, host) : site === "same-origin") return;
+  throw new HttpError(403, "CROSS_SITE", "only the dashboard's own page may send this request");
+}
+
+function isSameHost(origin: string | undefined, host: string | undefined): boolean {
+  if (origin === undefined || host === undefined || !/^https?:\/\//.test(origin)) return false;
+  const own = `http://${host}`;
+  return URL.canParse(origin) && URL.canParse(own) && new URL(origin).host === new URL(own).host;
 }

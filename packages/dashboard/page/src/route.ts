@@ -1,5 +1,5 @@
-import { SPANS } from "../../src/api/usage.ts";
-import type { Span } from "../../src/api.ts";
+import type { Span } from "../../src/counts.ts";
+import { SPANS } from "../../src/counts.ts";
 
 /** The views, by the names that they have in the URL. */
 export const VIEWS = [

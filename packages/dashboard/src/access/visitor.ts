@@ -1,8 +1,7 @@
 import { HeadgateError } from "@headgate/core";
-import { ACTIONS } from "../api/session.ts";
 import type { ActionName } from "../api.ts";
+import { ACTIONS } from "../api.ts";
 import { HttpError } from "../serve/http-error.ts";
-import { isPlainObject } from "./plain-object.ts";
 
 /** The permission of a visitor: none, to read, or to read and act. */
 export type Permission =
@@ -43,8 +42,10 @@ export function parsePermission(permission: unknown, canControlBreakers: boolean
   if (permission === false || permission === undefined || permission === null) throw forbidden();
   if (permission === "read")
     return { by: null, actions: [], isRestricted: false, canSee: () => true };
-  if (!isPlainObject(permission)) throw invalid('must return false, "read" or an object');
-  const { by, actions, limiters } = permission;
+  if (typeof permission !== "object" || Array.isArray(permission)) {
+    throw invalid('must return false, "read" or an object');
+  }
+  const { by, actions, limiters } = permission as Readonly<Record<string, unknown>>;
   if (typeof by !== "string" || by === "" || by.length > MAX_NAME_LENGTH) {
     throw invalid(`must return a name of 1 to ${MAX_NAME_LENGTH} characters as by`);
   }

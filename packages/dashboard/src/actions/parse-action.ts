@@ -1,4 +1,4 @@
-import { isPlainObject } from "../access/plain-object.ts";
+import { isPlainObject } from "@headgate/core/internal";
 import type { Action, SubjectByDimension } from "../api.ts";
 import { badRequest } from "../serve/http-error.ts";
 

@@ -1,20 +1,29 @@
 import { createHash, createHmac, randomBytes, timingSafeEqual } from "node:crypto";
 import type { Limiter } from "@headgate/core";
 import { createLimiter, gcra } from "@headgate/core";
+import { isPlainObject } from "@headgate/core/internal";
 import type { RedisClient } from "@headgate/core/redis";
 import { redisStore } from "@headgate/core/redis";
-import { isPlainObject } from "../access/plain-object.ts";
 import type { Action } from "../api.ts";
 import type { FleetReader } from "../fleet-reader.ts";
 import { storeUnavailable } from "../serve/http-error.ts";
-import type { PreviewedState } from "./previewed-state.ts";
-import { isSameState } from "./previewed-state.ts";
 
 /** How long a preview is valid. */
 const VALIDITY_MS = 300_000;
 
 /** Admits each token once while it is valid, also by the clock of a process that is five minutes behind. */
 const ONCE = gcra({ limit: 1, window: "10m" });
+
+/** The maximum difference between two reads of the end of a block, in milliseconds. */
+const TOLERANCE_MS = 5_000;
+
+/** The part of the previewed state that must be unchanged when the action is performed. */
+export interface PreviewedState {
+  /** JSON that is equal while nothing has changed. */
+  readonly facts: string;
+  /** When blocks end, in milliseconds since the epoch. Two reads of the same end may differ slightly. */
+  readonly blockEnds: readonly number[];
+}
 
 /** The content of a token. */
 interface Claims {
@@ -104,6 +113,14 @@ export class PreviewTokens {
     if (degraded) throw storeUnavailable();
     return allowed;
   }
+}
+
+function isSameState(one: PreviewedState, other: PreviewedState): boolean {
+  return (
+    one.facts === other.facts &&
+    one.blockEnds.length === other.blockEnds.length &&
+    one.blockEnds.every((end, i) => Math.abs(end - (other.blockEnds[i] ?? 0)) <= TOLERANCE_MS)
+  );
 }
 
 /** Equal for the same action by the same visitor, regardless of the order of its fields. */

@@ -1,5 +1,10 @@
 import type { Limit } from "@headgate/core";
-import type { FormatLimitOptions } from "@headgate/core/admin";
+import type {
+  FormatLimitOptions,
+  HttpUse,
+  RegistryPolicy,
+  SubjectSource,
+} from "@headgate/core/admin";
 import { formatBreakerOptions, formatLimit } from "@headgate/core/admin";
 import { formatDuration, formatPer } from "./time.ts";
 
@@ -26,4 +31,50 @@ export function overridableNumbers(limit: Limit): Readonly<Record<string, number
 /** A breaker's policy as text: `opens below 50 % success of at least 20 calls in 5 minutes, for 30 seconds; 5 trial calls`. */
 export function describeBreaker(options: Readonly<Record<string, unknown>>): string {
   return formatBreakerOptions(options, LONG_WORDING);
+}
+
+/** How an adapter counts requests: `express, by address (IPv6 by /64); without a key: by address`. */
+export function formatHttpUse({ adapter, keys, missingKey, addressHeader }: HttpUse): string {
+  const entries = Object.entries(keys).map(([dimension, source]) =>
+    dimension === "default"
+      ? formatSubjectSource(source)
+      : `${dimension} ${formatSubjectSource(source)}`,
+  );
+  const by = entries.length === 0 ? "all clients together" : entries.join(", ");
+  const header = addressHeader === undefined ? "" : `; the address is in ${addressHeader}`;
+  return `${adapter}: ${by}; without a key: ${MISSING_KEY[missingKey] ?? missingKey}${header}`;
+}
+
+const MISSING_KEY: Readonly<Record<string, string>> = {
+  ip: "by address",
+  reject: "refused",
+  skip: "not counted",
+};
+
+/** The source of a subject as text. */
+export function formatSubjectSource(source: SubjectSource): string {
+  switch (source.by) {
+    case "ip":
+      return source.ipv4Prefix === undefined
+        ? `by address (IPv6 by /${source.ipv6Prefix})`
+        : `by address (IPv4 by /${source.ipv4Prefix}, IPv6 by /${source.ipv6Prefix})`;
+    case "header":
+      return `by the header ${source.name}`;
+    case "combined":
+      return source.keys.map(formatSubjectSource).join(" with ");
+    default:
+      return "by a function of the application";
+  }
+}
+
+/** The limits of a listed policy with their names. Only the shapes of the policy have the default names. */
+export function namedLimitsOf({
+  limits,
+  shapes,
+}: RegistryPolicy): readonly (readonly [name: string, limit: Limit])[] {
+  const names = new Map(shapes.map(({ per, limits: own }) => [per, [...own]]));
+  return limits.map((limit) => {
+    const listed = names.get(limit.per ?? "default")?.shift();
+    return [limit.name ?? listed ?? "", limit];
+  });
 }

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { extname, join, relative } from "node:path";
 import type { HttpResponse } from "./http-exchange.ts";
-import { SECURITY_HEADERS } from "./security-headers.ts";
+import { SECURITY_HEADERS } from "./http-exchange.ts";
 
 /** A file of the page, with its compressed forms. */
 interface PageFile {

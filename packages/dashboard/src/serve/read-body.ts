@@ -1,5 +1,5 @@
 import type { IncomingMessage } from "node:http";
-import { isPlainObject } from "../access/plain-object.ts";
+import { isPlainObject } from "@headgate/core/internal";
 import { badRequest, HttpError } from "./http-error.ts";
 import type { HttpExchange } from "./http-exchange.ts";
 

@@ -2,13 +2,13 @@ import type { LogEntry, RegistryBreaker } from "@headgate/core/admin";
 import { formatActor } from "@headgate/core/admin";
 import { groupBy } from "@headgate/core/internal";
 import type { BreakersView, TargetRow } from "../api.ts";
-import { createControlBreaker, findBreakerOptions, readTarget } from "../breakers.ts";
+import { readTarget, useBreaker } from "../breakers.ts";
 import type { FleetReader } from "../fleet-reader.ts";
-import { formatBeforeAfter } from "../format/change.ts";
 import { describeBreaker } from "../format/policy.ts";
+import { formatLoggedState } from "../format/state.ts";
 import type { DashboardOptions } from "../options.ts";
 import { HttpError } from "../serve/http-error.ts";
-import { indexNewestEntries } from "./newest-entries.ts";
+import { indexNewestEntries } from "./log.ts";
 
 type Breaker = BreakersView["breakers"][number];
 
@@ -47,7 +47,7 @@ export async function buildBreakersView(
 }
 
 function toLastOrder(entry: LogEntry): TargetRow["lastOrder"] {
-  const state = formatBeforeAfter(entry).after ?? "unknown";
+  const state = formatLoggedState(entry.kind, entry.after) ?? "unknown";
   return { at: entry.at.getTime(), state, by: formatActor(entry) };
 }
 
@@ -69,7 +69,8 @@ async function loadTargets(
     const targets = await reader.cacheRead(`targets ${name}`, () =>
       readTargetRows(reader, name, names, createBreaker),
     );
-    return { targets, hasAllTargets: records.every(listsAllTargets) };
+    const isWhole = (one: RegistryBreaker) => listsTargets(one) && one.moreTargets === undefined;
+    return { targets, hasAllTargets: records.every(isWhole) };
   } catch (error) {
     if (error instanceof HttpError && error.status !== 503)
       return { targets: [], hasAllTargets: false };
@@ -81,39 +82,21 @@ function listsTargets({ targets }: RegistryBreaker): boolean {
   return targets !== undefined;
 }
 
-function listsAllTargets(breaker: RegistryBreaker): boolean {
-  return listsTargets(breaker) && breaker.moreTargets === undefined;
-}
-
-async function readTargetRows(
+function readTargetRows(
   reader: FleetReader,
   name: string,
   names: readonly string[],
   createBreaker: NonNullable<CreateBreaker>,
 ): Promise<readonly TargetRow[]> {
-  const breaker = createControlBreaker(
-    reader,
-    createBreaker,
-    await findBreakerOptions(reader, name),
-    name,
-  );
-  try {
+  return useBreaker(reader, createBreaker, name, async (breaker) => {
     const at = await reader.serverTime();
-    return await Promise.all(
+    return Promise.all(
       names.map(async (target): Promise<TargetRow> => {
         const { state, successRate, calls, retryAfterMs } = await readTarget(breaker.for(target));
-        return {
-          target,
-          state,
-          successRate,
-          calls,
-          ...(retryAfterMs > 0 && Number.isFinite(retryAfterMs)
-            ? { until: at + retryAfterMs }
-            : {}),
-        };
+        const isWaiting = retryAfterMs > 0 && Number.isFinite(retryAfterMs);
+        const row = { target, state, successRate, calls };
+        return isWaiting ? { ...row, until: at + retryAfterMs } : row;
       }),
     );
-  } finally {
-    await breaker.close();
-  }
+  });
 }

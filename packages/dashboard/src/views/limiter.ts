@@ -1,16 +1,19 @@
 import type { LimiterUsage, RegistryLimiter, TopSubject } from "@headgate/core/admin";
 import { formatPolicy } from "@headgate/core/admin";
 import { groupBy, isInShadow } from "@headgate/core/internal";
-import { NO_DECISIONS } from "../api/usage.ts";
-import type { DenialCount, LimiterView, PolicyView, Span, TopSubjectRow } from "../api.ts";
+import type { DenialCount, LimiterView, PolicyView, TopSubjectRow } from "../api.ts";
+import type { Span } from "../counts.ts";
+import { NO_DECISIONS } from "../counts.ts";
 import type { FleetReader } from "../fleet-reader.ts";
-import { formatHttpUse } from "../format/http-use.ts";
-import { describeLimit, overridableNumbers } from "../format/policy.ts";
-import { namedLimitsOf } from "../named-limits.ts";
+import {
+  describeLimit,
+  formatHttpUse,
+  namedLimitsOf,
+  overridableNumbers,
+} from "../format/policy.ts";
 import { unknownLimiter } from "../serve/http-error.ts";
-import { toOverrideRows } from "./override-rows.ts";
-import { toProcessSummaries } from "./processes.ts";
-import { coverageOf, lastMinuteOf, pointsOf, STEP_MS } from "./usage-series.ts";
+import { toOverrideRows } from "./control.ts";
+import { coverageOf, lastMinuteOf, pointsOf, STEP_MS, toProcessSummaries } from "./usage-series.ts";
 
 /** One limiter: its policies, its decisions, and their subjects. Rejects with an `HttpError` for an unknown limiter. */
 export async function buildLimiterView(

@@ -1,8 +1,8 @@
 import type { LogEntry } from "@headgate/core/admin";
-import { formatActor } from "@headgate/core/admin";
+import { formatActor, formatOverrideKey } from "@headgate/core/admin";
 import type { LogRow, LogView } from "../api.ts";
 import type { FleetReader } from "../fleet-reader.ts";
-import { formatBeforeAfter, textOf } from "../format/change.ts";
+import { formatLoggedState, textOf } from "../format/state.ts";
 import { badRequest } from "../serve/http-error.ts";
 
 /** The maximum number of rows in a response. */
@@ -24,7 +24,7 @@ export async function buildLogView(reader: FleetReader, before: string | null): 
 
 /** An entry of the log as a row. */
 export function toLogRow(entry: LogEntry): LogRow {
-  const { at, kind, limiter, subject, network, reason } = entry;
+  const { at, kind, limiter, subject, network, reason, before, after } = entry;
   return {
     at: at.getTime(),
     kind,
@@ -33,7 +33,8 @@ export function toLogRow(entry: LogEntry): LogRow {
     network: textOf(network),
     by: formatActor(entry),
     reason: textOf(reason),
-    ...formatBeforeAfter(entry),
+    before: formatLoggedState(kind, before),
+    after: formatLoggedState(kind, after),
   };
 }
 
@@ -52,4 +53,17 @@ function startOf(entries: readonly LogEntry[], before: string | null): number {
   if (first === -1) return entries.length;
   const isSame = entries[first]?.at.getTime() === Number(at);
   return isSame && shown !== undefined ? first + Number(shown) : first;
+}
+
+/** Indexes the log: returns a function that finds the newest entry of a kind for a limiter and a subject, or for a breaker and its target. */
+export function indexNewestEntries(
+  log: readonly LogEntry[],
+  kind: LogEntry["kind"],
+): (name: string, subject: LogEntry["subject"]) => LogEntry | undefined {
+  const newest = new Map<string, LogEntry>();
+  for (const entry of log.toReversed()) {
+    const { limiter = "", subject } = entry;
+    if (entry.kind === kind) newest.set(formatOverrideKey({ limiter, subject }), entry);
+  }
+  return (limiter, subject) => newest.get(formatOverrideKey({ limiter, subject }));
 }

@@ -8,13 +8,13 @@ import type {
 } from "@headgate/core/admin";
 import { overrideCoverageOf } from "@headgate/core/admin";
 import { groupBy, isInShadow } from "@headgate/core/internal";
-import { NO_DECISIONS, sumCounts } from "../api/usage.ts";
-import type { LimiterSummary, Overview, Span } from "../api.ts";
+import type { LimiterSummary, Overview } from "../api.ts";
+import type { Span } from "../counts.ts";
+import { NO_DECISIONS, sumCounts } from "../counts.ts";
 import type { FleetReader, TimedControl } from "../fleet-reader.ts";
-import { formatIgnoredReasons } from "../format/override.ts";
 import { describeLimit } from "../format/policy.ts";
-import { loadBlockRows } from "./blocks.ts";
-import { toProcessSummaries } from "./processes.ts";
+import { formatIgnoredReasons } from "../format/state.ts";
+import { loadBlockRows } from "./control.ts";
 import {
   countDeniedAsAllowed,
   coverageOf,
@@ -23,6 +23,7 @@ import {
   pointsOf,
   SPARKLINE_STEP_MS,
   STEP_MS,
+  toProcessSummaries,
 } from "./usage-series.ts";
 
 /** The maximum number of limiters with a sparkline: those with the most denials. */

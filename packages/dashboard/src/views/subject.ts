@@ -1,17 +1,38 @@
 import { isIP } from "node:net";
 import type { Decision, LimitState } from "@headgate/core";
-import type { DeniedNetwork, Inspection, LimiterVersion, SubjectQuery } from "@headgate/core/admin";
-import { dimensionsOf, GLOBAL_SUBJECT, limiterVersionsOf } from "@headgate/core/admin";
-import type { BlockRow, LimitRow, SubjectByDimension, SubjectStatus, SubjectView } from "../api.ts";
+import type {
+  ControlRecord,
+  DeniedNetwork,
+  Inspection,
+  LimiterDefinition,
+  LimiterVersion,
+  LogEntry,
+  Registry,
+  SubjectQuery,
+} from "@headgate/core/admin";
+import {
+  dimensionsOf,
+  GLOBAL_SUBJECT,
+  limiterVersionsOf,
+  overridesFor,
+} from "@headgate/core/admin";
+import type {
+  BlockRow,
+  LimitRow,
+  LogRow,
+  OverrideRow,
+  SubjectByDimension,
+  SubjectStatus,
+  SubjectView,
+} from "../api.ts";
 import type { FleetReader } from "../fleet-reader.ts";
-import { describeLimit } from "../format/policy.ts";
-import { namedLimitsOf } from "../named-limits.ts";
+import { describeLimit, namedLimitsOf } from "../format/policy.ts";
+import { textOf } from "../format/state.ts";
 import { unknownLimiter } from "../serve/http-error.ts";
-import { deriveSubjects } from "../subjects/derive-subjects.ts";
-import type { ParsedLookup } from "../subjects/parse-lookup.ts";
-import { toDenyListRows } from "./deny-list-rows.ts";
-import type { SubjectContext } from "./subject-context.ts";
-import { historyOf, manualBlockAuthor, overrideFor } from "./subject-context.ts";
+import { toDenyListRows, toOverrideRows } from "./control.ts";
+import { toLogRow } from "./log.ts";
+import type { ParsedLookup } from "./subject-lookup.ts";
+import { deriveSubjects } from "./subject-lookup.ts";
 
 /** The maximum number of limiters that are looked up at the same time. */
 const MAX_CONCURRENT_LOOKUPS = 16;
@@ -83,7 +104,7 @@ async function denyListEntriesOf(
 }
 
 async function lookUpSubject(
-  { operator: admin }: FleetReader,
+  { admin }: FleetReader,
   [{ limiter, perCallPolicies, uses }, subject]: LookupTask,
   denied: readonly DeniedNetwork[],
   context: SubjectContext,
@@ -213,4 +234,59 @@ function denialOf(
 
 function untilOf(until: number): { readonly until?: number } {
   return Number.isFinite(until) ? { until: Math.ceil(until) } : {};
+}
+
+/** Data about a prefix for looking up a subject. */
+interface SubjectContext {
+  readonly at: number;
+  readonly record: ControlRecord;
+  readonly registry: Registry;
+  readonly log: readonly LogEntry[];
+}
+
+/** The maximum number of actions in a history. */
+const MAX_HISTORY = 20;
+
+/** Operators' actions on a subject of a limiter, or on all of its subjects. */
+function historyOf(
+  { log }: SubjectContext,
+  limiter: string,
+  subject: SubjectByDimension,
+): readonly LogRow[] {
+  return log
+    .filter((entry) => entry.limiter === limiter && entry.kind !== "breaker")
+    .filter((entry) => entry.subject === undefined || sharesDimension(entry.subject, subject))
+    .slice(0, MAX_HISTORY)
+    .map(toLogRow);
+}
+
+/** The operator who set a subject's block, and the reason, from the log. */
+function manualBlockAuthor(
+  { log }: SubjectContext,
+  limiter: string,
+  subject: SubjectByDimension,
+): Pick<BlockRow, "by" | "reason"> {
+  const entry = log.find(
+    (one) =>
+      one.kind === "block" &&
+      one.limiter === limiter &&
+      one.subject !== undefined &&
+      sharesDimension(one.subject, subject),
+  );
+  if (entry === undefined) return {};
+  return { by: textOf(entry.by), reason: textOf(entry.reason) };
+}
+
+/** The override that applies to a subject: the one that takes precedence. */
+function overrideFor(
+  { record, registry, log, at }: SubjectContext,
+  { name }: LimiterDefinition,
+  subject: SubjectByDimension,
+): OverrideRow | undefined {
+  const override = overridesFor(record, name, subject, at).at(-1);
+  return override === undefined ? undefined : toOverrideRows([override], registry, log)[0];
+}
+
+function sharesDimension(one: SubjectByDimension, subject: SubjectByDimension): boolean {
+  return Object.entries(one).some(([per, text]) => subject[per] === text);
 }

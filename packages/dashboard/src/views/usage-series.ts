@@ -4,8 +4,9 @@ import type {
   UsageSeries,
   UsageSummary,
 } from "@headgate/core/admin";
-import { addCounts, NO_DECISIONS, REPORT_DELAY_MS, SPAN_MS, sumCounts } from "../api/usage.ts";
-import type { Counts, Coverage, Point, Span } from "../api.ts";
+import type { ProcessSummary } from "../api.ts";
+import type { Counts, Coverage, Point, Span } from "../counts.ts";
+import { addCounts, NO_DECISIONS, REPORT_DELAY_MS, SPAN_MS, sumCounts } from "../counts.ts";
 
 /** The length of a step of a series, in milliseconds. */
 export const STEP_MS: Readonly<Record<Span, number>> = {
@@ -72,4 +73,19 @@ export function coverageOf(
     processes: processes.length,
     silentProcesses: silent.filter(({ id }) => ids.has(id)).length,
   };
+}
+
+/** The processes of the registry, and when each last reported usage. */
+export function toProcessSummaries(
+  processes: readonly RegistryProcess[],
+  { reporting, silent }: UsageCoverage,
+): readonly ProcessSummary[] {
+  const reports = new Map([...reporting, ...silent].map((one) => [one.id, one.at]));
+  const silentIds = new Set(silent.map(({ id }) => id));
+  return processes.map(({ id, host, pid, startedAt, seenAt, version, more }) => ({
+    ...{ id, host, pid, startedAt, seenAt, version },
+    unlistedCount: more,
+    reportedAt: reports.get(id) ?? null,
+    isSilent: silentIds.has(id),
+  }));
 }

@@ -1,15 +1,14 @@
-import { ACTIONS } from "../../../../packages/dashboard/src/api/session.ts";
-import { SPAN_MS, sumCounts } from "../../../../packages/dashboard/src/api/usage.ts";
 import type {
-  Coverage,
   LimiterView,
   Overview,
   PolicyView,
   ProcessSummary,
   Session,
-  Span,
   TopSubjectRow,
 } from "../../../../packages/dashboard/src/api.ts";
+import { ACTIONS } from "../../../../packages/dashboard/src/api.ts";
+import type { Coverage, Span } from "../../../../packages/dashboard/src/counts.ts";
+import { SPAN_MS, sumCounts } from "../../../../packages/dashboard/src/counts.ts";
 import {
   countDeniedAsAllowed,
   mergeSeries,

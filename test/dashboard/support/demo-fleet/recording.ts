@@ -3,8 +3,8 @@ import type {
   ActionPreview,
   BreakersView,
   RedisView,
-  Span,
 } from "../../../../packages/dashboard/src/api.ts";
+import type { Span } from "../../../../packages/dashboard/src/counts.ts";
 import { blocksAt, deniedAt, logAt, overridesAt } from "./control.ts";
 import { limiterAt, overviewAt, SESSION } from "./fleet.ts";
 import { LIMITERS } from "./limiters.ts";

@@ -1,5 +1,5 @@
-import { REPORT_DELAY_MS, SPAN_MS } from "../../../../packages/dashboard/src/api/usage.ts";
-import type { Counts, Point, Span } from "../../../../packages/dashboard/src/api.ts";
+import type { Counts, Point, Span } from "../../../../packages/dashboard/src/counts.ts";
+import { REPORT_DELAY_MS, SPAN_MS } from "../../../../packages/dashboard/src/counts.ts";
 import { STEP_MS } from "../../../../packages/dashboard/src/views/usage-series.ts";
 
 const DAY = 86_400_000;

@@ -1,4 +1,7 @@
-import type { LimitOverride } from "../../../src/api.ts";
+import type { Action } from "../../../src/api.ts";
+
+/** New numbers by limit and field. */
+type Limits = NonNullable<Extract<Action, { kind: "setOverride" }>["limits"]>;
 
 /** Numbers by limit and field. */
 export type Numbers = Readonly<Record<string, Readonly<Record<string, number>>>>;
@@ -7,11 +10,8 @@ export type Numbers = Readonly<Record<string, Readonly<Record<string, number>>>>
 export type TypedNumbers = Readonly<Record<string, Readonly<Record<string, string>>>>;
 
 /** The typed numbers; undefined if there are none, or if one is not a whole number. */
-export function changedLimits(
-  numbers: Numbers,
-  typed: TypedNumbers,
-): Readonly<Record<string, LimitOverride>> | undefined {
-  const limits: [string, LimitOverride][] = [];
+export function changedLimits(numbers: Numbers, typed: TypedNumbers): Limits | undefined {
+  const limits: [string, Limits[string]][] = [];
   for (const [limit, fields] of Object.entries(numbers)) {
     const given = Object.keys(fields)
       .map((field) => [field, typed[limit]?.[field]?.trim() ?? ""] as const)

@@ -1,7 +1,7 @@
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
-import type { Span } from "../../../src/api.ts";
-import { formatCount } from "../format/numbers.ts";
+import type { Span } from "../../../src/counts.ts";
+import { formatCount } from "../../../src/counts.ts";
 import type { Series } from "../format/rates.ts";
 import { toBuckets } from "../format/rates.ts";
 import { ShortTime } from "../parts/text.tsx";

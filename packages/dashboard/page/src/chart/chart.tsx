@@ -1,7 +1,7 @@
 import type { JSX } from "preact";
 import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
-import { SPAN_MS } from "../../../src/api/usage.ts";
-import type { Coverage, Span } from "../../../src/api.ts";
+import type { Coverage, Span } from "../../../src/counts.ts";
+import { SPAN_MS } from "../../../src/counts.ts";
 import { formatRate } from "../format/numbers.ts";
 import type { ChartColumns, Series } from "../format/rates.ts";
 import { chartColumns } from "../format/rates.ts";

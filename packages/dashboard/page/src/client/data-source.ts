@@ -9,10 +9,10 @@ import type {
   Overview,
   RedisView,
   Session,
-  Span,
   SubjectLookup,
   SubjectView,
 } from "../../../src/api.ts";
+import type { Span } from "../../../src/counts.ts";
 
 /** The source of the page's data: a server, or a recording. Each call rejects with a `Failure`, or with an `AbortError`. */
 export interface DataSource {

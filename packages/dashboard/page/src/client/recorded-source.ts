@@ -7,9 +7,9 @@ import type {
   Overview,
   RedisView,
   Session,
-  Span,
   SubjectView,
 } from "../../../src/api.ts";
+import type { Span } from "../../../src/counts.ts";
 import type { DataSource } from "./data-source.ts";
 import { Failure } from "./failure.ts";
 

@@ -1,12 +1,6 @@
 import { expect, test } from "vitest";
-import {
-  formatBytes,
-  formatCount,
-  formatRate,
-  formatShare,
-  formatShort,
-  pluralize,
-} from "./numbers.ts";
+import { formatCount, pluralize } from "../../../src/counts.ts";
+import { formatBytes, formatRate, formatShare, formatShort } from "./numbers.ts";
 
 test.each([
   [0, "0"],

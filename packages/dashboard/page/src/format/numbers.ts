@@ -1,12 +1,4 @@
-/** `12,345`. By hand: a browser's first `Intl` format takes a slow machine a quarter of a second, before the first view. */
-export function formatCount(count: number): string {
-  return String(count).replace(/(?<!\..*)\B(?=(?:\d{3})+(?!\d))/g, ",");
-}
-
-/** `1 process`, `2,000 processes`. */
-export function pluralize(count: number, one: string, many = `${one}s`): string {
-  return `${formatCount(count)} ${count === 1 ? one : many}`;
-}
+import { formatCount } from "../../../src/counts.ts";
 
 /** A count in at most five characters: `980`, `12.4k`, `3M`. */
 export function formatShort(count: number): string {

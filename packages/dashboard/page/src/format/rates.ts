@@ -1,5 +1,5 @@
-import { NO_DECISIONS, REPORT_DELAY_MS, sumCounts } from "../../../src/api/usage.ts";
-import type { Counts, Point } from "../../../src/api.ts";
+import type { Counts, Point } from "../../../src/counts.ts";
+import { NO_DECISIONS, REPORT_DELAY_MS, sumCounts } from "../../../src/counts.ts";
 
 /** Decisions over time. */
 export interface Series {

@@ -1,4 +1,4 @@
-import type { Span } from "../../../src/api.ts";
+import type { Span } from "../../../src/counts.ts";
 
 /** For a sentence: `in the last hour`. */
 export const SPAN_PHRASES: Readonly<Record<Span, string>> = {

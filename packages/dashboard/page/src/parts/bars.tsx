@@ -1,5 +1,6 @@
 import type { ComponentChildren, JSX } from "preact";
-import { formatCount, formatShare } from "../format/numbers.ts";
+import { formatCount } from "../../../src/counts.ts";
+import { formatShare } from "../format/numbers.ts";
 
 export interface Bar {
   readonly key: string;

@@ -1,6 +1,6 @@
 import type { JSX } from "preact";
-import { SPANS } from "../../../src/api/usage.ts";
-import type { Span } from "../../../src/api.ts";
+import type { Span } from "../../../src/counts.ts";
+import { SPANS } from "../../../src/counts.ts";
 import type { Route } from "../route.ts";
 import { hrefOf } from "../route.ts";
 

@@ -1,5 +1,5 @@
 import type { JSX } from "preact";
-import type { Counts } from "../../../src/api.ts";
+import type { Counts } from "../../../src/counts.ts";
 
 const WIDTH = 120;
 const HEIGHT = 28;

@@ -1,6 +1,6 @@
 import type { ComponentChildren, JSX } from "preact";
 import { useState } from "preact/hooks";
-import { formatCount } from "../format/numbers.ts";
+import { formatCount } from "../../../src/counts.ts";
 import type { Sortable, SortOrder } from "./sort-rows.ts";
 import { sortRows } from "./sort-rows.ts";
 

@@ -1,8 +1,9 @@
 import type { JSX } from "preact";
 import { useContext } from "preact/hooks";
 import type { BreakersView, TargetRow } from "../../../src/api.ts";
+import { formatCount, pluralize } from "../../../src/counts.ts";
 import { usePolling } from "../client/use-polling.ts";
-import { formatCount, formatShare, pluralize } from "../format/numbers.ts";
+import { formatShare } from "../format/numbers.ts";
 import { truncateVisible } from "../format/visible.ts";
 import type { PageState } from "../page-context.ts";
 import { PageContext } from "../page-context.ts";

@@ -1,6 +1,6 @@
 import type { JSX } from "preact";
-import { SPAN_MS } from "../../../src/api/usage.ts";
-import type { Coverage, Span } from "../../../src/api.ts";
+import type { Coverage, Span } from "../../../src/counts.ts";
+import { SPAN_MS } from "../../../src/counts.ts";
 import { ShortTime } from "../parts/text.tsx";
 
 /** The part of the span that the figures cover, if not all of it. */

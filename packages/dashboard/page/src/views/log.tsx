@@ -1,8 +1,8 @@
 import type { JSX } from "preact";
 import type { LogRow, LogView } from "../../../src/api.ts";
+import { pluralize } from "../../../src/counts.ts";
 import { PAST_TENSE } from "../actions/past-tense.ts";
 import { usePolling } from "../client/use-polling.ts";
-import { pluralize } from "../format/numbers.ts";
 import { formatSubject } from "../format/subject.ts";
 import { Loading } from "../parts/loading.tsx";
 import { Empty, Panel } from "../parts/panel.tsx";

@@ -1,8 +1,9 @@
 import type { JSX } from "preact";
 import { useContext } from "preact/hooks";
 import type { Finding, RedisView } from "../../../src/api.ts";
+import { formatCount, pluralize } from "../../../src/counts.ts";
 import { usePolling } from "../client/use-polling.ts";
-import { formatBytes, formatCount, pluralize } from "../format/numbers.ts";
+import { formatBytes } from "../format/numbers.ts";
 import { formatDuration, formatLatency } from "../format/time.ts";
 import { truncateVisible } from "../format/visible.ts";
 import { PageContext } from "../page-context.ts";

@@ -1,8 +1,8 @@
 import type { JSX } from "preact";
 import { useContext } from "preact/hooks";
 import type { ControlView } from "../../../../src/api.ts";
+import { pluralize } from "../../../../src/counts.ts";
 import { usePolling } from "../../client/use-polling.ts";
-import { pluralize } from "../../format/numbers.ts";
 import { PageContext } from "../../page-context.ts";
 import { Loading } from "../../parts/loading.tsx";
 import { Panel } from "../../parts/panel.tsx";

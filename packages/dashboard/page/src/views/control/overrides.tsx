@@ -1,7 +1,7 @@
 import type { JSX } from "preact";
 import { useContext } from "preact/hooks";
 import type { OverrideRow } from "../../../../src/api.ts";
-import { pluralize } from "../../format/numbers.ts";
+import { pluralize } from "../../../../src/counts.ts";
 import { formatSubject } from "../../format/subject.ts";
 import { PageContext } from "../../page-context.ts";
 import { Badge } from "../../parts/badge.tsx";

@@ -1,7 +1,8 @@
 import type { JSX } from "preact";
 import { useContext } from "preact/hooks";
 import type { LimiterView } from "../../../../src/api.ts";
-import { formatCount, formatRate, formatShare, pluralize } from "../../format/numbers.ts";
+import { formatCount, pluralize } from "../../../../src/counts.ts";
+import { formatRate, formatShare } from "../../format/numbers.ts";
 import { ratesOfMinute } from "../../format/rates.ts";
 import { SPAN_PHRASES } from "../../format/span.ts";
 import { PageContext } from "../../page-context.ts";

@@ -1,7 +1,7 @@
 import type { JSX } from "preact";
 import { escapeHidden } from "../../../../../cli/src/output/terminal-text.ts";
 import type { LimiterView, PolicyView } from "../../../../src/api.ts";
-import { pluralize } from "../../format/numbers.ts";
+import { pluralize } from "../../../../src/counts.ts";
 import { Badge } from "../../parts/badge.tsx";
 import { Empty, Panel } from "../../parts/panel.tsx";
 import { Name, ServerText, ShortTime } from "../../parts/text.tsx";

@@ -1,7 +1,8 @@
 import type { JSX } from "preact";
 import { useContext } from "preact/hooks";
 import type { LimiterView, TopSubjectRow } from "../../../../src/api.ts";
-import { formatCount, formatShare } from "../../format/numbers.ts";
+import { formatCount } from "../../../../src/counts.ts";
+import { formatShare } from "../../format/numbers.ts";
 import { isUnnamedDimension } from "../../format/subject.ts";
 import { PageContext } from "../../page-context.ts";
 import { Badge } from "../../parts/badge.tsx";

@@ -1,6 +1,6 @@
 import type { JSX } from "preact";
 import type { Overview } from "../../../../src/api.ts";
-import { pluralize } from "../../format/numbers.ts";
+import { pluralize } from "../../../../src/counts.ts";
 import { SPAN_PHRASES } from "../../format/span.ts";
 import { Name, ServerText, Subject } from "../../parts/text.tsx";
 import { hrefOf } from "../../route.ts";

@@ -1,6 +1,7 @@
 import type { JSX } from "preact";
 import type { Overview } from "../../../../src/api.ts";
-import { formatCount, formatShare } from "../../format/numbers.ts";
+import { formatCount } from "../../../../src/counts.ts";
+import { formatShare } from "../../format/numbers.ts";
 import { SPAN_PHRASES } from "../../format/span.ts";
 import { Name } from "../../parts/text.tsx";
 import { hrefOf } from "../../route.ts";

@@ -1,7 +1,7 @@
 import type { JSX } from "preact";
-import { SPAN_MS } from "../../../../src/api/usage.ts";
 import type { LimiterSummary, Overview } from "../../../../src/api.ts";
-import { formatCount, formatShare, formatShort, pluralize } from "../../format/numbers.ts";
+import { formatCount, pluralize, SPAN_MS } from "../../../../src/counts.ts";
+import { formatShare, formatShort } from "../../format/numbers.ts";
 import { sparklineBuckets } from "../../format/rates.ts";
 import { shortenLimit } from "../../format/subject.ts";
 import { Badge } from "../../parts/badge.tsx";

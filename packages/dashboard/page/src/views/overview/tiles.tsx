@@ -1,6 +1,7 @@
 import type { JSX } from "preact";
 import type { Overview } from "../../../../src/api.ts";
-import { formatCount, formatRate, formatShare, formatShort } from "../../format/numbers.ts";
+import { formatCount } from "../../../../src/counts.ts";
+import { formatRate, formatShare, formatShort } from "../../format/numbers.ts";
 import { ratesOfMinute } from "../../format/rates.ts";
 import { SPAN_PHRASES } from "../../format/span.ts";
 import { formatLatency } from "../../format/time.ts";

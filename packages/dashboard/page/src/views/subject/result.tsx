@@ -1,6 +1,6 @@
 import type { JSX } from "preact";
 import type { DenyListRow, SubjectStatus, SubjectView } from "../../../../src/api.ts";
-import { pluralize } from "../../format/numbers.ts";
+import { pluralize } from "../../../../src/counts.ts";
 import { Empty, Notice } from "../../parts/panel.tsx";
 import { EndTime, Name, ServerText, ShortTime } from "../../parts/text.tsx";
 import { hrefOf } from "../../route.ts";

@@ -1,8 +1,8 @@
 import type { JSX } from "preact";
 import { useContext } from "preact/hooks";
 import type { LimitRow, SubjectStatus } from "../../../../src/api.ts";
+import { formatCount } from "../../../../src/counts.ts";
 import { ACTION_NOTES } from "../../format/notes.ts";
-import { formatCount } from "../../format/numbers.ts";
 import { isUnnamedDimension, shortenLimit } from "../../format/subject.ts";
 import { truncateVisible } from "../../format/visible.ts";
 import type { ActionDraft } from "../../page-context.ts";

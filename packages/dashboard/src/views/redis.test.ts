@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { findingsWithTimeout } from "./findings.ts";
+import { findingsWithTimeout } from "./redis.ts";
 
 const report = { checks: [{ findings: [{ status: "ok", message: "all is well" }] }] };
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { formatHttpUse } from "./http-use.ts";
+import { formatHttpUse } from "./policy.ts";
 
 test.each([
   [{ ipv6Prefix: 64 }, "express: by address (IPv6 by /64); without a key: by address"],

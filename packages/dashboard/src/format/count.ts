@@ -1,4 +1,0 @@
-/** A count with its noun: `1 call`, `2 calls`. */
-export function pluralize(count: number, one: string, many = `${one}s`): string {
-  return `${count} ${count === 1 ? one : many}`;
-}
