@@ -12,27 +12,23 @@ import type { AddCommand, Cli, CommandContext } from "../command/cli.ts";
 import { addExamples } from "../command/cli.ts";
 import { CommandError } from "../command/command-error.ts";
 import { readDuration } from "../command/duration.ts";
-import type { ConnectionOptions, Session } from "../connect/connection.ts";
+import type { ConnectionOptions } from "../connect/connection.ts";
 import { addConnectionOptions, withSession } from "../connect/connection.ts";
 import { pluralize } from "../output/number.ts";
 import { formatSubjectLabel } from "../output/subject.ts";
 import type { ActionOptions, SkippedLimiter, Task, TaskResult } from "./action.ts";
 import { addActionOptions, confirm, logOptionsOf, runTasks } from "./action.ts";
 import { formatInspection, formatOverrideLine } from "./inspection.ts";
-import type { LimiterOptions, Subject, SubjectOptions } from "./selection.ts";
+import type { LimiterSubject, SelectionOptions, Subject } from "./selection.ts";
 import {
-  addLimiterOptions,
-  addSubjectOptions,
+  addSelectionOptions,
   findLimiters,
   makeSubjects,
   noSubjectError,
   readSubjectQuery,
 } from "./selection.ts";
 
-type Options = ConnectionOptions &
-  SubjectOptions &
-  LimiterOptions &
-  ActionOptions & { readonly all?: boolean };
+type Options = ConnectionOptions & SelectionOptions & ActionOptions & { readonly all?: boolean };
 
 type Target = readonly [limiter: LimiterVersion["limiter"], subject: Subject, logged: Logged];
 
@@ -57,12 +53,10 @@ export const addReset: AddCommand = (cli) => {
       "in one limiter, with a reason for the log",
     "headgate reset --ip 203.0.113.7 --all --dry-run": "show what would change, and change nothing",
   });
-  addSubjectCommand(command).action(
-    handleSubjectAction(cli, {
-      name: "reset",
-      act: (admin, ...target) => admin.reset(...target),
-    }),
-  );
+  addSubjectAction(cli, command, {
+    name: "reset",
+    act: (admin, ...target) => admin.reset(...target),
+  });
 };
 
 export const addUnblock: AddCommand = (cli) => {
@@ -74,12 +68,10 @@ export const addUnblock: AddCommand = (cli) => {
     "headgate unblock ada --limiter api": "in one limiter",
     "headgate unblock --ip 203.0.113.7 --all --yes": "in all limiters, without confirmation",
   });
-  addSubjectCommand(command).action(
-    handleSubjectAction(cli, {
-      name: "unblock",
-      act: (admin, ...target) => admin.unblock(...target),
-    }),
-  );
+  addSubjectAction(cli, command, {
+    name: "unblock",
+    act: (admin, ...target) => admin.unblock(...target),
+  });
 };
 
 export const addForget: AddCommand = (cli) => {
@@ -93,28 +85,27 @@ export const addForget: AddCommand = (cli) => {
     "headgate forget ada": "in every limiter, after confirmation",
     "headgate forget ada --dry-run": "show what would be erased",
   });
-  addSubjectCommand(command).action(
-    handleSubjectAction(cli, {
-      name: "forget",
-      defaultsToAllLimiters: true,
-      async act(admin, ...target) {
-        const forgotten = await admin.forget(...target);
-        const { overrides, redactedLogEntries, clearedLists } = forgotten;
-        const isDry = target[2].dryRun === true;
-        const [removed, taken] = isDry
-          ? ["override to be removed", "would be removed"]
-          : ["override removed", "removed"];
-        const notes = overrides.map((override) => `${removed}: ${formatOverrideLine(override)}`);
-        if (redactedLogEntries > 0)
-          notes.push(
-            `name ${taken} from ${pluralize(redactedLogEntries, "log entry", "log entries")}`,
-          );
-        if (clearedLists > 0)
-          notes.push(`name ${taken} from ${pluralize(clearedLists, "usage list")}`);
-        return { ...forgotten, notes };
-      },
-    }),
-  );
+  addSubjectAction(cli, command, {
+    name: "forget",
+    defaultsToAllLimiters: true,
+    async act(admin, ...target) {
+      const forgotten = await admin.forget(...target);
+      const { overrides, redactedLogEntries, clearedLists } = forgotten;
+      const isDry = target[2].dryRun === true;
+      const [removed, taken] = isDry
+        ? ["override to be removed", "would be removed"]
+        : ["override removed", "removed"];
+      const notes = overrides.map((override) => `${removed}: ${formatOverrideLine(override)}`);
+      if (redactedLogEntries > 0) {
+        const entries = pluralize(redactedLogEntries, "log entry", "log entries");
+        notes.push(`name ${taken} from ${entries}`);
+      }
+      if (clearedLists > 0) {
+        notes.push(`name ${taken} from ${pluralize(clearedLists, "usage list")}`);
+      }
+      return { ...forgotten, notes };
+    },
+  });
 };
 
 export const addBlock: AddCommand = (cli) => {
@@ -127,7 +118,7 @@ export const addBlock: AddCommand = (cli) => {
     "headgate block --ip 203.0.113.7 1h --limiter api --reason flood": "for an hour",
     "headgate block ada 7d --all": "in every limiter, after confirmation",
   });
-  addSubjectCommand(command).action(
+  addSubjectOptions(command).action(
     cli.handle((first: string, second: string | undefined, options: Options) => {
       const [subject, duration] = second === undefined ? [undefined, first] : [first, second];
       readDuration("the duration of block", duration, "1ms", "366d");
@@ -142,18 +133,17 @@ export const addBlock: AddCommand = (cli) => {
   );
 };
 
-function addSubjectCommand(command: Command): Command {
-  addConnectionOptions(addLimiterOptions(addSubjectOptions(command)));
-  return addActionOptions(command.option("--all", "in every limiter in the registry"));
+function addSubjectAction(cli: Cli, command: Command, action: SubjectAction): void {
+  addSubjectOptions(command).action(
+    cli.handle((subject: string | undefined, options: Options) =>
+      actOnSubject(action, subject, options, cli.context),
+    ),
+  );
 }
 
-function handleSubjectAction(
-  cli: Cli,
-  action: SubjectAction,
-): (subject: string | undefined, options: Options) => Promise<void> {
-  return cli.handle((subject: string | undefined, options: Options) =>
-    actOnSubject(action, subject, options, cli.context),
-  );
+function addSubjectOptions(command: Command): Command {
+  addConnectionOptions(addSelectionOptions(command));
+  return addActionOptions(command.option("--all", "in every limiter in the registry"));
 }
 
 async function actOnSubject(
@@ -171,23 +161,21 @@ async function actOnSubject(
   return withSession(options, context, async (session) => {
     const query = await readSubjectQuery(text, options, context);
     const known = await findLimiters(session, options, context);
+    const { limiterSubjects, ...made } = await makeSubjects(known, query);
+    const skipped = [...made.skipped, ...findMissingKeys(limiterSubjects, query)].sort(
+      ({ limiter: a }, { limiter: b }) => Number(a > b) - Number(a < b),
+    );
     const tasks = new Map<string, Task>();
-    const skipped: SkippedLimiter[] = [];
-    for (const knownLimiter of known) {
-      const { subjects, requirement } = await makeSubjects(knownLimiter, query);
-      const { name } = knownLimiter.limiter;
-      if (subjects.length === 0) skipped.push({ limiter: name, reason: requirement });
-      const keys = missingKeys(subjects, query);
-      if (keys.length > 0) {
-        const reason = `counts by ${keys.join(", ")}: the action covers only its requests without that key`;
-        skipped.push({ limiter: name, reason });
-      }
-      for (const subject of subjects) {
-        // Policies that differ only in their numbers share their counters.
-        const id = JSON.stringify([name, knownLimiter.counterIdentity, subject]);
-        if (!tasks.has(id))
-          tasks.set(id, taskOf(action, session, knownLimiter, subject, logOptionsOf(options)));
-      }
+    for (const [{ limiter: target, counterIdentity }, subject] of limiterSubjects) {
+      // Policies that differ only in their numbers share their counters.
+      const id = JSON.stringify([target.name, counterIdentity, subject]);
+      if (tasks.has(id)) continue;
+      tasks.set(id, {
+        limiter: target.name,
+        name: `${target.name}, ${formatSubjectLabel(subject)}`,
+        run: () => action.act(session.admin, target, subject, logOptionsOf(options)),
+        format: (state) => formatInspection(state as Inspection, session.now()),
+      });
     }
     if (tasks.size === 0) throw noSubjectError(skipped);
     const names = new Set([...tasks.values()].map(({ name }) => name));
@@ -209,25 +197,17 @@ async function actOnSubject(
   });
 }
 
-/** The dimensions in which the subject is only that of requests without the key, which count by their address. */
-function missingKeys(subjects: readonly Subject[], { ip }: SubjectQuery): readonly string[] {
+/** The limiters in which a subject is only that of requests without the key, which count by their address. */
+function findMissingKeys(
+  limiterSubjects: readonly LimiterSubject[],
+  { ip }: SubjectQuery,
+): readonly SkippedLimiter[] {
   if (ip === undefined) return [];
   const missing = subjectOfMissingKey(ip);
-  const entries = subjects.flatMap((subject) => Object.entries(subject));
-  return entries.filter(([, text]) => text === missing).map(([dimension]) => dimension);
-}
-
-function taskOf(
-  action: SubjectAction,
-  { admin, now }: Session,
-  { limiter }: LimiterVersion,
-  subject: Subject,
-  logged: Logged,
-): Task {
-  return {
-    limiter: limiter.name,
-    name: `${limiter.name}, ${formatSubjectLabel(subject)}`,
-    run: () => action.act(admin, limiter, subject, logged),
-    format: (state) => formatInspection(state as Inspection, now()),
-  };
+  return limiterSubjects.flatMap(([{ limiter }, subject]) => {
+    const keys = Object.keys(subject).filter((dimension) => subject[dimension] === missing);
+    if (keys.length === 0) return [];
+    const reason = `counts by ${keys.join(", ")}: the action covers only its requests without that key`;
+    return [{ limiter: limiter.name, reason }];
+  });
 }

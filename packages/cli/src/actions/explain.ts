@@ -8,35 +8,17 @@ import { readJson } from "../command/read-json.ts";
 import type { ConnectionOptions, Session } from "../connect/connection.ts";
 import { addConnectionOptions, withSession } from "../connect/connection.ts";
 import { writeJson } from "../output/json.ts";
-import { withTimesInMs } from "../output/override.ts";
 import { printSection } from "../output/section.ts";
 import { formatSubjectLabel } from "../output/subject.ts";
 import { formatSpan } from "../output/time.ts";
-import type { SubjectOverride } from "./inspection.ts";
-import {
-  findDeniedAddress,
-  formatBlock,
-  formatCalendar,
-  formatEnd,
-  formatSubjectOverride,
-  formatUsage,
-  overridesOf,
-  printDeniedAddress,
-  toJson,
-} from "./inspection.ts";
-import type { LimiterOptions, LimiterSubject, Subject, SubjectOptions } from "./selection.ts";
-import {
-  addLimiterOptions,
-  addSubjectOptions,
-  findLimiters,
-  makeSubjectsOfAll,
-  noSubjectError,
-  readSubjectQuery,
-} from "./selection.ts";
+import { formatBlock, formatCalendar, formatEnd, formatUsage } from "./inspection.ts";
+import type { LimiterSubject, SelectionOptions, Subject } from "./selection.ts";
+import { addSelectionOptions, findLimiters, readSubjectQuery } from "./selection.ts";
+import type { SubjectReport } from "./subject-report.ts";
+import { describeOverrides, reportOnSubjects } from "./subject-report.ts";
 
 type Options = ConnectionOptions &
-  SubjectOptions &
-  LimiterOptions & { readonly cost: string; readonly json?: boolean };
+  SelectionOptions & { readonly cost: string; readonly json?: boolean };
 
 /** Whether a limiter would allow a request, and why. */
 interface Explanation {
@@ -57,17 +39,8 @@ interface Explanation {
   /** Formatted ends of calendar windows, by limit. */
   readonly calendarEnds: readonly (string | undefined)[];
   readonly blocks: Inspection["blocks"];
-  readonly overrides: readonly SubjectOverride[];
+  readonly overrides: readonly object[];
   readonly hasOtherVersions: boolean;
-}
-
-interface TimedExplanation {
-  readonly explanation: Explanation;
-  /**
-   * The server's time just before the reading, in milliseconds, to which waits are added. A later time would show the second after
-   * their end.
-   */
-  readonly at: number;
 }
 
 export const addExplain: AddCommand = ({ program, context, handle }) => {
@@ -82,7 +55,7 @@ export const addExplain: AddCommand = ({ program, context, handle }) => {
     "headgate explain ada --limiter api --cost 10":
       "whether a request with a cost of 10 would be allowed",
   });
-  addConnectionOptions(addLimiterOptions(addSubjectOptions(command)))
+  addConnectionOptions(addSelectionOptions(command))
     .option(
       "--cost <units>",
       "the cost of the request: a number, or JSON by the names of limits",
@@ -108,30 +81,22 @@ async function explain(
     const known = await findLimiters(session, options, context);
     const extended = new Set(known.flatMap(({ extends: name }) => name ?? []));
     const parents = [...extended].map((name) => findLimiters(session, { limiter: name }, context));
-    const control = await session.admin.readControl();
     const limiters = [...known, ...(await Promise.all(parents)).flat()];
-    const { limiterSubjects, skipped } = await makeSubjectsOfAll(limiters, query);
-    const denied = await findDeniedAddress(session, query);
-    const explanations: TimedExplanation[] = [];
-    for (const one of limiterSubjects) {
-      const onDenyList = denied !== undefined && one[0].uses.length > 0;
-      explanations.push(await explainLimiter(session, one, cost, control, onDenyList));
-    }
-    if (explanations.length === 0 && denied === undefined) throw noSubjectError(skipped);
+    const found = await reportOnSubjects(session, limiters, query, (one, control, isDenied) =>
+      explainLimiter(session, one, { cost, control, isDenied, limiter }),
+    );
+    const { reports, skipped, denyList } = found;
+    const explanations = reports.map(({ document }) => document);
     if (options.json === true) {
-      const denyList = denied?.entries.map(withTimesInMs) ?? [];
-      const documents = explanations.map(({ explanation }) => toJson(explanation));
-      writeJson(context.stdout, { explanations: documents, skipped, denyList });
+      writeJson(context.stdout, { explanations, skipped, denyList });
     } else {
-      if (denied !== undefined) printDeniedAddress(denied, session, context);
-      for (const one of explanations) print(one, limiter, context);
+      found.print(context);
       for (const { limiter: name, reason } of skipped) {
         printSection(context, `${name}: not checked`, [reason]);
       }
     }
-    const isDenied = denied !== undefined && known.some(({ uses }) => uses.length > 0);
-    const isAllowed = explanations.every(({ explanation }) => explanation.allowed) && !isDenied;
-    return isAllowed ? 0 : EXIT.found;
+    const isDenied = denyList.length > 0 && known.some(({ uses }) => uses.length > 0);
+    return explanations.every(({ allowed }) => allowed) && !isDenied ? 0 : EXIT.found;
   });
 }
 
@@ -141,22 +106,30 @@ function readCost(text: string): Cost {
 
 async function explainLimiter(
   { admin, now }: Session,
-  [{ limiter, hasOtherVersions }, givenSubject]: LimiterSubject,
-  cost: Cost,
-  control: ControlRecord,
-  onDenyList: boolean,
-): Promise<TimedExplanation> {
+  [{ limiter, hasOtherVersions, uses }, givenSubject]: LimiterSubject,
+  asked: {
+    readonly cost: Cost;
+    readonly control: ControlRecord;
+    /** Whether the deny list has the client's address. */
+    readonly isDenied: boolean;
+    /** The name that the user gave. */
+    readonly limiter: string;
+  },
+): Promise<SubjectReport<Explanation>> {
   const dimensions = dimensionsOf(limiter.limits);
   const subject = dimensions.includes("global")
     ? { ...givenSubject, global: GLOBAL_SUBJECT }
     : givenSubject;
+  // Waits are added to the time just before the reading. A later time would show the second after their end.
   const at = now();
-  const peekedLimits = limiter.limits.filter(({ per = "default" }) => Object.hasOwn(subject, per));
   const [{ limits }, { blocks }, decision] = await Promise.all([
     admin.peek(limiter, subject, { cost: 0 }),
     admin.inspect(limiter, subject),
-    admin.peek(limiter, subject, { cost }),
+    admin.peek(limiter, subject, { cost: asked.cost }),
   ]);
+  const onDenyList = asked.isDenied && uses.length > 0;
+  const overrides = describeOverrides(asked.control, limiter, subject, at);
+  const peekedLimits = limiter.limits.filter(({ per = "default" }) => Object.hasOwn(subject, per));
   const explanation: Explanation = {
     limiter: limiter.name,
     subject,
@@ -170,10 +143,15 @@ async function explainLimiter(
       formatCalendar(limit, limits[i] as LimitState, at),
     ),
     blocks,
-    overrides: overridesOf(control, limiter, subject, at),
+    overrides: overrides.documents,
     hasOtherVersions,
   };
-  return { explanation, at };
+  const verdict = explanation.allowed ? "would be allowed" : "would be denied";
+  return {
+    document: explanation,
+    headline: `${limiter.name}: ${formatSubjectLabel(subject)} ${verdict} now`,
+    lines: formatExplanation(explanation, overrides.lines, asked.limiter, at),
+  };
 }
 
 /** The limit whose numbers the decision reports. */
@@ -185,51 +163,46 @@ function bindingOf({ limits, limit, remaining, resetAfterMs }: Decision): string
   return (binding as LimitState).name;
 }
 
-function print(
-  { explanation, at }: TimedExplanation,
-  limiter: string,
-  context: CommandContext,
-): void {
-  const { allowed, onDenyList, subject, blocks, overrides, hasOtherVersions } = explanation;
-  const { shadow, wouldAllow } = explanation.decision;
-  const dimensions = new Set(explanation.limits.map(({ per }) => per)).size;
-  const who = formatSubjectLabel(subject);
-  const verdict = allowed ? "would be allowed" : "would be denied";
-  const { missingDimensions } = explanation;
-  printSection(context, `${explanation.limiter}: ${who} ${verdict} now`, [
-    ...(explanation.limiter === limiter
-      ? []
-      : [`decided together with ${limiter}: both must allow it`]),
-    ...(hasOtherVersions
-      ? ["by one of several versions of this policy: headgate limiters shows them"]
-      : []),
-    ...(missingDimensions.length > 0
-      ? [
-          `not checked: the limits per ${missingDimensions.join(" and ")}, because no subject is given`,
-        ]
-      : []),
-    ...(onDenyList
-      ? [`the deny list decides; its limits would ${wouldAllow ? "allow it" : "deny it, too"}`]
-      : []),
-    ...(shadow && !wouldAllow && !onDenyList
-      ? ["in shadow mode: otherwise it would be denied"]
-      : []),
+function formatExplanation(
+  explanation: Explanation,
+  overrides: readonly string[],
+  askedLimiter: string,
+  at: number,
+): readonly string[] {
+  const { limiter, missingDimensions, onDenyList, limits, blocks, decision } = explanation;
+  const { shadow, wouldAllow } = decision;
+  const dimensions = new Set(limits.map(({ per }) => per)).size;
+  const isUsed = limits.some(({ resetAfterMs }) => resetAfterMs > 0);
+  const notes: readonly (readonly [applies: boolean, note: string])[] = [
+    [limiter !== askedLimiter, `decided together with ${askedLimiter}: both must allow it`],
+    [
+      explanation.hasOtherVersions,
+      "by one of several versions of this policy: headgate limiters shows them",
+    ],
+    [
+      missingDimensions.length > 0,
+      `not checked: the limits per ${missingDimensions.join(" and ")}, because no subject is given`,
+    ],
+    [
+      onDenyList,
+      `the deny list decides; its limits would ${wouldAllow ? "allow it" : "deny it, too"}`,
+    ],
+    [shadow && !wouldAllow && !onDenyList, "in shadow mode: otherwise it would be denied"],
+  ];
+  return [
+    ...notes.filter(([applies]) => applies).map(([, note]) => note),
     ...blocks.map((block) => formatBlock(block, dimensions, at)),
     ...(onDenyList ? [] : formatBinding(explanation, at)),
-    ...explanation.limits.map((state) => `${state.name}: ${formatUsage(state, at)}`),
+    ...limits.map((state) => `${state.name}: ${formatUsage(state, at)}`),
     ...explanation.calendarEnds.filter((line) => line !== undefined),
-    ...overrides.map(formatSubjectOverride),
-    ...(wouldAllow && !onDenyList && isUsed(explanation) ? [REMEMBERED] : []),
-  ]);
+    ...overrides,
+    ...(wouldAllow && !onDenyList && isUsed ? [REMEMBERED] : []),
+  ];
 }
 
 /** What only a process knows. */
 const REMEMBERED =
   "a process that denied it within the last second may go on denying it until that second is over";
-
-function isUsed({ limits }: Explanation): boolean {
-  return limits.some(({ resetAfterMs }) => resetAfterMs > 0);
-}
 
 /** Formats the limit that decides, and when the same request will be allowed. */
 function formatBinding({ decision, binding, blocks }: Explanation, now: number): readonly string[] {

@@ -1,27 +1,8 @@
-import { isIP } from "node:net";
 import type { Limit, LimitState } from "@headgate/core";
-import type {
-  ControlRecord,
-  DeniedNetwork,
-  Inspection,
-  LimiterVersion,
-  Override,
-  SubjectBlock,
-  SubjectQuery,
-} from "@headgate/core/admin";
-import {
-  formatOverride,
-  ignoredReasonOf,
-  isCalendarWindow,
-  overridesFor,
-} from "@headgate/core/admin";
-import type { CommandContext } from "../command/cli.ts";
-import type { Session } from "../connect/connection.ts";
-import { withTimesInMs } from "../output/override.ts";
-import { printSection } from "../output/section.ts";
+import type { DeniedNetwork, Inspection, Override, SubjectBlock } from "@headgate/core/admin";
+import { formatOverride, isCalendarWindow } from "@headgate/core/admin";
 import { formatSubjectLabel } from "../output/subject.ts";
 import { formatSpan, formatTime, toMs } from "../output/time.ts";
-import type { Subject } from "./selection.ts";
 
 /** The error of the clock reading. */
 const CLOCK_ERROR_MS = 100;
@@ -95,72 +76,4 @@ export function formatInspection(
     ...limits.map((state) => `${state.name}: ${formatUsage(state, now)}`),
     ...blocks.map((block) => formatBlock(block, dimensions, now)),
   ];
-}
-
-/** An address, and the deny-list entries that contain it. */
-interface DeniedAddress {
-  readonly address: string;
-  readonly entries: readonly DeniedNetwork[];
-}
-
-/** The address in the query, if the deny list has it. Rejects like `admin.denyList`. */
-export async function findDeniedAddress(
-  { admin }: Session,
-  { ip, text, named }: SubjectQuery,
-): Promise<DeniedAddress | undefined> {
-  // The subject of an IPv6 client is a network: check its first address.
-  const candidates = [ip, text, ...(named?.values() ?? [])].map((one) =>
-    one?.split("/")[0]?.replace(/%.*$/s, ""),
-  );
-  const address = candidates.find((one) => one !== undefined && isIP(one) !== 0);
-  if (address === undefined) return undefined;
-  const entries = await admin.denyList(address);
-  return entries.length === 0 ? undefined : { address, entries };
-}
-
-export function printDeniedAddress(
-  { address, entries }: DeniedAddress,
-  { now }: Session,
-  context: CommandContext,
-): void {
-  printSection(context, `${address} is on the deny list: 403 in every HTTP limiter`, [
-    ...entries.map((entry) => formatDenyListEntry(entry, now())),
-    "limiters with the address in their own allowList still admit it",
-  ]);
-}
-
-/** An override for a subject, and whether the limiter's processes apply it. */
-export interface SubjectOverride {
-  readonly override: Override;
-  /** Why the processes ignore it; undefined if they apply it. */
-  readonly ignoredBecause: string | undefined;
-}
-
-/** The overrides of a limiter for a subject, the one with the highest priority last. `now` is in milliseconds. */
-export function overridesOf(
-  control: ControlRecord,
-  { name, limits, perCallPolicies }: LimiterVersion["limiter"],
-  subject: Subject,
-  now: number,
-): readonly SubjectOverride[] {
-  return overridesFor(control, name, subject, now).map((override) => ({
-    override,
-    ignoredBecause: ignoredReasonOf([limits, ...perCallPolicies], override),
-  }));
-}
-
-/** Converts a result for `--json`, with times in milliseconds. */
-export function toJson(one: { readonly overrides: readonly SubjectOverride[] }): object {
-  const overrides = one.overrides.map(({ override, ignoredBecause }) => ({
-    ...withTimesInMs(override),
-    ignoredBecause,
-  }));
-  return { ...one, overrides };
-}
-
-export function formatSubjectOverride({ override, ignoredBecause }: SubjectOverride): string {
-  const described = formatOverrideLine(override);
-  return ignoredBecause === undefined
-    ? `override: ${described}`
-    : `override, ignored because ${ignoredBecause}: ${described}`;
 }

@@ -11,17 +11,16 @@ import { formatSubjectLabel } from "../output/subject.ts";
 import type { ActionOptions, Task } from "./action.ts";
 import { addActionOptions, confirm, logOptionsOf, runTasks } from "./action.ts";
 import { formatOverrideLine } from "./inspection.ts";
-import type { LimiterOptions, Subject, SubjectOptions } from "./selection.ts";
+import type { SelectionOptions, Subject } from "./selection.ts";
 import {
-  addLimiterOptions,
-  addSubjectOptions,
+  addSelectionOptions,
   findLimiters,
-  makeSubjectsOfAll,
+  makeSubjects,
   noSubjectError,
   readSubjectQuery,
 } from "./selection.ts";
 
-type Options = ConnectionOptions & SubjectOptions & LimiterOptions & ActionOptions;
+type Options = ConnectionOptions & SelectionOptions & ActionOptions;
 
 type SetOptions = Options & {
   readonly shadow?: string | undefined;
@@ -62,7 +61,7 @@ export const addUnset: AddCommand = ({ program, context, handle }) => {
 };
 
 function addOverrideOptions(command: Command): Command {
-  return addActionOptions(addConnectionOptions(addLimiterOptions(addSubjectOptions(command))));
+  return addActionOptions(addConnectionOptions(addSelectionOptions(command)));
 }
 
 async function set(
@@ -131,7 +130,7 @@ async function readSubjects(
   context: CommandContext,
 ): Promise<readonly { readonly subject: Subject }[]> {
   const query = await readSubjectQuery(undefined, options, context);
-  const { limiterSubjects, skipped } = await makeSubjectsOfAll(known, query);
+  const { limiterSubjects, skipped } = await makeSubjects(known, query);
   if (skipped.length > 0) throw noSubjectError(skipped.slice(0, 1));
   return [
     ...new Map(
@@ -153,7 +152,7 @@ function taskOf(
   };
 }
 
-function requireLimiterName({ limiter }: LimiterOptions): string {
+function requireLimiterName({ limiter }: SelectionOptions): string {
   if (limiter !== undefined) return limiter;
   throw new CommandError("an override belongs to one limiter: give --limiter NAME");
 }

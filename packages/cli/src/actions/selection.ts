@@ -22,15 +22,42 @@ import { readSecret } from "../connect/secret.ts";
 import { warnUnread } from "../list/registry.ts";
 import type { SkippedLimiter } from "./action.ts";
 
-/** The options that `addLimiterOptions` adds to a command. */
-export interface LimiterOptions {
+/** A subject of a limiter, by dimension. */
+export type Subject = Readonly<Record<string, string>>;
+
+/** A subject, and the limiter that counts it. */
+export type LimiterSubject = readonly [known: LimiterVersion, subject: Subject];
+
+/** The options that `addSelectionOptions` adds to a command. */
+export interface SelectionOptions {
+  readonly subject?: readonly string[] | undefined;
+  readonly ip?: string | undefined;
+  readonly header?: string | undefined;
+  readonly headerFile?: string | undefined;
+  readonly hashSecretFile?: string | undefined;
   readonly limiter?: string | undefined;
   readonly limits?: string | undefined;
   readonly blockOn?: string | undefined;
 }
 
-export function addLimiterOptions(command: Command): Command {
+/** Adds the options that select subjects and limiters. */
+export function addSelectionOptions(command: Command): Command {
   return command
+    .option(
+      "--subject <dimension=value>",
+      "the subject of a dimension; may be repeated",
+      (value: string, before: readonly string[] = []) => [...before, value],
+    )
+    .option("--ip <address>", "the client with this address")
+    .option(
+      "--header <name>",
+      "the client that sends this header, whose value is read from standard input or a prompt",
+    )
+    .option("--header-file <file>", "read the header's value from a file")
+    .option(
+      "--hash-secret-file <file>",
+      "read the hashSecret of the limiter's key from a file, not from standard input",
+    )
     .option("--limiter <name>", "the name of the limiter in the registry")
     .option(
       "--limits <json>",
@@ -45,7 +72,7 @@ export function addLimiterOptions(command: Command): Command {
  */
 export async function findLimiters(
   { store, timeoutMs }: Pick<Connection, "store" | "timeoutMs">,
-  options: LimiterOptions,
+  options: SelectionOptions,
   { stderr }: Pick<CommandContext, "stderr">,
 ): Promise<readonly LimiterVersion[]> {
   const { limiter: name, limits, blockOn } = options;
@@ -105,38 +132,10 @@ function unknownLimiterError(name: string, limiters: readonly RegistryLimiter[])
   );
 }
 
-/** The options that `addSubjectOptions` adds to a command. */
-export interface SubjectOptions {
-  readonly subject?: readonly string[] | undefined;
-  readonly ip?: string | undefined;
-  readonly header?: string | undefined;
-  readonly headerFile?: string | undefined;
-  readonly hashSecretFile?: string | undefined;
-}
-
-export function addSubjectOptions(command: Command): Command {
-  return command
-    .option(
-      "--subject <dimension=value>",
-      "the subject of a dimension; may be repeated",
-      (value: string, before: readonly string[] = []) => [...before, value],
-    )
-    .option("--ip <address>", "the client with this address")
-    .option(
-      "--header <name>",
-      "the client that sends this header, whose value is read from standard input or a prompt",
-    )
-    .option("--header-file <file>", "read the header's value from a file")
-    .option(
-      "--hash-secret-file <file>",
-      "read the hashSecret of the limiter's key from a file, not from standard input",
-    );
-}
-
 /** Reads the options that select a subject. Each limiter makes its own subject of them. Rejects with a `CommandError`, whose message contains no header values. */
 export async function readSubjectQuery(
   text: string | undefined,
-  options: SubjectOptions,
+  options: SelectionOptions,
   context: CommandContext,
 ): Promise<SubjectQuery> {
   const { ip, header, headerFile, hashSecretFile } = options;
@@ -203,46 +202,28 @@ export async function readSecretFile(option: string, file: string): Promise<stri
   throw new CommandError(`${option}: ${file} is empty`);
 }
 
-/** A subject of a limiter, by dimension. */
-export type Subject = Readonly<Record<string, string>>;
-
-/** A subject, and the limiter that counts it. */
-export type LimiterSubject = readonly [known: LimiterVersion, subject: Subject];
-
-/** The subjects that one limiter makes of a query. */
-interface MakeSubjectsResult {
-  /** One for each use of the limiter; empty if the query does not fit. */
-  readonly subjects: readonly Subject[];
-  /** What the limiter needs in place of the query, as the rest of a sentence. */
-  readonly requirement: string;
-}
-
-/** Makes the subjects of a limiter in the same way as its adapters. Rejects with a `CommandError`, and with `HEADGATE_INVALID_OPTION`. */
+/**
+ * Makes the subjects of limiters in the same way as their adapters, and lists the limiters without one. Rejects with a `CommandError`,
+ * and with `HEADGATE_INVALID_OPTION`.
+ */
 export async function makeSubjects(
-  known: LimiterVersion,
-  client: SubjectQuery,
-): Promise<MakeSubjectsResult> {
-  const dimensions = dimensionsOf(known.limiter.limits);
-  const named = [...(client.named?.keys() ?? [])];
-  const unknown = named.find((dimension) => !dimensions.includes(dimension));
-  const subjects = unknown === undefined ? await resolveSubjects(known, client) : [];
-  return { subjects, requirement: formatRequirement(dimensions, known, unknown) };
-}
-
-/** Makes the subjects of several limiters, and lists the limiters without one. Rejects like `makeSubjects`. */
-export async function makeSubjectsOfAll(
-  known: readonly LimiterVersion[],
-  client: SubjectQuery,
+  limiters: readonly LimiterVersion[],
+  query: SubjectQuery,
 ): Promise<{
   readonly limiterSubjects: readonly LimiterSubject[];
   readonly skipped: readonly SkippedLimiter[];
 }> {
+  const named = [...(query.named?.keys() ?? [])];
   const limiterSubjects: LimiterSubject[] = [];
   const skipped: SkippedLimiter[] = [];
-  for (const one of known) {
-    const { subjects, requirement: reason } = await makeSubjects(one, client);
-    limiterSubjects.push(...subjects.map((subject): LimiterSubject => [one, subject]));
-    if (subjects.length === 0) skipped.push({ limiter: one.limiter.name, reason });
+  for (const known of limiters) {
+    const { name, limits } = known.limiter;
+    const dimensions = dimensionsOf(limits);
+    const unknown = named.find((dimension) => !dimensions.includes(dimension));
+    const subjects = unknown === undefined ? await resolveSubjects(known, query) : [];
+    limiterSubjects.push(...subjects.map((subject): LimiterSubject => [known, subject]));
+    if (subjects.length > 0) continue;
+    skipped.push({ limiter: name, reason: formatRequirement(dimensions, known, unknown) });
   }
   return { limiterSubjects, skipped };
 }
