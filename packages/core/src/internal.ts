@@ -24,12 +24,11 @@ export {
   rejectExtraArgument,
   rejectUnknownOptions,
 } from "./common/options.ts";
-export { isPlainObject } from "./common/plain-object.ts";
 export { publish } from "./common/publish.ts";
 export type { CheckedDuration, Duration } from "./common/time.ts";
 export { formatDuration, MAX_DURATION_MS, parseDuration, toMilliseconds } from "./common/time.ts";
 export type { Awaitable } from "./common/type-guards.ts";
-export { isPromiseLike } from "./common/type-guards.ts";
+export { isPlainObject, isPromiseLike } from "./common/type-guards.ts";
 export { yieldToEventLoop } from "./common/yield-to-event-loop.ts";
 export { toStoreFailure } from "./health/store-failure.ts";
 export type { StoreMonitor, StoreTimeouts } from "./health/store-health.ts";
