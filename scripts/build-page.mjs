@@ -24,6 +24,8 @@ export async function buildPage() {
     // Relative URLs only: the page is served under any path.
     base: "./",
     logLevel: "warn",
+    // Of the packages, the page takes the sources that it needs.
+    resolve: { conditions: ["@headgate/source", "module", "browser"] },
     oxc: { jsx: { runtime: "automatic", importSource: "preact" } },
     build: {
       outDir: out,
@@ -57,8 +59,7 @@ function isChanged() {
     ...under("page/src"),
     ...under("page/styles"),
     // The view of reports draws with them.
-    ...under("../cli/src/report"),
-    ...under("../cli/src/output"),
+    ...under("../replay/src"),
   ];
   return ["package.json", ...sources]
     .map((path) => join(dashboard, path))

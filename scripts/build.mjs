@@ -19,6 +19,7 @@ const LIBRARIES = [
   "nestjs",
   "breaker",
   "telemetry",
+  "replay",
   "dashboard",
 ];
 

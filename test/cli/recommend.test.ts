@@ -1,9 +1,8 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import type { Recommendation } from "@headgate/replay";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { Recommendation } from "../../packages/cli/src/recommend/recommendation.ts";
-import type { ReplayResult } from "../../packages/cli/src/replay/result.ts";
 import { expectDocument } from "./json-schema.ts";
 import { runCli } from "./run-cli.ts";
 
@@ -13,18 +12,13 @@ function recommend(args: readonly string[], input = "") {
   return runCli(["recommend", ...args], { input });
 }
 
-/** What the command prints as JSON: with the replay, for a report. */
-interface Printed extends Recommendation {
-  readonly replay: ReplayResult;
-}
-
-async function recommendation(args: readonly string[], stdin?: string): Promise<Printed> {
+async function recommendation(args: readonly string[], stdin?: string): Promise<Recommendation> {
   const { exitCode, stdout, stderr } = await recommend([...args, "--json"], stdin);
   expect([
     exitCode,
     stderr.replace(/^headgate: (.* line \d+ skipped, |skipped ).*\n/gm, ""),
   ]).toEqual([0, ""]);
-  return expectDocument("recommend", stdout) as Printed;
+  return expectDocument("recommend", stdout) as Recommendation;
 }
 
 /** So many requests of a client, one in so many seconds. */
@@ -273,7 +267,7 @@ describe("headgate recommend reports an error in one line", () => {
     [[SAMPLE, "--of", "users"], '--of must be clients or requests, got "users"'],
     [
       [SAMPLE, "--window", "1x"],
-      '--window must be a duration from 1ms to 366d, such as 10s or 1m, got "1x"',
+      "--window must be a duration from 1 ms to 366 days: a whole number of milliseconds, or",
     ],
     [[SAMPLE, "--algorithm", "concurrency"], "--algorithm must be one of gcra, tokenBucket,"],
     [["nowhere.log"], "cannot read the log nowhere.log"],

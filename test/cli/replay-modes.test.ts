@@ -136,12 +136,12 @@ test("headgate replay does not use Redis if only $REDIS_URL is set", async () =>
 
 /** As if a package were not installed. */
 const WITHOUT_FASTIFY = `data:text/javascript,${encodeURIComponent(`
-  import { register } from "node:module";
-  register("data:text/javascript," + encodeURIComponent(\`
-    export async function resolve(specifier, context, next) {
-      if (specifier !== "fastify") return next(specifier, context);
-      throw Object.assign(new Error("Cannot find package"), { code: "ERR_MODULE_NOT_FOUND" });
-    }\`));
+  import Module from "node:module";
+  const resolve = Module._resolveFilename;
+  Module._resolveFilename = (specifier, ...rest) => {
+    if (specifier !== "fastify") return resolve(specifier, ...rest);
+    throw Object.assign(new Error("Cannot find module"), { code: "MODULE_NOT_FOUND" });
+  };
 `)}`;
 
 test("headgate replay --http prints the command that installs a missing framework", async () => {

@@ -4,9 +4,9 @@ import { join } from "node:path";
 import { PassThrough, Readable } from "node:stream";
 import { text } from "node:stream/consumers";
 import { gzipSync } from "node:zlib";
+import type { ReplayResult } from "@headgate/replay";
+import { escapeHidden } from "@headgate/replay/internal";
 import { afterAll, describe, expect, test } from "vitest";
-import { escapeHidden } from "../../packages/cli/src/output/terminal-text.ts";
-import type { ReplayResult } from "../../packages/cli/src/replay/result.ts";
 import { run } from "../../packages/cli/src/run.ts";
 import { expectDocument } from "./json-schema.ts";
 
@@ -290,7 +290,7 @@ test.each([
         .fill(["--limits", slidingLog(1, "1m")])
         .flat(),
     ],
-    "may be given 8 times",
+    "--limits must be 1 to 8 policies, got 9",
   ],
 ])("headgate replay %j is an error of one line that says what to do", async (args, words) => {
   const { code, stdout, stderr } = await start(args as string[]);

@@ -2,10 +2,10 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
+import { renderReport } from "@headgate/replay";
 import axe from "axe-core";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { renderRecommendation, renderReport } from "../../packages/cli/src/report/render-report.ts";
 import { hasChromium, startChromium } from "../support/chromium.ts";
 import { hostileResult, sampleRecommendation, sampleResult } from "./results.ts";
 
@@ -23,10 +23,7 @@ describe.skipIf(!isInstalled)("the report in a browser", () => {
     dir = mkdtempSync(join(tmpdir(), "headgate-report-"));
     const sample = await sampleResult();
     writeFileSync(join(dir, "sample.html"), renderReport(sample));
-    writeFileSync(
-      join(dir, "recommendation.html"),
-      renderRecommendation(sample, sampleRecommendation(sample)),
-    );
+    writeFileSync(join(dir, "recommendation.html"), renderReport(sampleRecommendation(sample)));
     writeFileSync(join(dir, "hostile.html"), renderReport(hostileResult()));
     browser = await startChromium();
   });

@@ -2,12 +2,8 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Limit, Policy } from "@headgate/core";
 import { createLimiter, gcra, memoryStore, slidingLog } from "@headgate/core";
-import type { Recommendation } from "../../packages/cli/src/recommend/recommendation.ts";
-import type {
-  DeniedClient,
-  PolicyResult,
-  ReplayResult,
-} from "../../packages/cli/src/replay/result.ts";
+import type { DeniedClient, PolicyResult, Recommendation, ReplayResult } from "@headgate/replay";
+import { describePolicy } from "../../packages/replay/src/replay/describe-policy.ts";
 
 const SAMPLE = join(import.meta.dirname, "../../examples/access-log/sample.log");
 
@@ -59,7 +55,8 @@ export async function sampleResult(): Promise<ReplayResult> {
 }
 
 /** A recommendation of the first policy of a result, as if a search had found it. */
-export function sampleRecommendation({ log, policies }: ReplayResult): Recommendation {
+export function sampleRecommendation(replay: ReplayResult): Recommendation {
+  const { log, policies } = replay;
   const [first] = policies as [PolicyResult];
   const { requests, clients } = log;
   const { denied, clientsDenied, limits, waitsMs } = first;
@@ -98,6 +95,7 @@ export function sampleRecommendation({ log, policies }: ReplayResult): Recommend
       },
     ],
     caveats: ["Not considered: 1h."],
+    replay,
   };
 }
 
@@ -127,6 +125,7 @@ export function hostileResult(): ReplayResult {
     policies: limits.map((limit, i) => ({
       name: `${i}${evil}`,
       limits: limit,
+      description: describePolicy(limit),
       allowed: 10 ** 10 - i,
       denied: i,
       clientsDenied: i * 10 ** 5,
@@ -214,6 +213,7 @@ async function replay(
   return {
     name,
     limits,
+    description: describePolicy(limits),
     allowed: requests.length - denials.length,
     denied: denials.length,
     clientsDenied: clients.length,

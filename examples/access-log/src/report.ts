@@ -1,4 +1,4 @@
-import type { Framework, ReplayLimit } from "@headgate/cli/replay";
+import type { Framework, ReplayLimit } from "@headgate/replay";
 import type { Replayed } from "./replay.ts";
 import type { Settings } from "./settings.ts";
 

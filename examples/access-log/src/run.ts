@@ -1,5 +1,7 @@
-import type { ReplayedLog } from "@headgate/cli/replay";
-import { CommandError, writeReport } from "@headgate/cli/replay";
+import { writeFile } from "node:fs/promises";
+import { HeadgateError } from "@headgate/core";
+import type { ReplayedLog } from "@headgate/replay";
+import { renderReport } from "@headgate/replay";
 import { Failure } from "./failure.ts";
 import { printable } from "./printable.ts";
 import { replay } from "./replay.ts";
@@ -14,11 +16,9 @@ export async function run(args: readonly string[], surroundings: Surroundings): 
     await runOrThrow(args, surroundings);
     return 0;
   } catch (error) {
-    const isOfReplay = error instanceof CommandError;
-    if (!isOfReplay && !(error instanceof Failure)) throw error;
+    if (!(error instanceof HeadgateError) && !(error instanceof Failure)) throw error;
     surroundings.stderr.write(`start: ${error.message}\n`);
-    // The command has more codes.
-    return isOfReplay ? 1 : error.exitCode;
+    return error instanceof Failure ? error.exitCode : 1;
   }
 }
 
@@ -32,10 +32,19 @@ async function runOrThrow(args: readonly string[], surroundings: Surroundings): 
   const report = makeReport(settings, replayed);
   stdout.write(settings.json ? `${JSON.stringify(report)}\n` : formatReport(report));
   if (settings.html === undefined) return;
-  await writeReport(settings.html, result);
+  await writeReport(settings.html, renderReport(result));
   const where = `The report, for a browser: ${settings.html}\n`;
   if (settings.json) stderr.write(where);
   else stdout.write(`\n${where}`);
+}
+
+async function writeReport(path: string, page: string): Promise<void> {
+  try {
+    await writeFile(path, page);
+  } catch (error) {
+    const { message } = error as Error;
+    throw new Failure(`cannot write the report ${path}: ${message}`, 1, { cause: error });
+  }
 }
 
 /** Says why counts may differ from what one expects. */

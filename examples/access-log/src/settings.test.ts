@@ -1,4 +1,4 @@
-import { DEFAULT_LIMITS } from "@headgate/cli/replay";
+import { DEFAULT_LIMITS } from "@headgate/replay";
 import { expect, test } from "vitest";
 import { Failure } from "./failure.ts";
 import { readSettings, SAMPLE_LOG } from "./settings.ts";

@@ -1,6 +1,6 @@
 import { fileURLToPath } from "node:url";
-import type { Framework, ReplayLimit } from "@headgate/cli/replay";
-import { DEFAULT_LIMITS, FRAMEWORKS, parseFramework, parseLimits } from "@headgate/cli/replay";
+import type { Framework, ReplayLimit } from "@headgate/replay";
+import { DEFAULT_LIMITS, FRAMEWORKS, readLimits } from "@headgate/replay";
 import { Command, Option } from "commander";
 import { Failure } from "./failure.ts";
 
@@ -46,12 +46,27 @@ export function readSettings(
   const isJson = options.json === true;
   return {
     log: options.log,
-    limits: options.limits === undefined ? DEFAULT_LIMITS : parseLimits(options.limits, "--limits"),
-    framework: parseFramework(options.framework, "--framework"),
+    limits: options.limits === undefined ? DEFAULT_LIMITS : parseLimits(options.limits),
+    framework: parseFramework(options.framework),
     redisUrl: (options.redis ?? environment["REDIS_URL"]) || undefined,
     json: isJson,
     html: options.html ?? (isJson ? undefined : HTML),
   };
+}
+
+function parseLimits(json: string): readonly ReplayLimit[] {
+  try {
+    return readLimits(JSON.parse(json));
+  } catch (error) {
+    const rule = error instanceof SyntaxError ? " must be JSON" : "";
+    throw new Failure(`--limits${rule}: ${(error as Error).message}`, 1, { cause: error });
+  }
+}
+
+function parseFramework(name: string): Framework {
+  const framework = FRAMEWORKS.find((one) => one === name);
+  if (framework !== undefined) return framework;
+  throw new Failure(`--framework must be ${FRAMEWORKS.join(" or ")}, got ${JSON.stringify(name)}`);
 }
 
 function parseOptions(args: readonly string[], print: (text: string) => void): Options | undefined {

@@ -1,4 +1,5 @@
 import { HeadgateError } from "@headgate/core";
+import { escapeHidden } from "@headgate/replay/internal";
 import { Command, CommanderError } from "commander";
 import { addBlock, addForget, addReset, addUnblock } from "./actions/act-on-subject.ts";
 import { addBreaker } from "./actions/breaker.ts";
@@ -15,8 +16,7 @@ import { addBlocks } from "./list/blocks.ts";
 import { addBreakers } from "./list/breakers.ts";
 import { addLimiters } from "./list/limiters.ts";
 import { addLog } from "./list/log.ts";
-import { escapeHidden } from "./output/terminal-text.ts";
-import { addRecommend } from "./recommend/add-recommend.ts";
+import { addRecommend } from "./replay/add-recommend.ts";
 import { addReplay } from "./replay/add-replay.ts";
 import { addTop } from "./top/add-top.ts";
 import { VERSION } from "./version.generated.ts";

@@ -1,7 +1,6 @@
 import { join } from "node:path";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { describePolicies } from "../../../packages/cli/src/report/describe-policies.ts";
 import { hostileResult } from "../../cli/results.ts";
 import { runCli } from "../../cli/run-cli.ts";
 import { hasChromium, startChromium } from "../../support/chromium.ts";
@@ -95,8 +94,11 @@ describe.runIf(hasChromium())("the report view of the dashboard's page", () => {
 
   test("shows hostile content of a report as text", async () => {
     const page = await show();
-    const hostile = describePolicies(hostileResult());
-    await open(page, JSON.stringify(hostile), `<img src=x onerror="globalThis.hit=1">\u202e.json`);
+    await open(
+      page,
+      JSON.stringify(hostileResult()),
+      `<img src=x onerror="globalThis.hit=1">\u202e.json`,
+    );
     await page.locator(".report h1").waitFor();
     expect(await page.evaluate("globalThis.hit")).toBeUndefined();
     expect(await page.locator("main img, main script, main iframe, main a[href]").count()).toBe(0);

@@ -7,6 +7,7 @@ import type {
   SubjectQuery,
 } from "@headgate/core/admin";
 import { subjectOfMissingKey } from "@headgate/core/http";
+import { pluralize } from "@headgate/replay/internal";
 import type { Command } from "commander";
 import type { AddCommand, Cli, CommandContext } from "../command/cli.ts";
 import { addExamples } from "../command/cli.ts";
@@ -14,7 +15,6 @@ import { CommandError } from "../command/command-error.ts";
 import { readDuration } from "../command/duration.ts";
 import type { ConnectionOptions } from "../connect/connection.ts";
 import { addConnectionOptions, withSession } from "../connect/connection.ts";
-import { pluralize } from "../output/number.ts";
 import { formatSubjectLabel } from "../output/subject.ts";
 import type { ActionOptions, SkippedLimiter, Task, TaskResult } from "./action.ts";
 import { addActionOptions, confirm, logOptionsOf, runTasks } from "./action.ts";

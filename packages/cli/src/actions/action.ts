@@ -2,6 +2,7 @@ import type { Readable, Writable } from "node:stream";
 import { confirm as ask, isCancel } from "@clack/prompts";
 import { HeadgateError } from "@headgate/core";
 import type { ActionOptions as Logged, OverrideCoverage } from "@headgate/core/admin";
+import { escapeHidden } from "@headgate/replay/internal";
 import type { Command } from "commander";
 import type { CommandContext } from "../command/cli.ts";
 import { CommandError, EXIT } from "../command/command-error.ts";
@@ -9,7 +10,6 @@ import { writeJson } from "../output/json.ts";
 import { formatCoverage, withTimesInMs } from "../output/override.ts";
 import { printSection } from "../output/section.ts";
 import { isTerminal } from "../output/style.ts";
-import { escapeHidden } from "../output/terminal-text.ts";
 import { formatTime } from "../output/time.ts";
 
 /** The options that `addActionOptions` adds to a command. */

@@ -3,6 +3,7 @@ import { createBreaker } from "@headgate/breaker";
 import type { Duration } from "@headgate/core";
 import type { BreakerOrderState } from "@headgate/core/admin";
 import { breakerOptionsOf, previewOrder, readRegistry } from "@headgate/core/admin";
+import { formatSpan, pluralize } from "@headgate/replay/internal";
 import type { AddCommand, CommandContext } from "../command/cli.ts";
 import { addExamples } from "../command/cli.ts";
 import { CommandError, EXIT } from "../command/command-error.ts";
@@ -10,9 +11,7 @@ import { readJson } from "../command/read-json.ts";
 import type { Connection, ConnectionOptions, Session } from "../connect/connection.ts";
 import { addConnectionOptions, withSession } from "../connect/connection.ts";
 import { writeJson } from "../output/json.ts";
-import { pluralize } from "../output/number.ts";
 import { printSection } from "../output/section.ts";
-import { formatSpan } from "../output/time.ts";
 import type { ActionOptions } from "./action.ts";
 import { addActionOptions, runTasks } from "./action.ts";
 

@@ -1,4 +1,5 @@
 import type { ActionResult, DeniedNetwork } from "@headgate/core/admin";
+import { formatFromNow } from "@headgate/replay/internal";
 import type { AddCommand, CommandContext } from "../command/cli.ts";
 import { addExamples } from "../command/cli.ts";
 import { readExpiry } from "../command/duration.ts";
@@ -8,7 +9,6 @@ import { writeJson } from "../output/json.ts";
 import { withTimesInMs } from "../output/override.ts";
 import { widthOf } from "../output/style.ts";
 import { formatTable } from "../output/table.ts";
-import { formatFromNow } from "../output/time.ts";
 import type { ActionOptions } from "./action.ts";
 import { addActionOptions, logOptionsOf, runTasks } from "./action.ts";
 import { formatDenyListEntry } from "./inspection.ts";

@@ -1,6 +1,7 @@
 import type { Cost, Decision, LimitState } from "@headgate/core";
 import type { ControlRecord, Inspection } from "@headgate/core/admin";
 import { dimensionsOf, GLOBAL_SUBJECT } from "@headgate/core/admin";
+import { formatSpan } from "@headgate/replay/internal";
 import type { AddCommand, CommandContext } from "../command/cli.ts";
 import { addExamples } from "../command/cli.ts";
 import { CommandError, EXIT } from "../command/command-error.ts";
@@ -10,7 +11,6 @@ import { addConnectionOptions, withSession } from "../connect/connection.ts";
 import { writeJson } from "../output/json.ts";
 import { printSection } from "../output/section.ts";
 import { formatSubjectLabel } from "../output/subject.ts";
-import { formatSpan } from "../output/time.ts";
 import { formatBlock, formatCalendar, formatEnd, formatUsage } from "./inspection.ts";
 import type { LimiterSubject, SelectionOptions, Subject } from "./selection.ts";
 import { addSelectionOptions, findLimiters, readSubjectQuery } from "./selection.ts";

@@ -1,8 +1,9 @@
 import type { Limit, LimitState } from "@headgate/core";
 import type { DeniedNetwork, Inspection, Override, SubjectBlock } from "@headgate/core/admin";
 import { formatOverride, isCalendarWindow } from "@headgate/core/admin";
+import { formatSpan } from "@headgate/replay/internal";
 import { formatSubjectLabel } from "../output/subject.ts";
-import { formatSpan, formatTime, toMs } from "../output/time.ts";
+import { formatTime, toMs } from "../output/time.ts";
 
 /** The error of the clock reading. */
 const CLOCK_ERROR_MS = 100;

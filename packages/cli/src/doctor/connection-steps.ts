@@ -2,6 +2,7 @@ import { lookup } from "node:dns/promises";
 import { readFile } from "node:fs/promises";
 import { connect as connectTcp, isIP } from "node:net";
 import { connect as connectTls } from "node:tls";
+import { escapeHidden } from "@headgate/replay/internal";
 import type { CommandContext } from "../command/cli.ts";
 import { CommandError, EXIT, messageOf } from "../command/command-error.ts";
 import type { ConnectionOptions } from "../connect/connection.ts";
@@ -10,7 +11,6 @@ import { parseRedisUrl } from "../connect/redis-url.ts";
 import { readRedisFile } from "../connect/target.ts";
 import { writeJson } from "../output/json.ts";
 import { styleFor } from "../output/style.ts";
-import { escapeHidden } from "../output/terminal-text.ts";
 
 /** A step that takes longer has failed. */
 const STEP_TIMEOUT_MS = 2_000;

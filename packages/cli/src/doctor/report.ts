@@ -1,6 +1,5 @@
-import { pluralize } from "../output/number.ts";
+import { escapeHidden, pluralize } from "@headgate/replay/internal";
 import type { Style } from "../output/style.ts";
-import { escapeHidden } from "../output/terminal-text.ts";
 import { cluster } from "./checks/cluster.ts";
 import { busyScripts, latency, scriptCache, slowCommands } from "./checks/latency.ts";
 import { permissions } from "./checks/permissions.ts";

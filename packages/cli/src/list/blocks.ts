@@ -1,5 +1,6 @@
 import type { ActiveBlock, ActiveBlocks } from "@headgate/core/admin";
 import { readBlocks } from "@headgate/core/admin";
+import { formatSpan } from "@headgate/replay/internal";
 import type { AddCommand, CommandContext } from "../command/cli.ts";
 import { addExamples } from "../command/cli.ts";
 import type { ConnectionOptions } from "../connect/connection.ts";
@@ -9,7 +10,6 @@ import { styleFor, widthOf } from "../output/style.ts";
 import { formatSubjectLabel } from "../output/subject.ts";
 import type { Cell } from "../output/table.ts";
 import { formatTable } from "../output/table.ts";
-import { formatSpan } from "../output/time.ts";
 import { warnUnread } from "./registry.ts";
 
 interface BlocksOptions extends ConnectionOptions {

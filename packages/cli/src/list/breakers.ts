@@ -4,6 +4,7 @@ import type { Duration } from "@headgate/core";
 import { HeadgateError } from "@headgate/core";
 import type { RegistryBreaker } from "@headgate/core/admin";
 import { breakerOptionsOf, readRegistry } from "@headgate/core/admin";
+import { formatSpan } from "@headgate/replay/internal";
 import type { Cli, CommandContext } from "../command/cli.ts";
 import { addExamples } from "../command/cli.ts";
 import type { Connection, ConnectionOptions } from "../connect/connection.ts";
@@ -13,7 +14,6 @@ import { formatShortBreaker } from "../output/policy.ts";
 import { styleFor, widthOf } from "../output/style.ts";
 import type { Cell } from "../output/table.ts";
 import { formatTable } from "../output/table.ts";
-import { formatSpan } from "../output/time.ts";
 import { formatProcesses, warnUnread } from "./registry.ts";
 
 interface BreakersOptions extends ConnectionOptions {

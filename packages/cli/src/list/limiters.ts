@@ -7,6 +7,7 @@ import type {
   RegistryLimiter,
 } from "@headgate/core/admin";
 import { formatOverride, overrideCoverageOf, readRegistry } from "@headgate/core/admin";
+import { escapeHidden, formatFromNow } from "@headgate/replay/internal";
 import type { Cli, CommandContext } from "../command/cli.ts";
 import { addExamples } from "../command/cli.ts";
 import type { ConnectionOptions } from "../connect/connection.ts";
@@ -20,8 +21,7 @@ import { styleFor, widthOf } from "../output/style.ts";
 import { formatSubjectLabel } from "../output/subject.ts";
 import type { Cell } from "../output/table.ts";
 import { formatTable } from "../output/table.ts";
-import { escapeHidden } from "../output/terminal-text.ts";
-import { formatFromNow, formatTime } from "../output/time.ts";
+import { formatTime } from "../output/time.ts";
 import { formatProcesses, warnUnread } from "./registry.ts";
 
 interface LimitersOptions extends ConnectionOptions {

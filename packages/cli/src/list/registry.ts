@@ -1,7 +1,7 @@
 import type { RegistryProcess, UnreadableRecord } from "@headgate/core/admin";
+import { escapeHidden, formatFromNow } from "@headgate/replay/internal";
 import { formatTable } from "../output/table.ts";
-import { escapeHidden } from "../output/terminal-text.ts";
-import { formatFromNow, formatTime } from "../output/time.ts";
+import { formatTime } from "../output/time.ts";
 
 const COLUMNS = [
   { head: "HOST" },

@@ -1,5 +1,5 @@
 import type { OverrideCoverage } from "@headgate/core/admin";
-import { pluralize } from "./number.ts";
+import { pluralize } from "@headgate/replay/internal";
 import { toMs } from "./time.ts";
 
 /** Converts the times of an override, which are in microseconds, to milliseconds for `--json`. Other states stay as they are. */

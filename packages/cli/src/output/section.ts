@@ -1,6 +1,6 @@
+import { escapeHidden } from "@headgate/replay/internal";
 import type { CommandContext } from "../command/cli.ts";
 import { styleFor } from "./style.ts";
-import { escapeHidden } from "./terminal-text.ts";
 
 /** Prints a headline and indented lines. */
 export function printSection(

@@ -1,5 +1,5 @@
+import { escapeHidden } from "@headgate/replay/internal";
 import Table from "cli-table3";
-import { escapeHidden } from "./terminal-text.ts";
 
 export interface Column {
   /** The heading, in capitals. */

@@ -1,18 +1,17 @@
+import type { Framework, ReplayResult } from "@headgate/replay";
+import { renderReport, replay } from "@headgate/replay";
 import type { Cli, CommandContext } from "../command/cli.ts";
 import { addExamples } from "../command/cli.ts";
 import { CommandError } from "../command/command-error.ts";
 import type { ConnectionOptions } from "../connect/connection.ts";
 import { addConnectionOptions } from "../connect/connection.ts";
-import { parseFields } from "../log/fields.ts";
-import { describeSkipped } from "../log/skipped-lines.ts";
 import { writeJson } from "../output/json.ts";
 import { styleFor, widthOf } from "../output/style.ts";
-import { describePolicies } from "../report/describe-policies.ts";
-import { formatWritten, requireWritable, writeReport } from "../report/write-report.ts";
-import { parseFramework } from "./http/frameworks.ts";
-import { readPolicies } from "./policies.ts";
-import { replayLogs } from "./replay-logs.ts";
+import { openLogs, reportSkipped } from "./read-logs.ts";
+import { explainReplayError, readPolicies } from "./read-options.ts";
+import { openReplayRedis } from "./replay-redis.ts";
 import { formatEvictions, formatResult } from "./replay-tables.ts";
+import { requireWritable, writeReport } from "./report-file.ts";
 
 interface Options extends ConnectionOptions {
   readonly limits: readonly string[];
@@ -71,24 +70,31 @@ async function runReplay(
   context: CommandContext,
 ): Promise<number> {
   const { stdout, stderr, environment } = context;
-  const warn = (message: string): void => {
-    stderr.write(`headgate: ${message}\n`);
-  };
   const policies = await readPolicies(options.limits);
+  const connection = redisOf(options);
   if (options.html !== undefined) await requireWritable(options.html);
-  const result = await replayLogs(logs, policies, {
-    fields: options.fields === undefined ? undefined : parseFields(options.fields),
-    http: options.http === undefined ? undefined : parseFramework(options.http, "--http"),
-    redis: redisOf(options),
-    ...{ warn, context },
-  });
-  for (const message of describeSkipped(result.log)) warn(message);
-  for (const policy of result.policies) if (policy.evicted > 0) warn(formatEvictions(policy));
-  if (options.html !== undefined) {
-    await writeReport(options.html, result);
-    stderr.write(formatWritten(options.html));
+  const reading = await openLogs(logs, options.fields, context);
+  const redis = connection && (await openReplayRedis(connection, context));
+  let result: ReplayResult;
+  try {
+    result = await replay(reading.log, policies, {
+      ...reading.options,
+      framework: options.http as Framework | undefined,
+      createStore: redis?.createStore,
+      storeTimeout: redis?.timeoutMs,
+    });
+  } catch (error) {
+    throw explainReplayError(error);
+  } finally {
+    reading.stop();
+    await redis?.close();
   }
-  if (options.json) writeJson(stdout, describePolicies(result));
+  reportSkipped(result.log, stderr);
+  for (const policy of result.policies) {
+    if (policy.evicted > 0) stderr.write(`headgate: ${formatEvictions(policy)}\n`);
+  }
+  if (options.html !== undefined) await writeReport(options.html, renderReport(result), context);
+  if (options.json) writeJson(stdout, result);
   else stdout.write(formatResult(result, styleFor(stdout, environment), widthOf(stdout)));
   return 0;
 }

@@ -10,18 +10,11 @@ import { isCluster } from "../connect/node-clients.ts";
 
 /** A Redis store for a replay, with the clock of the log. */
 export interface ReplayRedis {
-  readonly store: Store;
+  readonly createStore: (clock: () => number) => Store;
   /** How long to wait for each reply. */
   readonly timeoutMs: number;
   /** Deletes the keys of the replay, or warns that they remain. */
   close(): Promise<void>;
-}
-
-export interface ReplayRedisOptions {
-  /** Milliseconds since the epoch. */
-  readonly clock: () => number;
-  readonly warn: (message: string) => void;
-  readonly context: CommandContext;
 }
 
 /** The longest prefix to which the suffix of a replay can be added. */
@@ -30,7 +23,7 @@ const MAX_PREFIX = 16;
 /** Connects to Redis with a prefix that no other replay uses. Rejects with a `CommandError`. */
 export async function openReplayRedis(
   options: ConnectionOptions,
-  { clock, warn, context }: ReplayRedisOptions,
+  context: CommandContext,
 ): Promise<ReplayRedis> {
   if ((options.prefix ?? "").length > MAX_PREFIX) {
     throw new CommandError(`a replay takes a --prefix of at most ${MAX_PREFIX} characters`);
@@ -45,14 +38,14 @@ export async function openReplayRedis(
   const prefix = `${connection.prefix}-replay-${randomBytes(4).toString("hex")}`;
   return {
     // A replay denies no real client, so it is not in the registry.
-    store: redisStore(client, { prefix, clock, registry: false }),
+    createStore: (clock) => redisStore(client, { prefix, clock, registry: false }),
     timeoutMs,
     async close() {
       try {
         await deleteKeys(client, `${prefix}:*`);
       } catch (error) {
-        warn(
-          `the keys ${prefix}:* could not be deleted from Redis at ${displayUrl}, but expire by themselves: ${messageOf(error)}`,
+        context.stderr.write(
+          `headgate: the keys ${prefix}:* could not be deleted from Redis at ${displayUrl}, but expire by themselves: ${messageOf(error)}\n`,
         );
       } finally {
         await connection.close();

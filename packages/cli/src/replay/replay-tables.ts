@@ -1,10 +1,15 @@
-import { formatCount, formatPart, pluralizeInWords } from "../output/number.ts";
+import type { ClientPeaks, DeniedClient, PolicyResult, ReplayResult } from "@headgate/replay";
+import {
+  escapeHidden,
+  formatCount,
+  formatPart,
+  formatSpan,
+  formatUtcTime,
+  pluralizeInWords,
+} from "@headgate/replay/internal";
 import type { Style } from "../output/style.ts";
 import type { Column } from "../output/table.ts";
 import { formatTable } from "../output/table.ts";
-import { escapeHidden } from "../output/terminal-text.ts";
-import { formatSpan, formatUtcTime } from "../output/time.ts";
-import type { ClientPeaks, DeniedClient, PolicyResult, ReplayResult } from "./result.ts";
 
 const MAX_CLIENTS = 10;
 

@@ -1,6 +1,5 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { Duration } from "@headgate/core";
-import { SingleBar } from "cli-progress";
 import { Option } from "commander";
 import type { AddCommand, CommandContext } from "../command/cli.ts";
 import { addExamples } from "../command/cli.ts";
@@ -9,8 +8,9 @@ import { readDuration } from "../command/duration.ts";
 import type { Connection, ConnectionOptions } from "../connect/connection.ts";
 import { addConnectionOptions, withConnection } from "../connect/connection.ts";
 import { writeJson } from "../output/json.ts";
+import { createProgress } from "../output/progress.ts";
 import { isTerminal, styleFor, widthOf } from "../output/style.ts";
-import type { CounterTop, ScanProgress } from "./counter-top.ts";
+import type { CounterTop } from "./counter-top.ts";
 import { readCounterTop } from "./counter-top.ts";
 import { formatTop } from "./format-top.ts";
 import type { FleetTop, SubjectOrder, UsageTop } from "./usage-top.ts";
@@ -109,25 +109,8 @@ async function readTop(
   if (by === "denied") throw new CommandError(`${noUsage}; counters do not record denials`);
   if (follow) throw new CommandError(`${noUsage}, or leave out --follow`);
   if (subject !== undefined) throw new CommandError(`${noUsage}, or leave out --subject`);
-  const progress = createProgress(context);
+  const progress = createProgress(context.stderr, "scanning keys {bar} {value}/{total}");
   return readCounterTop(connection, limiter, mostKeys, progress, context.signal);
-}
-
-/** A progress bar on a terminal, and nothing elsewhere. */
-function createProgress({ stderr }: CommandContext): ScanProgress {
-  const bar = new SingleBar({
-    stream: stderr as NodeJS.WriteStream,
-    format: "scanning keys {bar} {value}/{total}",
-    clearOnComplete: true,
-    hideCursor: false,
-    gracefulExit: false,
-  });
-  if (!isTerminal(stderr)) return { start() {}, update() {}, stop() {} };
-  return {
-    start: (keys) => bar.start(keys, 0),
-    update: (keys) => bar.update(keys),
-    stop: () => bar.stop(),
-  };
 }
 
 /** Refreshes the output until an interruption, which is not an error here. */

@@ -6,6 +6,7 @@ import type { CounterKey } from "@headgate/core/internal";
 import { counterKeysOf } from "@headgate/core/internal";
 import { CommandError } from "../command/command-error.ts";
 import type { Connection } from "../connect/connection.ts";
+import type { Progress } from "../output/progress.ts";
 
 /** The subjects with the largest used share by the counters, as printed by `--json`. */
 export interface CounterTop {
@@ -51,7 +52,7 @@ export async function readCounterTop(
   connection: Connection,
   limiter: string,
   maxKeys: number,
-  progress: ScanProgress,
+  progress: Progress,
   signal: AbortSignal,
 ): Promise<CounterTop> {
   const { store, client, prefix, timeoutMs } = connection;
@@ -142,15 +143,6 @@ function mostUsedLimit(
   return used.sort((one, other) => other.used / other.limit - one.used / one.limit)[0];
 }
 
-/** Receives the progress of a scan. */
-export interface ScanProgress {
-  /** Called with the number of keys to scan. */
-  start(keys: number): void;
-  /** Called with the number of keys scanned so far. */
-  update(keys: number): void;
-  stop(): void;
-}
-
 /** The matching keys, and the number of scanned keys. */
 interface ScanResult {
   readonly keys: readonly string[];
@@ -170,7 +162,7 @@ async function scanKeys(
   client: Connection["client"],
   pattern: string,
   maxKeys: number,
-  progress: ScanProgress,
+  progress: Progress,
   signal: AbortSignal,
 ): Promise<ScanResult> {
   const servers = "nodes" in client ? client.nodes("master") : [client];

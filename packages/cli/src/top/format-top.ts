@@ -1,9 +1,8 @@
 import type { TopSubject } from "@headgate/core/admin";
-import { formatCount, pluralize } from "../output/number.ts";
+import { escapeHidden, formatCount, pluralize } from "@headgate/replay/internal";
 import type { Style } from "../output/style.ts";
 import type { Column } from "../output/table.ts";
 import { formatTable } from "../output/table.ts";
-import { escapeHidden } from "../output/terminal-text.ts";
 import type { CounterTop } from "./counter-top.ts";
 import type { UsageTop } from "./usage-top.ts";
 

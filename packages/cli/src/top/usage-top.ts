@@ -7,9 +7,9 @@ import type {
   UsageCounts,
 } from "@headgate/core/admin";
 import { hashSubject, readUsage } from "@headgate/core/admin";
+import { formatCount } from "@headgate/replay/internal";
 import { CommandError, EXIT } from "../command/command-error.ts";
 import type { Connection } from "../connect/connection.ts";
-import { formatCount } from "../output/number.ts";
 import { formatSubjectLabel } from "../output/subject.ts";
 import { formatTable } from "../output/table.ts";
 

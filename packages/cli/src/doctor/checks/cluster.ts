@@ -1,4 +1,4 @@
-import { pluralize } from "../../output/number.ts";
+import { pluralize } from "@headgate/replay/internal";
 import type { ClusterFacts, Facts, HashSlotRange, ServerFacts } from "../facts/facts.ts";
 import { numberOf, partOf, UnknownFact } from "../facts/facts.ts";
 import type { Check, Finding, ServerFinding } from "../finding.ts";

@@ -1,5 +1,4 @@
-import { pluralize } from "../../output/number.ts";
-import { formatMeasured, formatSpan } from "../../output/time.ts";
+import { formatMeasured, formatSpan, pluralize } from "@headgate/replay/internal";
 import type { ServerFacts, SlowCommand } from "../facts/facts.ts";
 import { numberOf, partOf, UnknownFact } from "../facts/facts.ts";
 import type { Check, Finding } from "../finding.ts";

@@ -1,6 +1,6 @@
 import type { Override, Registry, UnreadableRecord } from "@headgate/core/admin";
 import { overrideCoverageOf } from "@headgate/core/admin";
-import { formatBytes, formatCount, pluralize } from "../../output/number.ts";
+import { formatBytes, formatCount, pluralize } from "@headgate/replay/internal";
 import { formatCoverage } from "../../output/override.ts";
 import { formatSubjectLabel } from "../../output/subject.ts";
 import { quoteForShell } from "../../output/terminal-text.ts";

@@ -1,4 +1,4 @@
-import { formatBytes, pluralize } from "../../output/number.ts";
+import { formatBytes, pluralize } from "@headgate/replay/internal";
 import type { Info, ServerFacts } from "../facts/facts.ts";
 import { numberOf } from "../facts/facts.ts";
 import { parseReplica } from "../facts/open-servers.ts";

@@ -1,5 +1,4 @@
-import { pluralize } from "../../output/number.ts";
-import { formatMeasured } from "../../output/time.ts";
+import { formatMeasured, pluralize } from "@headgate/replay/internal";
 import type { ClockReading } from "../facts/facts.ts";
 import { serverVersionOf, UnknownFact } from "../facts/facts.ts";
 import type { Check, Finding, ServerFinding } from "../finding.ts";

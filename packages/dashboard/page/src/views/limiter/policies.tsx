@@ -1,5 +1,5 @@
+import { escapeHidden } from "@headgate/replay/internal";
 import type { JSX } from "preact";
-import { escapeHidden } from "../../../../../cli/src/output/terminal-text.ts";
 import type { LimiterView, PolicyView } from "../../../../src/api.ts";
 import { pluralize } from "../../../../src/counts.ts";
 import { Badge } from "../../parts/badge.tsx";

@@ -1,4 +1,4 @@
-import type { Report } from "../../../../../cli/src/report/report.ts";
+import type { Report } from "@headgate/replay/report";
 
 /** The most recently opened report: it stays in this page, and is not sent anywhere. */
 export interface OpenedReport {
@@ -25,7 +25,7 @@ export async function openReport(file: File): Promise<OpenedReport> {
   if (size > MAX_BYTES) return { name, drawing: `${NO_REPORT}: it is larger than 32 MB.` };
   const [text, { parseReport, REPORT_STYLE: style }] = await Promise.all([
     file.text(),
-    import("./draw-report.ts"),
+    import("@headgate/replay/report"),
   ]);
   try {
     return { name, drawing: { report: parseReport(text), style } };

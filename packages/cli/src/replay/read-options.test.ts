@@ -1,0 +1,18 @@
+import { expect, test } from "vitest";
+import { parseFields } from "./read-options.ts";
+
+test("--fields names the fields of time, client, method and path", () => {
+  const fields = { time: "ts", client: "request.remote_ip", method: "m", path: "p" };
+  expect(parseFields("time=ts, client=request.remote_ip,method=m,path=p")).toEqual(fields);
+});
+
+test.each([
+  ["names time twice", "time=a,client=b,time=c"],
+  ["must name the field with the client", "time=a"],
+  ["must name the field with the time", "client=a"],
+  ['got "time"', "time"],
+  ['got "client="', "time=a,client="],
+  ['got "agent=a"', "time=a,agent=a"],
+])("--fields is rejected with: %s", (message, text) => {
+  expect(() => parseFields(text)).toThrow(message);
+});

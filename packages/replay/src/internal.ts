@@ -1,0 +1,14 @@
+// Formats that the command, the dashboard's page and the report share. It runs in browsers, changes with them, and is not an API for
+// applications.
+
+export { escapeHidden } from "./format/hidden-text.ts";
+export {
+  formatBytes,
+  formatCount,
+  formatPart,
+  formatShare,
+  pluralize,
+  pluralizeInWords,
+} from "./format/number.ts";
+export { formatFromNow, formatMeasured, formatSpan, formatUtcTime } from "./format/time.ts";
+export { formatMalformedLine } from "./log/malformed-line.ts";

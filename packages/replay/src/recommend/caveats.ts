@@ -1,0 +1,66 @@
+import { pluralize } from "../format/number.ts";
+import type { ReplayResult } from "../replay/result.ts";
+import type { TightestLimit, Window } from "./choose-window.ts";
+import type { Recording } from "./recording.ts";
+import { timeSpanOf, wholeRange } from "./recording.ts";
+import type { DenialTarget } from "./target.ts";
+
+/** For shorter windows, times in whole seconds are too coarse. */
+const SHORT_WINDOW_MS = 10_000;
+
+interface Options {
+  readonly windows: readonly Window[];
+  readonly target: DenialTarget;
+  /** How many clients or requests may be denied. */
+  readonly maxDenied: number;
+}
+
+/** The caveats of a recommendation and of the replay that proves it, as sentences. */
+export function caveatsOf(
+  recording: Recording,
+  { log, policies }: ReplayResult,
+  { window, isLogLongEnough }: TightestLimit,
+  { windows, target, maxDenied }: Options,
+): readonly string[] {
+  const { from, to } = timeSpanOf(wholeRange(recording));
+  const tooShort = windows.filter(({ ms }) => to - from < 2 * ms);
+  const caveats: string[] = [];
+  if (log.malformed > 0)
+    caveats.push(`${pluralize(log.malformed, "line")} skipped: not a request.`);
+  if (log.late > 0) {
+    caveats.push(
+      `${pluralize(log.late, "request")} came too late to be sorted, and got the time of the previous one.`,
+    );
+  }
+  if (policies.some(({ evicted }) => evicted > 0)) {
+    caveats.push("Clients that still counted were evicted from memory: denials may be missing.");
+  }
+  if (!isLogLongEnough) {
+    caveats.push(
+      `The log is less than twice as long as the window of ${window.text}, so it says little about this window.`,
+    );
+  } else if (tooShort.length > 0) {
+    const written = tooShort.map((one) => one.text).join(", ");
+    caveats.push(
+      `Not considered: ${written}. The log must be at least twice as long as the window.`,
+    );
+  }
+  if (maxDenied === 0 && target.maxPercent > 0) {
+    caveats.push(
+      `${target.maxPercent}% of so few ${target.of} is less than one: no client may be denied, so the busiest client alone decides.`,
+    );
+  }
+  if (window.ms < SHORT_WINDOW_MS && hasWholeSeconds(recording)) {
+    caveats.push(
+      "The times in the log are whole seconds, so bursts across the end of a second look smaller than they were.",
+    );
+  }
+  return caveats;
+}
+
+function hasWholeSeconds(recording: Recording): boolean {
+  for (let request = 0; request < recording.length; request += 1) {
+    if (recording.timeOf(request) % 1_000 !== 0) return false;
+  }
+  return true;
+}

@@ -1,0 +1,146 @@
+import type { Recommendation } from "../recommend/recommendation.ts";
+import type { ReplayResult } from "../replay/result.ts";
+import type { Shape } from "./check-shape.ts";
+import { checkShape } from "./check-shape.ts";
+import { recommendationReport } from "./recommendation-report.ts";
+import { replayReport } from "./replay-report.ts";
+import type { Report } from "./report.ts";
+
+const counts: Shape = { listOf: "number" };
+
+const log: Shape = {
+  fields: {
+    files: { listOf: "text" },
+    lines: "number",
+    requests: "number",
+    clients: "number",
+    malformed: "number",
+    examples: {
+      listOf: { fields: { file: "text", number: "number", text: "text", reason: "text" } },
+    },
+    reordered: "number",
+    late: "number",
+    from: { optional: "number" },
+    to: { optional: "number" },
+  },
+};
+
+const client: Shape = {
+  fields: {
+    client: "text",
+    requests: "number",
+    denied: "number",
+    firstDeniedAt: "number",
+    lastDeniedAt: "number",
+    longestWaitMs: "number",
+    timeline: { optional: { fields: { requests: counts, denied: counts } } },
+  },
+};
+
+const grant: Shape = { fields: { units: "number", windowMs: "number" } };
+
+const policy: Shape = {
+  fields: {
+    name: "text",
+    description: { fields: { text: "text", code: "text", grants: { listOf: grant } } },
+    allowed: "number",
+    denied: "number",
+    clientsDenied: "number",
+    timeline: counts,
+    clients: { listOf: client },
+    waitsMs: {
+      optional: { fields: { p50: "number", p90: "number", p99: "number", max: "number" } },
+    },
+    evicted: "number",
+  },
+};
+
+const peaks: Shape = {
+  fields: {
+    windowMs: "number",
+    counts: { listOf: { fields: { peak: "number", clients: "number" } } },
+    error: "number",
+  },
+};
+
+const replay: Shape = {
+  fields: {
+    log,
+    columnMs: "number",
+    timeline: counts,
+    policies: { listOf: policy },
+    peaks: { listOf: peaks },
+  },
+};
+
+const SCORE = {
+  clients: "number",
+  clientsDenied: "number",
+  requests: "number",
+  denied: "number",
+} as const;
+const scoreShape: Shape = { fields: { ...SCORE, meetsTarget: "boolean" } };
+
+const recommendation: Shape = {
+  fields: {
+    log,
+    target: { fields: { of: "text", percent: "number", maxDenied: "number" } },
+    proposal: {
+      fields: {
+        window: "text",
+        units: "number",
+        reason: "text",
+        replays: { listOf: { fields: { ...SCORE, units: "number", meetsTarget: "boolean" } } },
+        holdout: {
+          optional: {
+            fields: {
+              ...SCORE,
+              units: "number",
+              meetsTarget: "boolean",
+              proposal: scoreShape,
+              from: "number",
+            },
+          },
+        },
+        maxPerDay: "number",
+        busiestClientPerDay: "number",
+      },
+    },
+    windows: {
+      listOf: {
+        fields: {
+          ...SCORE,
+          window: "text",
+          units: "number",
+          isLogLongEnough: "boolean",
+          excessAtOnce: "number",
+          excessOverTime: "number",
+        },
+      },
+    },
+    caveats: { listOf: "text" },
+    replay,
+  },
+};
+
+/**
+ * Parses and draws the output of `headgate replay --json` or `headgate recommend --json`. The text is untrusted: throws an error whose
+ * message says what is wrong with it.
+ */
+export function parseReport(text: string): Report {
+  const document: unknown = JSON.parse(text);
+  const isRecommended =
+    typeof document === "object" && document !== null && Object.hasOwn(document, "proposal");
+  if (!isRecommended) {
+    checkShape(document, replay, "the report");
+    requirePolicies((document as ReplayResult).policies);
+    return replayReport(document as ReplayResult);
+  }
+  checkShape(document, recommendation, "the report");
+  requirePolicies((document as Recommendation).replay.policies);
+  return recommendationReport(document as Recommendation);
+}
+
+function requirePolicies({ length }: readonly unknown[]): void {
+  if (length === 0) throw new TypeError("the report has no policy");
+}

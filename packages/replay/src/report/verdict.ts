@@ -1,0 +1,67 @@
+import { formatCount, formatShare, pluralize } from "../format/number.ts";
+import { formatSpan, formatUtcTime } from "../format/time.ts";
+import type { DeniedClient, PolicyResult, ReplayedLog } from "../replay/result.ts";
+import type { Markup } from "./markup.ts";
+import { html, untrustedText } from "./markup.ts";
+
+/** The most denied clients named in a sentence. */
+const NAMED = 3;
+
+/** Renders which clients a policy would have denied, as a sentence whose subject is `subject`. */
+export function renderVerdict(subject: Markup, policy: PolicyResult, log: ReplayedLog): Markup {
+  const { clients, clientsDenied } = policy;
+  const of = pluralize(log.clients, "client");
+  if (clientsDenied === 0) return html`${subject} would have denied none of ${of}.`;
+  return html`${subject} would have denied ${formatCount(clientsDenied)} of ${of}${namesOf(clients, clientsDenied)}.`;
+}
+
+function namesOf(clients: readonly DeniedClient[], count: number): Markup {
+  const names = clients.slice(0, NAMED).map(({ client }) => untrustedText(client, 60));
+  const [first, ...others] = names;
+  if (first === undefined) return html``;
+  if (count > NAMED) return html`, ${first} most often`;
+  const last = others.pop();
+  if (last === undefined) return html`: ${first}`;
+  return html`: ${first}${others.map((name) => html`, ${name}`)} and ${last}`;
+}
+
+/** Renders the effects of a policy as sentences. */
+export function renderEffects(policy: PolicyResult, log: ReplayedLog): readonly Markup[] {
+  const { clients, clientsDenied, denied } = policy;
+  const spared = log.clients - clientsDenied;
+  const shown = clients.slice(0, NAMED);
+  const rest = clientsDenied - shown.length;
+  return [
+    html`<strong>${formatCount(spared)} of ${pluralize(log.clients, "client")}</strong> (${formatShare(spared, log.clients)}) would not have been affected.`,
+    ...shown.map(
+      ({ client, requests, denied: lost, longestWaitMs }) =>
+        html`<strong>${untrustedText(client, 60)}</strong> would have lost ${formatCount(lost)} of ${pluralize(requests, "request")} (${formatShare(lost, requests)}), with a wait of at most ${formatSpan(longestWaitMs)}.`,
+    ),
+    ...(rest > 0
+      ? [html`${pluralize(rest, "more client")} would have been denied at least once.`]
+      : []),
+    html`In total, ${formatCount(denied)} of ${pluralize(log.requests, "request")} (${formatShare(denied, log.requests)}) would have been denied.`,
+  ];
+}
+
+/** Renders a sentence about the log. */
+export function renderLogSummary({ files, requests, clients, from, to }: ReplayedLog): Markup {
+  const [file = "-"] = files;
+  const name = file === "-" ? html`standard input` : untrustedText(baseOf(file), 60);
+  const more = files.length > 1 ? ` and ${pluralize(files.length - 1, "other file")}` : "";
+  return html`${pluralize(requests, "request")} from ${pluralize(clients, "client")}, ${formatPeriod(from ?? 0, to ?? 0)}, read from ${name}${more}`;
+}
+
+/** The name of a file without its folders. */
+function baseOf(file: string): string {
+  return file.slice(Math.max(file.lastIndexOf("/"), file.lastIndexOf("\\")) + 1) || file;
+}
+
+/** Formats a period to the minute; a single day is written only once. */
+function formatPeriod(from: number, to: number): string {
+  const [first, last] = [from, to].map((at) => formatUtcTime(at).slice(0, 16)) as [string, string];
+  const isOneDay = first.slice(0, 10) === last.slice(0, 10);
+  return isOneDay
+    ? `${first.slice(0, 10)}, ${first.slice(11)} to ${last.slice(11)} UTC`
+    : `${first} to ${last} UTC`;
+}
