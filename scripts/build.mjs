@@ -38,7 +38,7 @@ const GROUPS = [
   { name: "rolldown-runtime", test: /rolldown.runtime/, priority: 2 },
   {
     name: "limiter",
-    test: /core.src.(?:index|store.with-timeout|http.subjects-of-values)\.ts$/,
+    test: /core.src.(?:index|store.with-timeout|http.subject)\.ts$/,
     priority: 1,
   },
   { name: "network", test: /core.src.(?:net.network|control.record)\.ts$/ },

@@ -5,7 +5,7 @@ import {
   subjectOfAddress,
   subjectOfHeader,
   subjectOfMissingKey,
-} from "../http/subjects-of-values.ts";
+} from "../http/subject.ts";
 import type { HttpUse, SubjectSource } from "../registry/record.ts";
 import type { LimiterVersion } from "./limiter-versions.ts";
 import { resolveSubjects, subjectSourcesOf } from "./resolve-subjects.ts";

@@ -3,7 +3,7 @@ import {
   subjectOfAddress,
   subjectOfHeader,
   subjectOfMissingKey,
-} from "../http/subjects-of-values.ts";
+} from "../http/subject.ts";
 import { GLOBAL_SUBJECT } from "../policy/counters.ts";
 import type { SubjectSource } from "../registry/record.ts";
 import type { LimiterVersion } from "./limiter-versions.ts";

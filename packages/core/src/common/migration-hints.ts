@@ -1,3 +1,5 @@
+
+
 /** Options of other rate limiters, with Headgate's equivalent. */
 export const LIMITER_OPTION_HINTS: Readonly<Record<string, string>> = {
   max: "limits: fixedWindow({ limit, window })",
@@ -47,7 +49,7 @@ export const LIMITER_OPTION_HINTS: Readonly<Record<string, string>> = {
 };
 
 /** The same for the options that only adapters have. */
-export const REQUEST_OPTION_HINTS: Readonly<Record<string, string>> = {
+const REQUEST_OPTION_HINTS: Readonly<Record<string, string>> = {
   keyGenerator: "key: (request) => ...",
   getTracker: "key: (request) => ...",
   id: "key: (request) => ...",
@@ -93,3 +95,18 @@ export const REQUEST_OPTION_HINTS: Readonly<Record<string, string>> = {
   onExceeding: "to subscribe to headgate:decision",
   onBanReach: "to subscribe to headgate:decision, where decision.blocked is set",
 };
+
+/** Options of other libraries whose equivalent differs if they are a function of the request. */
+const FUNCTION_HINTS: Readonly<Record<string, string>> = {
+  max: "limits: perRequest(fixedWindow({ limit, window }), (request) => ...)",
+  limit: "limits: perRequest(fixedWindow({ limit, window }), (request) => ...)",
+  timeWindow: "limits: byTier(tiers, (request) => ...), because each window counts for itself",
+};
+
+/** Headgate's equivalents for the given options of other libraries. Calls no getter: Headgate does not know these options. */
+export function migrationHintsFor(raw: object): Readonly<Record<string, string>> {
+  const functions = Object.entries(FUNCTION_HINTS).filter(
+    ([name]) => typeof Object.getOwnPropertyDescriptor(Object(raw), name)?.value === "function",
+  );
+  return { ...LIMITER_OPTION_HINTS, ...REQUEST_OPTION_HINTS, ...Object.fromEntries(functions) };
+}

@@ -1,5 +1,5 @@
 import { describe, expect, test, vi } from "vitest";
-import { applyVerdict } from "./guard.ts";
+import { applyVerdict } from "./apply-verdict.ts";
 import type { Verdict } from "./verdict.ts";
 
 const pass: Verdict = { kind: "pass" };

@@ -1,23 +1,34 @@
 import { HeadgateError } from "../common/errors.ts";
-import type { Connection } from "./response/connection-end.ts";
-import { isDisconnected } from "./response/connection-end.ts";
 import type { Verdict } from "./verdict.ts";
 import { DISCONNECTED } from "./verdict.ts";
-import type { Warn } from "./warn.ts";
-
-/** The headers of a request of the Fetch API: `Headers`. */
-export interface WebHeaders {
-  get(name: string): string | null;
-}
-
-/** The headers of a request of Node's, by their names in lower case. */
-export type NodeHeaders = Readonly<Record<string, string | string[] | undefined>>;
 
 /** The properties that Headgate itself reads from a request, which the requests of most frameworks share. */
 export interface HttpRequest {
   readonly ip?: string | undefined;
   /** A plain object as Node has it, or the `Headers` of the Fetch API. */
   readonly headers: NodeHeaders | WebHeaders;
+}
+
+/** The headers of a request of Node's, by their names in lower case. */
+export type NodeHeaders = Readonly<Record<string, string | string[] | undefined>>;
+
+/** The headers of a request of the Fetch API: `Headers`. */
+export interface WebHeaders {
+  get(name: string): string | null;
+}
+
+/** The value of a request's header, whose name is in lower case; undefined if there is none. */
+export function headerValue(
+  headers: NodeHeaders | WebHeaders,
+  name: string,
+): string | readonly string[] | undefined {
+  if (isWebHeaders(headers)) return headers.get(name) ?? undefined;
+  return Object.hasOwn(headers, name) ? headers[name] : undefined;
+}
+
+/** A client may send a header named `get`, whose value is a string. */
+function isWebHeaders(headers: NodeHeaders | WebHeaders): headers is WebHeaders {
+  return typeof headers.get === "function";
 }
 
 /**
@@ -34,20 +45,6 @@ export interface RequestWrapper {
 /** The request that an object wraps, or the object itself. */
 export function unwrapRequest<Request extends object>(request: Request): Request {
   return ((request as RequestWrapper)[WRAPPED_REQUEST] as Request | undefined) ?? request;
-}
-
-/** The value of a request's header, whose name is in lower case; undefined if there is none. */
-export function headerValue(
-  headers: NodeHeaders | WebHeaders,
-  name: string,
-): string | readonly string[] | undefined {
-  if (isWebHeaders(headers)) return headers.get(name) ?? undefined;
-  return Object.hasOwn(headers, name) ? headers[name] : undefined;
-}
-
-/** A client may send a header named `get`, whose value is a string. */
-function isWebHeaders(headers: NodeHeaders | WebHeaders): headers is WebHeaders {
-  return typeof headers.get === "function";
 }
 
 /** The sender of a request, read before any await. */
@@ -84,81 +81,60 @@ export function handleMissingAddress(owner: string, client: Client, fix: string)
   );
 }
 
-/**
- * More hops than any real chain of proxies has, from address ranges reserved for documentation (RFC
- * 5737).
- */
-const UNTRUSTED_ADDRESSES = Array.from({ length: 64 }, (_, i) => `198.51.100.${i + 1}`);
-
-/** The properties of a request context from which the sender is known. */
-export interface ReceivedRequest {
-  readonly request: HttpRequest;
-  readonly httpRequest: HttpRequest;
-  readonly frameworkClient: Client;
+/** The members of an HTTP/1.1 connection that are used here. */
+export interface Connection {
+  readonly destroyed?: boolean | undefined;
+  readonly writableEnded?: boolean | undefined;
+  readonly remoteAddress?: string | undefined;
+  readonly localAddress?: string | undefined;
+  isPaused?(): boolean;
+  on?(event: "close" | "end", listener: () => void): unknown;
+  off?(event: "close" | "end", listener: () => void): unknown;
 }
 
-/** A step that warns once if the proxy trust would count the wrong address. */
-export type TrustCheck = (arrival: ReceivedRequest) => undefined;
+/** Called when a connection is closed, and when its client has ended its side. */
+type ConnectionListener = (isClosed: boolean) => void;
 
-export function createTrustCheck(warn: Warn): TrustCheck {
-  let seen = 0;
-  let warnedUntrusted = false;
-  return ({ request, httpRequest, frameworkClient: { address, peer } }) => {
-    seen += 1;
-    if (
-      seen === 1 &&
-      simulateAddress(httpRequest, "203.0.113.1", UNTRUSTED_ADDRESSES) === UNTRUSTED_ADDRESSES[0]
-    ) {
-      warn(
-        "HEADGATE_ALL_PROXIES_TRUSTED",
-        "the framework trusts X-Forwarded-For from every client, so a client can evade its limits by sending another address; trust only the addresses of your proxies",
-        request,
-      );
-    }
-    if (address !== peer || peer === undefined || warnedUntrusted) return;
-    // A proxy forwards every request with the header, so later it is found in one of a few.
-    if (seen > 1_000 && seen % 17 !== 0) return;
-    if (!isForwarded(httpRequest.headers)) return;
-    // A trusted proxy may forward requests of a client with its own address.
-    if (
-      simulateAddress(httpRequest, peer, [UNTRUSTED_ADDRESSES[0] as string]) ===
-      UNTRUSTED_ADDRESSES[0]
-    )
-      return;
-    warnedUntrusted = true;
-    warn(
-      "HEADGATE_PROXY_NOT_TRUSTED",
-      `a request came with a forwarding header from ${peer}, which is not trusted as a proxy, so all clients behind it count as one; if it is your proxy, let the framework trust it (Fastify: trustProxy, Express: "trust proxy"), or give the option address`,
-      request,
-    );
+interface ConnectionWatch {
+  readonly listeners: Set<ConnectionListener>;
+  readonly onClose: () => void;
+  readonly onEnd: () => void;
+}
+
+const watches = new WeakMap<Connection, ConnectionWatch>();
+
+/**
+ * Watches a connection until the returned function is called. However many pipelined requests watch it, it has one listener of ours
+ * for each event: Node warns at eleven.
+ */
+export function watchConnection(connection: Connection, listener: ConnectionListener): () => void {
+  const { listeners, onClose, onEnd } = watches.get(connection) ?? listenTo(connection);
+  listeners.add(listener);
+  return () => {
+    if (!listeners.delete(listener) || listeners.size > 0) return;
+    watches.delete(connection);
+    connection.off?.("close", onClose);
+    connection.off?.("end", onEnd);
   };
 }
 
-function isForwarded(headers: HttpRequest["headers"]): boolean {
-  if (typeof headers.get === "function") {
-    return headers.get("x-forwarded-for") !== null || headers.get("forwarded") !== null;
-  }
-  const { "x-forwarded-for": forwardedFor, forwarded } = headers as NodeHeaders;
-  return forwardedFor !== undefined || forwarded !== undefined;
+function listenTo(connection: Connection): ConnectionWatch {
+  const listeners = new Set<ConnectionListener>();
+  const notify = (isClosed: boolean): void => {
+    for (const listener of [...listeners]) listener(isClosed);
+  };
+  const watch = { listeners, onClose: () => notify(true), onEnd: () => notify(false) };
+  watches.set(connection, watch);
+  connection.on?.("close", watch.onClose);
+  connection.on?.("end", watch.onEnd);
+  return watch;
 }
 
-/** The address that the framework itself would read from a request like this one, forwarded by `peer`. */
-function simulateAddress(
-  request: HttpRequest,
-  peer: string,
-  forwardedFor: readonly string[],
-): string | undefined {
-  const socket = { remoteAddress: peer };
-  const headers = { "x-forwarded-for": forwardedFor.join(", ") };
-  // The application's own trust function may throw for unknown addresses; that must not fail the request.
-  try {
-    return Object.create(request, {
-      raw: { value: { socket, connection: socket, headers } },
-      socket: { value: socket },
-      connection: { value: socket },
-      headers: { value: headers },
-    }).ip;
-  } catch {
-    return undefined;
-  }
+/**
+ * Whether a connection is gone. If a client reset it, its address is gone before Node reports the close. A unix socket has no
+ * address at either end.
+ */
+export function isDisconnected(connection: Connection | null | undefined): boolean {
+  if (!connection || connection.destroyed === true) return true;
+  return connection.remoteAddress === undefined && connection.localAddress !== undefined;
 }

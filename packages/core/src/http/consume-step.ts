@@ -1,3 +1,4 @@
+import type { CostByName } from "../common/cost.ts";
 import type { Decision } from "../common/decision.ts";
 import { formatReceived, invalidOption } from "../common/errors.ts";
 import type { Awaitable } from "../common/type-guards.ts";
@@ -6,18 +7,20 @@ import type { ControlFreshness, LimiterWithInternals } from "../limiter/limiter-
 import { LIMITER } from "../limiter/limiter-internals.ts";
 import type { DecisionMessage } from "../limiter/published-decision.ts";
 import { countedSubjects, decisions, publishDecision } from "../limiter/published-decision.ts";
+import { unitsFor } from "../policy/costs.ts";
 import { slotsOf } from "../policy/limiter-decision.ts";
+import type { HeaderSettings, PolicyText } from "./headers.ts";
+import { policyTextOf } from "./headers.ts";
 import type { GuardSettings } from "./parse-guard-options.ts";
+import { toVerdict } from "./rate-limit-response.ts";
+import type { GuardStep, PreparedLimiter, RequestContext } from "./request-context.ts";
 import {
   hasNoSubject,
   hasSameNames,
   hideRequestLimits,
   holdRequestSlots,
   rejectBlocksWithWait,
-} from "./per-request-limits.ts";
-import { policyTextOf, toVerdict } from "./rate-limit-response.ts";
-import type { GuardStep, PreparedLimiter, RequestContext } from "./request-context.ts";
-import { isSameCost } from "./request-cost.ts";
+} from "./request-limits.ts";
 import type { LimiterCall, RecordedRequest } from "./request-record.ts";
 import {
   addLimiterCall,
@@ -26,9 +29,9 @@ import {
   removeLimiterCall,
   reportedDecisionsOf,
 } from "./request-record.ts";
-import { holdSlots, watchDisconnect } from "./response-lifetime.ts";
+import { holdSlots, watchDisconnect } from "./response-end.ts";
 import type { RequestSubjects } from "./subject.ts";
-import type { HeaderSettings, PolicyText, Verdict } from "./verdict.ts";
+import type { Verdict } from "./verdict.ts";
 import { DISCONNECTED, PASS } from "./verdict.ts";
 
 /** The freshness for most requests, which wait for nothing. */
@@ -260,5 +263,15 @@ function rejectUnusedCost(
     return;
   throw invalidOption(
     `${owner}: cost would be ignored, because the limiter ${formatReceived(limiter.name)} has already decided this request; give the cost where the limiter is called first`,
+  );
+}
+
+/** Whether two costs are equal for every limit. */
+export function isSameCost(one: unknown, other: unknown): boolean {
+  if (one === other) return true;
+  if (typeof one !== "object" || typeof other !== "object" || !one || !other) return false;
+  const names = new Set([...Object.keys(one), ...Object.keys(other)]);
+  return [...names].every(
+    (name) => unitsFor(one as CostByName, name) === unitsFor(other as CostByName, name),
   );
 }

@@ -3,7 +3,7 @@ import type { Cost } from "../common/cost.ts";
 import { formatKind, HeadgateError } from "../common/errors.ts";
 import type { Awaitable } from "../common/type-guards.ts";
 import type { UnsettledDecision } from "./request-decision.ts";
-import { waitForStatus, waitUntilSent } from "./response-lifetime.ts";
+import { waitForStatus, waitUntilSent } from "./response-end.ts";
 import type { Verdict } from "./verdict.ts";
 import type { Warn } from "./warn.ts";
 

@@ -1,4 +1,5 @@
-import { watchResponse } from "./response/response-end.ts";
+import { watchResponse } from "./response-end.ts";
+import type { Warn } from "./warn.ts";
 
 /** A stream that is piped into a response. */
 interface PipedSource {
@@ -243,4 +244,15 @@ export async function runOnDenied(
   if (!response.hasBegun) throw failure.reason;
   response.abort(failure.reason);
   return undefined;
+}
+
+/** Returns a function that warns of a response to a denied request after another one. */
+export function createLateWarning(warn: Warn, request: object): (error: unknown) => void {
+  return (error) =>
+    warn(
+      "HEADGATE_RESPONSE_ALREADY_SENT",
+      "onDenied, or something it called, responded or threw after the denied request had already got a response; the late response was dropped. Respond before onDenied returns, or before its promise settles",
+      request,
+      error,
+    );
 }

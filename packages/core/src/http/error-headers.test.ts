@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { addHeadersToError } from "./error-headers.ts";
-import type { Header } from "./verdict.ts";
+import { addHeadersToError } from "./apply-verdict.ts";
+import type { Header } from "./headers.ts";
 
 const HEADERS: readonly Header[] = [
   ["X-RateLimit-Limit", "5"],

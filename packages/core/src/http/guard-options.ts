@@ -4,12 +4,12 @@ import type { CheckedDuration, Duration } from "../common/time.ts";
 import type { CheckedDurations, FailureOptions } from "../limiter/failure-options.ts";
 import type { Limiter } from "../limiter/limiter.ts";
 import type { Store } from "../store/store.ts";
-import type { AddressOption } from "./address-option.ts";
 import type { CountOption } from "./count-option.ts";
+import type { HeadersOption } from "./headers.ts";
 import type { KeyFunction } from "./keys.ts";
 import type { ClientList } from "./lists.ts";
+import type { AddressOption } from "./proxy-trust.ts";
 import type { RequestPolicy, TierPolicy } from "./request-limits.ts";
-import type { HeadersOption } from "./verdict.ts";
 
 /** How long a request that would be denied waits first: 1 ms to 10 minutes, or `false` for no wait. */
 export type WaitOption = Duration | false;

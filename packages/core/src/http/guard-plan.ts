@@ -1,18 +1,23 @@
-import { formatKind, invalidValue } from "../common/errors.ts";
-import { isPromiseLike } from "../common/type-guards.ts";
+import type { CostByName } from "../common/cost.ts";
+import { formatKind, invalidOption, invalidValue } from "../common/errors.ts";
+import { isPlainObject, isPromiseLike } from "../common/type-guards.ts";
+import type { CostOptions } from "../limiter/limiter.ts";
 import type { LimiterWithInternals } from "../limiter/limiter-internals.ts";
 import { LIMITER } from "../limiter/limiter-internals.ts";
-import { createAddressStep } from "./address-option.ts";
+import { backendOf } from "../limiter/store-backend.ts";
+import { requireCost } from "../policy/costs.ts";
+import type { HttpUse } from "../registry/record.ts";
 import type { HttpRequest } from "./client.ts";
-import { createTrustCheck } from "./client.ts";
 import { createConsumeStep } from "./consume-step.ts";
 import { createControlStep } from "./control-step.ts";
 import type { GuardLimiters, LimiterChoice } from "./guard-limiters.ts";
+import { preparePolicyText } from "./headers.ts";
 import type { ListedRequest } from "./lists.ts";
 import { createListStep, publishListed } from "./lists.ts";
 import type { GuardSettings } from "./parse-guard-options.ts";
+import { createAddressStep, createTrustCheck } from "./proxy-trust.ts";
+import { createSubjectReader } from "./read-subjects.ts";
 import type { GuardStep, PreparedLimiter, RequestContext } from "./request-context.ts";
-import { createCostStep } from "./request-cost.ts";
 import type { Verdict } from "./verdict.ts";
 import { PASS } from "./verdict.ts";
 import type { Warn } from "./warn.ts";
@@ -139,4 +144,116 @@ function createSubjectStep<Request>(
   only: PreparedLimiter<Request> | undefined,
 ): GuardStep<Request> {
   return only?.readSubjects ?? ((context) => context.prepared?.readSubjects(context));
+}
+
+/**
+ * Prepares the limiters of a guard, and lists their use in the registry. Throws `HEADGATE_INVALID_OPTION`,
+ * `HEADGATE_INVALID_COST`.
+ */
+export function prepareLimiters<Request extends HttpRequest>(
+  owner: string,
+  { all, single, tiers }: GuardLimiters,
+  settings: GuardSettings<Request>,
+  { name: adapter, warn }: Pick<GuardAdapter<Request>, "name" | "warn">,
+): ReadonlyMap<LimiterWithInternals, PreparedLimiter<Request>> {
+  const prepared = new Map<LimiterWithInternals, PreparedLimiter<Request>>();
+  for (const limiter of all) {
+    const internals = limiter[LIMITER];
+    const { read, usesAddress, sources } = createSubjectReader(owner, limiter, settings, warn);
+    const policyText = preparePolicyText(internals.policy.limits, settings.headers);
+    const hasOwnLimits = limiter === single || [...tiers.values()].includes(limiter);
+    prepared.set(limiter, {
+      limiter,
+      internals,
+      readSubjects: read,
+      usesAddress,
+      policyText,
+      namesOnly: { ...policyText, policyHeader: undefined },
+      hasOwnLimits,
+      costOptions: fixedCostOptions(owner, settings.cost, limiter, hasOwnLimits),
+    });
+    const { store } = internals.policy;
+    backendOf(store)?.recordUse(store, limiter.name, describeUse(adapter, sources, settings));
+  }
+  return prepared;
+}
+
+/** The use of a limiter for the registry, without the entries of lists, and without secrets. */
+function describeUse(
+  adapter: string,
+  keys: HttpUse["keys"],
+  { missingKey, address, allowList, denyList }: GuardSettings<never>,
+): HttpUse {
+  return {
+    adapter,
+    keys,
+    missingKey,
+    addressHeader: address?.header.toLowerCase(),
+    allowList: allowList?.source,
+    denyList: denyList?.source,
+  };
+}
+
+/**
+ * The step that determines a request's cost: `costOf` of the adapter, then the option. Undefined if there is neither, or if the
+ * option is fixed.
+ */
+function createCostStep<Request>(
+  cost: GuardSettings<Request>["cost"],
+  costOf: ((request: Request) => unknown) | undefined,
+): GuardStep<Request> | undefined {
+  const option = typeof cost === "function" ? cost : undefined;
+  if (option === undefined && costOf === undefined) return undefined;
+
+  function put(context: RequestContext<Request>, units: unknown): undefined {
+    const { limiter, hasOwnLimits } = context.prepared as NonNullable<typeof context.prepared>;
+    context.costOptions = toCostOptions(units, limiter, hasOwnLimits);
+  }
+
+  return (context) => {
+    const own = costOf?.(context.request);
+    // Without a cost of its own, a request has the fixed cost.
+    if (own === undefined && option === undefined) return undefined;
+    const units: unknown = own === undefined ? option?.(context.request) : own;
+    if (!isPromiseLike(units)) return put(context, units);
+    return Promise.resolve(units).then((later) => put(context, later));
+  };
+}
+
+/**
+ * The fixed cost of requests at a limiter; undefined for one unit. Throws `HEADGATE_INVALID_COST` for a name that none of its
+ * limits has, `HEADGATE_INVALID_OPTION` for a limiter with `lease`.
+ */
+function fixedCostOptions(
+  owner: string,
+  cost: GuardSettings<never>["cost"],
+  limiter: LimiterWithInternals,
+  isOwn: boolean,
+): CostOptions | undefined {
+  if (typeof cost === "number" && cost !== 1) return { cost };
+  if (typeof cost !== "object") return undefined;
+  const { cost: units } = toCostOptions(cost, limiter, isOwn);
+  if (!isOwn) return { cost: units };
+  const { policy, hasLease } = limiter[LIMITER];
+  if (hasLease) {
+    throw invalidOption(
+      `${owner}: lease cannot be used with a cost by name, because it takes the same units of all limits; leave one of them out`,
+    );
+  }
+  // A copy: the application may change its object later.
+  return { cost: requireCost(`${owner}: cost`, units, policy.limits) };
+}
+
+/**
+ * The charge for a value returned by a function; the limiter validates it. A function that returns nothing must not fall back
+ * to the default cost. If only the extended limiter is called, because the request has no limits of its own, their names are
+ * left out.
+ */
+function toCostOptions(units: unknown, limiter: LimiterWithInternals, isOwn: boolean): CostOptions {
+  if (typeof units === "number") return { cost: units };
+  if (typeof units !== "object" || units === null) return { cost: Number.NaN };
+  if (isOwn || !isPlainObject(units)) return { cost: units as CostByName };
+  const names = limiter.limits.map(({ name }) => name);
+  const known = Object.entries(units as CostByName).filter(([name]) => names.includes(name));
+  return { cost: Object.fromEntries(known) };
 }

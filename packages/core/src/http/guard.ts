@@ -8,20 +8,17 @@ import type { ResponseCounter } from "./count-option.ts";
 import { countsAll, createResponseCounter } from "./count-option.ts";
 import type { GuardLimiters } from "./guard-limiters.ts";
 import type { GuardAdapter, GuardPlan } from "./guard-plan.ts";
-import { createGuardPlan } from "./guard-plan.ts";
+import { createGuardPlan, prepareLimiters } from "./guard-plan.ts";
 import {
   rejectBlockConflicts,
   rejectImpossibleCost,
   rejectUnusedKeys,
 } from "./option-conflicts.ts";
 import type { GuardSettings } from "./parse-guard-options.ts";
-import { prepareLimiters } from "./prepare-limiters.ts";
 import type { GuardStep, PreparedLimiter, RequestContext } from "./request-context.ts";
 import type { RequestDecision } from "./request-decision.ts";
-import { decisionOf, takeUnsettled } from "./request-decision.ts";
-import { requireResettable, resetClient } from "./reset-client.ts";
+import { decisionOf, requireResettable, resetClient, takeUnsettled } from "./request-decision.ts";
 import type { Verdict } from "./verdict.ts";
-import { toError } from "./warn.ts";
 
 /** Decides requests of one framework under one set of options. */
 export interface Guard<Request> {
@@ -188,48 +185,4 @@ function runPlan<Request>(
     return verdict.then((later) => later ?? runPlan(plan, context, i + 1));
   }
   return (plan[last] as GuardStep<Request>)(context) as Awaitable<Verdict>;
-}
-
-/**
- * Applies a verdict in an adapter: `respond` applies it to the response, and returns, now or later, whether the request
- * continues. Then `next` is called at most once, without an argument or with an error.
- */
-export function applyVerdict<Request, Reply>(
-  decided: Awaitable<Verdict>,
-  respond: (verdict: Verdict, request: Request, reply: Reply) => Awaitable<boolean>,
-  request: Request,
-  reply: Reply,
-  next: (error?: Error) => void,
-): void {
-  if ("then" in decided) {
-    decided.then(
-      (verdict) => applyVerdict(verdict, respond, request, reply, next),
-      (reason) => next(toError(reason)),
-    );
-    return;
-  }
-  let goesOn: Awaitable<boolean>;
-  try {
-    goesOn = respond(decided, request, reply);
-  } catch (reason) {
-    fail(decided, next, reason);
-    return;
-  }
-  if (typeof goesOn !== "boolean") {
-    goesOn.then(
-      (later) => proceed(decided, next, later),
-      (reason) => fail(decided, next, reason),
-    );
-  } else if (decided.kind === "denied") proceed(decided, next, goesOn);
-  else if (goesOn) next();
-}
-
-function proceed(verdict: Verdict, next: () => void, goesOn: boolean): void {
-  if (verdict.kind === "denied") verdict.recordOutcome?.(goesOn);
-  if (goesOn) next();
-}
-
-function fail(verdict: Verdict, next: (error: Error) => void, reason: unknown): void {
-  if (verdict.kind === "denied") verdict.recordOutcome?.(false);
-  next(toError(reason));
 }

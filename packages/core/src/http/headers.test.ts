@@ -13,14 +13,14 @@ import type { HeadgateError } from "../common/errors.ts";
 import type { Policy } from "../common/policy.ts";
 import { createLimiter } from "../limiter/create-limiter.ts";
 import { memoryStore } from "../store/memory-store.ts";
-import { readHeadersOption } from "./headers-option.ts";
+import type { HeadersOption, ResetUnit } from "./headers.ts";
 import {
   formatLegacyHeaders,
   formatPolicyHeader,
   formatRateLimitHeader,
   formatRetryAfter,
-} from "./rate-limit-response.ts";
-import type { HeadersOption, ResetUnit } from "./verdict.ts";
+  readHeadersOption,
+} from "./headers.ts";
 
 /** Printable ASCII, in which quotes and backslashes are no exception. */
 const limitName = fc.string({

@@ -13,7 +13,7 @@ import type { GuardOptions } from "./guard-options.ts";
 import type { GuardAdapter } from "./guard-plan.ts";
 import type { GuardSettings } from "./parse-guard-options.ts";
 import { parseGuardOptions } from "./parse-guard-options.ts";
-import { isNodeResponse } from "./response/node-response.ts";
+import { isNodeResponse } from "./response-end.ts";
 import type { Verdict } from "./verdict.ts";
 import type { Warn } from "./warn.ts";
 import { toError, warnOnce } from "./warn.ts";

@@ -4,11 +4,10 @@ import { describe, expect } from "vitest";
 import type { HeadgateError } from "../common/errors.ts";
 import { escapeSubject } from "../common/key.ts";
 import type { HttpRequest } from "./client.ts";
-import type { ByHeaderOptions, ByIpOptions, KeyFunction } from "./keys.ts";
+import type { KeyFunction } from "./keys.ts";
 import { byHeader, byIp, countsByAddress } from "./keys.ts";
-import type { SubjectText } from "./subject.ts";
-import { formatSubject, parseKeyResult, toOpaqueSubject } from "./subject.ts";
-import { subjectOfAddress } from "./subjects-of-values.ts";
+import type { ByHeaderOptions, ByIpOptions, SubjectText } from "./subject.ts";
+import { formatSubject, parseKeyResult, subjectOfAddress, toOpaqueSubject } from "./subject.ts";
 
 type Headers = HttpRequest["headers"];
 

@@ -1,18 +1,23 @@
-import { createHash, createHmac } from "node:crypto";
-import { formatReceived, invalidOption, invalidValue } from "../common/errors.ts";
-import { rejectUnknownOptions } from "../common/options.ts";
+import { formatReceived, invalidOption } from "../common/errors.ts";
 import type { Awaitable } from "../common/type-guards.ts";
 import { isPromiseLike } from "../common/type-guards.ts";
-import { addressSubject, DEFAULT_IPV6_PREFIX, FULL_IPV4_PREFIX } from "../net/client-address.ts";
+import { addressSubject } from "../net/client-address.ts";
 import type { SubjectSource } from "../registry/record.ts";
 import type { HttpRequest } from "./client.ts";
 import { headerValue, unwrapRequest } from "./client.ts";
-import type { OpaqueSubject, SubjectText } from "./subject.ts";
+import type {
+  AddressPrefixes,
+  ByHeaderOptions,
+  ByIpOptions,
+  OpaqueSubject,
+  SubjectText,
+} from "./subject.ts";
 import {
-  formatSubject,
   InvalidSubject,
   joinSubjects,
   parseKeyResult,
+  readHash,
+  readPrefixes,
   toOpaqueSubject,
 } from "./subject.ts";
 
@@ -148,20 +153,6 @@ function resultOf(text: SubjectText): KeyResult {
   return text === undefined ? undefined : toOpaqueSubject(text);
 }
 
-/** Options of `byIp`. */
-export interface ByIpOptions {
-  /** How many leading bits of an IPv6 address name one client: a whole number from 1 to 128. Default 64. */
-  readonly ipv6Prefix?: number | undefined;
-  /** How many leading bits of an IPv4 address name one client: a whole number from 1 to 32. Default 32, the whole address. */
-  readonly ipv4Prefix?: number | undefined;
-}
-
-/** The bits of an address that name a client; `ipv4Prefix` is missing for all 32. */
-export interface AddressPrefixes {
-  readonly ipv6Prefix: number;
-  readonly ipv4Prefix?: number | undefined;
-}
-
 /**
  * Counts by client address, according to the framework's proxy trust. IPv4 counts per address, or per network of `ipv4Prefix`
  * bits, also where it is embedded in IPv6; IPv6 counts per network of `ipv6Prefix` bits. Throws `HEADGATE_INVALID_OPTION`.
@@ -174,26 +165,6 @@ export function byIp(options: ByIpOptions = {}): KeyFunction<HttpRequest> {
     countsAddress: true,
     source: { by: "ip", ...prefixes },
   });
-}
-
-/** Reads the prefixes. Throws `HEADGATE_INVALID_OPTION`. */
-export function readPrefixes(owner: string, options: ByIpOptions): AddressPrefixes {
-  rejectUnknownOptions(owner, options, ["ipv6Prefix", "ipv4Prefix"]);
-  const { ipv6Prefix = DEFAULT_IPV6_PREFIX, ipv4Prefix = FULL_IPV4_PREFIX } = options;
-  requirePrefix(`${owner}: ipv6Prefix`, ipv6Prefix, 128);
-  requirePrefix(`${owner}: ipv4Prefix`, ipv4Prefix, 32);
-  return ipv4Prefix === FULL_IPV4_PREFIX ? { ipv6Prefix } : { ipv6Prefix, ipv4Prefix };
-}
-
-function requirePrefix(option: string, prefix: number, max: number): void {
-  if (Number.isInteger(prefix) && prefix >= 1 && prefix <= max) return;
-  throw invalidValue(`${option} must be a whole number from 1 to ${max}`, prefix);
-}
-
-/** Options of `byHeader`. */
-export interface ByHeaderOptions {
-  /** Makes the hash an HMAC-SHA-256 with this key, so that someone who reads Redis cannot guess values. */
-  readonly hashSecret?: string | undefined;
 }
 
 /**
@@ -218,32 +189,6 @@ export function byHeader(name: string, options: ByHeaderOptions = {}): KeyFuncti
       hash: options.hashSecret === undefined ? "sha256" : "hmac",
     },
   });
-}
-
-/** Returns the function that makes a subject's text of a header's value. Throws `HEADGATE_INVALID_OPTION`. */
-export function readHash(
-  owner: string,
-  name: unknown,
-  options: ByHeaderOptions,
-): (value: string) => string {
-  rejectUnknownOptions(owner, options, ["hashSecret"]);
-  requireHeaderName(`${owner}: name`, name);
-  const { hashSecret } = options;
-  if (hashSecret === undefined) {
-    return (value) =>
-      formatSubject("sha256", createHash("sha256").update(value).digest("base64url"));
-  }
-  if (typeof hashSecret !== "string" || hashSecret === "") {
-    throw invalidOption(`${owner}: hashSecret must be a non-empty string`);
-  }
-  return (value) =>
-    formatSubject("hmac", createHmac("sha256", hashSecret).update(value).digest("base64url"));
-}
-
-/** Throws `HEADGATE_INVALID_OPTION` unless `name` is a field name: a token of RFC 9110 §5.6.2. */
-export function requireHeaderName(option: string, name: unknown): asserts name is string {
-  if (typeof name === "string" && /^[!#$%&'*+.^`|~\w-]{1,64}$/.test(name)) return;
-  throw invalidValue(`${option} must be a header name`, name);
 }
 
 /**

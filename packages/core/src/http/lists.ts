@@ -1,4 +1,5 @@
 import { channel } from "node:diagnostics_channel";
+import { BlockList, isIP } from "node:net";
 import type { HeadgateError } from "../common/errors.ts";
 import { formatKind, invalidValue } from "../common/errors.ts";
 import type { LimiterLabels } from "../common/publish.ts";
@@ -6,14 +7,17 @@ import { CHANNELS, publish } from "../common/publish.ts";
 import type { Awaitable } from "../common/type-guards.ts";
 import { isPromiseLike } from "../common/type-guards.ts";
 import { addressSubject, FULL_IPV6_PREFIX } from "../net/client-address.ts";
+import type { NetworkSet } from "../net/network.ts";
+import { createNetworkSet, parseNetwork, positionOf } from "../net/network.ts";
 import type { ListSource } from "../registry/record.ts";
-import type { AddressList } from "./address-option.ts";
-import { readAddressList } from "./address-option.ts";
 import { handleMissingAddress } from "./client.ts";
-import { DENIED_BY_LIST } from "./refused-verdicts.ts";
+import { DENIED_BY_LIST } from "./rate-limit-response.ts";
 import type { GuardStep } from "./request-context.ts";
 import type { Verdict } from "./verdict.ts";
 import { PASS } from "./verdict.ts";
+
+/** Addresses and networks (CIDR) of IPv4 and IPv6. */
+export type AddressList = readonly string[] | BlockList;
 
 /**
  * The clients on a list: addresses and networks (CIDR), a `net.BlockList`, or a function. `address` is the client's,
@@ -23,14 +27,6 @@ export type ClientList<Request> =
   | AddressList
   | ((request: Request, address: string | undefined) => boolean | Promise<boolean>);
 
-/** A parsed list. */
-export interface ParsedList<Request> {
-  readonly source: ListSource;
-  /** Whether the list depends on the client's address. */
-  readonly usesAddress: boolean;
-  readonly has: (request: Request, address: string | undefined) => boolean | Promise<boolean>;
-}
-
 /** Published on `headgate:request:listed`. */
 export interface ListedRequest extends LimiterLabels {
   /** The method and the configured route, such as `GET /users/:id`; undefined if there is none. */
@@ -39,11 +35,12 @@ export interface ListedRequest extends LimiterLabels {
   readonly list: "allowList" | "denyList" | "operatorDenyList";
 }
 
-const listedRequests = channel(CHANNELS.listed);
-
-/** Creates the message only if there is a subscriber. */
-export function publishListed(describe: () => ListedRequest): void {
-  if (listedRequests.hasSubscribers) publish(listedRequests, describe());
+/** A parsed list. */
+export interface ParsedList<Request> {
+  readonly source: ListSource;
+  /** Whether the list depends on the client's address. */
+  readonly usesAddress: boolean;
+  readonly has: (request: Request, address: string | undefined) => boolean | Promise<boolean>;
 }
 
 /** Reads an option; undefined for a list without entries. Throws `HEADGATE_INVALID_OPTION`. */
@@ -115,6 +112,13 @@ export function createListStep<Request>(
   };
 }
 
+const listedRequests = channel(CHANNELS.listed);
+
+/** Creates the message only if there is a subscriber. */
+export function publishListed(describe: () => ListedRequest): void {
+  if (listedRequests.hasSubscribers) publish(listedRequests, describe());
+}
+
 function notBooleanError(owner: string, option: string, answer: unknown): HeadgateError {
   return invalidValue(`${owner}: ${option} must return true or false`, answer, formatKind);
 }
@@ -124,4 +128,54 @@ function invalidListError(owner: string, option: string, received: unknown): Hea
     `${owner}: ${option} must be a list of addresses and networks, like "203.0.113.7" and "2001:db8::/32", a net.BlockList or a function`,
     received,
   );
+}
+
+/** Whether an address is on a list. Text that is not an address never is. */
+export type AddressTest = (address: string) => boolean;
+
+/** The networks parsed from a list, and the entries that it had then. */
+interface KnownList {
+  readonly entries: readonly string[];
+  readonly networks: NetworkSet;
+}
+
+/** Every route of an application may be given the same list. */
+const known = new WeakMap<readonly string[], KnownList>();
+
+/** Reads a list. Throws `invalid` for an entry that is neither address nor network, or for a value that is not a list. */
+export function readAddressList(
+  list: AddressList,
+  invalid: (received: unknown) => Error,
+): AddressTest {
+  // The application may add to it while running.
+  if (list instanceof BlockList) return (address) => isInBlockList(list, address);
+  if (!Array.isArray(list)) throw invalid(list);
+  const networks = networksOf(list, invalid);
+  return (address) => {
+    const position = positionOf(address);
+    return position !== undefined && networks.has(position);
+  };
+}
+
+function networksOf(list: readonly string[], invalid: (received: unknown) => Error): NetworkSet {
+  const read = known.get(list);
+  const isSame =
+    read?.entries.length === list.length && read.entries.every((entry, i) => entry === list[i]);
+  if (read !== undefined && isSame) return read.networks;
+  const entries = [...list];
+  const networks = createNetworkSet(
+    entries.map((entry) => {
+      const network = parseNetwork(entry);
+      if (network === undefined) throw invalid(entry);
+      return network;
+    }),
+  );
+  known.set(list, { entries, networks });
+  return networks;
+}
+
+function isInBlockList(list: BlockList, address: string): boolean {
+  const whole = addressSubject(address, FULL_IPV6_PREFIX);
+  const version = isIP(whole);
+  return version !== 0 && list.check(whole, version === 4 ? "ipv4" : "ipv6");
 }

@@ -1,7 +1,7 @@
 import { IncomingMessage, ServerResponse } from "node:http";
 import { Socket } from "node:net";
 import { expect, test } from "vitest";
-import { sendRejection, setHeaders } from "./rate-limit-response.ts";
+import { sendRejection, setHeaders } from "./apply-verdict.ts";
 
 function response(): ServerResponse {
   return new ServerResponse(new IncomingMessage(new Socket()));

@@ -1,20 +1,20 @@
 import { compileLimit } from "../algorithms/compile-limit.ts";
 import { codeOf, HeadgateError, invalidValue } from "../common/errors.ts";
+import { migrationHintsFor } from "../common/migration-hints.ts";
 import { rejectUnknownOptions } from "../common/options.ts";
 import type { Policy } from "../common/policy.ts";
 import { parseDuration, toMilliseconds } from "../common/time.ts";
 import { isPlainObject } from "../common/type-guards.ts";
 import type { FailureOptions } from "../limiter/failure-options.ts";
 import { FAILURE_OPTIONS, readFailureOptions } from "../limiter/failure-options.ts";
-import type { AddressHeader } from "./address-option.ts";
-import { readAddressOption } from "./address-option.ts";
 import type { GuardOptions, MissingKey } from "./guard-options.ts";
-import { readHeadersOption } from "./headers-option.ts";
+import type { HeaderSettings } from "./headers.ts";
+import { readHeadersOption } from "./headers.ts";
 import type { ParsedList } from "./lists.ts";
 import { readList } from "./lists.ts";
-import { migrationHintsFor } from "./migration-hints.ts";
+import type { AddressHeader } from "./proxy-trust.ts";
+import { readAddressOption } from "./proxy-trust.ts";
 import { isRequestPolicy, isTierPolicy, requireLimitsOf, requireTiers } from "./request-limits.ts";
-import type { HeaderSettings } from "./verdict.ts";
 
 /** The limiter's failure options, only those that were given. */
 export type GuardLimiterOptions = FailureOptions & Pick<GuardOptions<never>, "maxQueue" | "shadow">;

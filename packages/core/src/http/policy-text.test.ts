@@ -3,9 +3,9 @@ import { fixedWindow } from "../algorithms/fixed-window.ts";
 import { createLimiter } from "../limiter/create-limiter.ts";
 import { internalsOf } from "../limiter/limiter-internals.ts";
 import { memoryStore } from "../store/memory-store.ts";
-import { readHeadersOption } from "./headers-option.ts";
+import { preparePolicyText, readHeadersOption } from "./headers.ts";
 import { toProblem } from "./problem.ts";
-import { preparePolicyText, toVerdict } from "./rate-limit-response.ts";
+import { toVerdict } from "./rate-limit-response.ts";
 
 const limits = [
   fixedWindow({ limit: 3, window: "1h", name: 'a "quoted" \\ name' }),

@@ -6,7 +6,7 @@ import express5 from "express";
 import fastify from "fastify";
 import { describe, expect, test, vi } from "vitest";
 import type { HttpRequest } from "./client.ts";
-import { createTrustCheck } from "./client.ts";
+import { createTrustCheck } from "./proxy-trust.ts";
 
 const express4: typeof express5 = createRequire(import.meta.url)("express4");
 

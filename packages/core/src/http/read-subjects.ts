@@ -8,7 +8,7 @@ import { addressSubject } from "../net/client-address.ts";
 import type { SubjectSource } from "../registry/record.ts";
 import type { HttpRequest } from "./client.ts";
 import { handleMissingAddress } from "./client.ts";
-import type { AddressPrefixes, KeyFunction, KeyReader, RawAddressListener } from "./keys.ts";
+import type { KeyFunction, KeyReader, RawAddressListener } from "./keys.ts";
 import {
   addressPrefixesOf,
   byIp,
@@ -18,9 +18,9 @@ import {
   subjectSourceOf,
 } from "./keys.ts";
 import type { GuardSettings } from "./parse-guard-options.ts";
-import { refuseMissingKey } from "./refused-verdicts.ts";
+import { refuseMissingKey } from "./rate-limit-response.ts";
 import type { GuardStep, RequestContext } from "./request-context.ts";
-import type { SubjectText } from "./subject.ts";
+import type { AddressPrefixes, SubjectText } from "./subject.ts";
 import { formatSubject, InvalidSubject } from "./subject.ts";
 import type { Verdict } from "./verdict.ts";
 import { PASS } from "./verdict.ts";

@@ -7,7 +7,7 @@ import { requireLimiter } from "../limiter/limiter-internals.ts";
 import { memoryStore } from "../store/memory-store.ts";
 import type { CountingStore } from "../store/store.ts";
 import { requireStore } from "../store/store.ts";
-import { readHeadersOption } from "./headers-option.ts";
+import { readHeadersOption } from "./headers.ts";
 import { Subjects } from "./read-subjects.ts";
 import { decisionOf, subjectOf } from "./request-decision.ts";
 import type { LimiterCall } from "./request-record.ts";

@@ -4,8 +4,8 @@ import { GLOBAL_DIMENSION } from "../common/policy.ts";
 import type { LimiterWithInternals } from "../limiter/limiter-internals.ts";
 import { LIMITER } from "../limiter/limiter-internals.ts";
 import type { CompiledPolicy, LimitGroup } from "../policy/compiled-policy.ts";
+import type { HeaderSettings, PolicyText } from "./headers.ts";
 import type { RequestSubjects } from "./subject.ts";
-import type { HeaderSettings, PolicyText } from "./verdict.ts";
 
 /** A limiter's decision, with what it adds to the response. */
 export interface ReportedDecision {

@@ -1,56 +1,5 @@
 import type { Decision } from "../common/decision.ts";
-
-/** A header's name and value; undefined removes it. With the mode `"append"` the value is appended to the response's own. */
-export type Header = readonly [name: string, value: string | undefined, mode?: "append"];
-
-/** Which rate limit headers a response carries. */
-export interface HeaderOptions {
-  /**
-   * The numbers of the binding limit, in three headers: `X-RateLimit-Limit`, `-Remaining`, `-Reset` (`true` or `"x-ratelimit"`,
-   * default), or `RateLimit-Limit`, `-Remaining`, `-Reset` of draft-ietf-httpapi-ratelimit-headers-06 (`"ratelimit"`).
-   */
-  readonly legacy?: boolean | LegacyStyle | undefined;
-  /**
-   * `RateLimit-Policy` and `RateLimit`, draft-ietf-httpapi-ratelimit-headers-11. Default true, but false with `legacy: "ratelimit"`,
-   * whose header names they share.
-   */
-  readonly standard?: boolean | undefined;
-  /**
-   * The unit of the legacy header `-Reset`: seconds from now (`"delta"`, default), or seconds (`"epoch"`) or milliseconds
-   * (`"epoch-ms"`) since the Unix epoch.
-   */
-  readonly reset?: ResetUnit | undefined;
-  /** `Retry-After` on a denial. Default true. */
-  readonly retryAfter?: boolean | undefined;
-}
-
-/** The names of the legacy headers: `"x-ratelimit"` for `X-RateLimit-Limit` and so on, `"ratelimit"` for `RateLimit-Limit` and so on. */
-export type LegacyStyle = "x-ratelimit" | "ratelimit";
-
-/**
- * The unit of the legacy header `-Reset`: seconds from now (`"delta"`), or seconds (`"epoch"`) or milliseconds (`"epoch-ms"`)
- * since the Unix epoch.
- */
-export type ResetUnit = "delta" | "epoch" | "epoch-ms";
-
-/** Which headers a response carries; `false` for only `Retry-After`. */
-export type HeadersOption = HeaderOptions | boolean;
-
-/** The option `headers` with its defaults. */
-export interface HeaderSettings {
-  readonly legacy: LegacyStyle | false;
-  readonly standard: boolean;
-  readonly reset: ResetUnit;
-  readonly retryAfter: boolean;
-}
-
-/** The parts of a response that depend only on the policy, written once. */
-export interface PolicyText {
-  /** `RateLimit-Policy` in the form that the guard sends; undefined if the numbers are the request's, or the window's length changes with the calendar. */
-  readonly policyHeader: string | undefined;
-  /** The names of the limits, quoted, in their order. */
-  readonly quotedNames: readonly string[];
-}
+import type { Header } from "./headers.ts";
 
 /** The response to a rejected request. */
 export interface Rejection {

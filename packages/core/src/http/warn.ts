@@ -14,17 +14,6 @@ export type Warn = (
   error?: unknown,
 ) => void;
 
-/** Returns a function that warns of a response to a denied request after another one. */
-export function createLateWarning(warn: Warn, request: object): (error: unknown) => void {
-  return (error) =>
-    warn(
-      "HEADGATE_RESPONSE_ALREADY_SENT",
-      "onDenied, or something it called, responded or threw after the denied request had already got a response; the late response was dropped. Respond before onDenied returns, or before its promise settles",
-      request,
-      error,
-    );
-}
-
 /** Emits a process warning, once for each code and application. `error` shows where it came from. */
 export function warnOnce(
   application: object,

@@ -1,5 +1,9 @@
-import type { Connection } from "./connection-end.ts";
-import { isDisconnected, watchConnection } from "./connection-end.ts";
+import type { ServerResponse } from "node:http";
+import { addAbortCallback } from "../common/abort-listeners.ts";
+import type { SlotHandle } from "../policy/slot.ts";
+import type { DisconnectWatch } from "../queue/queue.ts";
+import type { Client, Connection } from "./client.ts";
+import { isDisconnected, watchConnection } from "./client.ts";
 
 /*
  * Watches a response until it has been sent or its client has disconnected. Node's own events are not enough: a
@@ -11,7 +15,7 @@ import { isDisconnected, watchConnection } from "./connection-end.ts";
  * Receives the end of a response. Each method is called at most once, and for each response either `onSent` or `onDisconnected` is
  * called.
  */
-export interface ResponseListener {
+interface ResponseListener {
   /**
    * The response has been ended, with this status. Its client may still have to receive it, or may have disconnected: then this
    * comes after `onDisconnected`.
@@ -21,6 +25,88 @@ export interface ResponseListener {
   onSent?(): void;
   /** The connection or the stream closed before the whole response was sent. */
   onDisconnected?(): void;
+}
+
+/**
+ * Reports the end of one of Node's responses to a listener, until the returned function is called. Past events are reported at
+ * once. However many listeners there are, the response has one listener of ours for each event.
+ */
+export function watchResponse(response: object, listener: ResponseListener): () => void {
+  const watch = watches.get(response) ?? new ResponseWatch(response as Response);
+  watches.set(response, watch);
+  return watch.add(listener);
+}
+
+/**
+ * Renews a request's slots until its response ends, and then releases them. If the client disconnects before that, they are no
+ * longer renewed but also not released, so that disconnecting frees no slot. They are not renewed either while Node could not
+ * notice that the client disconnected, or once the response has been collected as garbage.
+ */
+export function holdSlots(slots: SlotHandle, response: object): void {
+  const known = new WeakRef(response);
+  slots.startRenewing(() => {
+    const current = known.deref();
+    return current !== undefined && canDetectDisconnect(current);
+  });
+  watchResponse(response, {
+    onEnded() {
+      // If the store is unavailable, they expire.
+      slots.release().catch(() => {});
+    },
+    onDisconnected() {
+      slots.abandon();
+    },
+  });
+}
+
+/** Resolves with the status of a response when it has been ended; with undefined if its client disconnected before. */
+export function waitForStatus(response: object): Promise<number | undefined> {
+  return new Promise((resolve) => {
+    watchResponse(response, { onEnded: resolve, onDisconnected: () => resolve(undefined) });
+  });
+}
+
+/** Resolves with whether the whole response was sent, once that is known. */
+export function waitUntilSent(response: object): Promise<boolean> {
+  return new Promise((resolve) => {
+    watchResponse(response, { onSent: () => resolve(true), onDisconnected: () => resolve(false) });
+  });
+}
+
+/**
+ * Watches whether a request still needs a response: its client is connected, and nothing else has ended Node's response.
+ * `closing` aborts when all waits must end.
+ */
+export function watchDisconnect(
+  response: object,
+  client: Client,
+  closing: AbortSignal,
+): DisconnectWatch {
+  const controller = new AbortController();
+  const end = (): void => controller.abort();
+  let isOver = false;
+  const leave = (): void => {
+    isOver = true;
+    end();
+  };
+  const stopWatchingResponse = watchResponse(response, { onEnded: leave, onDisconnected: leave });
+  const stopWatchingClosing = addAbortCallback(closing, end);
+  const isDisconnected = (): boolean => isOver || client.isDisconnected();
+  if (isDisconnected() || closing.aborted) end();
+  return {
+    signal: controller.signal,
+    isDisconnected,
+    stop() {
+      stopWatchingClosing();
+      stopWatchingResponse();
+    },
+  };
+}
+
+/** Whether a response's end can be watched: not if it is Node's request, a framework's own response, or one of the Fetch API. */
+export function isNodeResponse(response: unknown): response is object {
+  const { setHeader, prependOnceListener } = (response ?? {}) as Partial<ServerResponse>;
+  return typeof setHeader === "function" && typeof prependOnceListener === "function";
 }
 
 /** The members of Node's response that are used here: of HTTP/1.1, or of HTTP/2's compatibility API, which has a stream. */
@@ -55,21 +141,11 @@ const POLL_INTERVAL_MS = 1_000;
 const watches = new WeakMap<object, ResponseWatch>();
 
 /**
- * Reports the end of one of Node's responses to a listener, until the returned function is called. Past events are reported at
- * once. However many listeners there are, the response has one listener of ours for each event.
- */
-export function watchResponse(response: object, listener: ResponseListener): () => void {
-  const watch = watches.get(response) ?? new ResponseWatch(response as Response);
-  watches.set(response, watch);
-  return watch.add(listener);
-}
-
-/**
  * Whether Node would notice that a response's client disconnected. Node stops reading a connection on which about 16 KB of
  * responses wait for their turn. Then it sees neither an end nor a reset until it writes; this also hides the client of the
  * response whose turn it is.
  */
-export function canDetectDisconnect(response: object): boolean {
+function canDetectDisconnect(response: object): boolean {
   const { stream, req } = response as Response;
   return stream !== undefined || req?.socket?.isPaused?.() !== true;
 }

@@ -1,7 +1,7 @@
 import { IncomingMessage, ServerResponse } from "node:http";
 import { Socket } from "node:net";
 import { expect, test } from "vitest";
-import { watchDisconnect } from "./response-lifetime.ts";
+import { watchDisconnect } from "./response-end.ts";
 
 const client = { address: "203.0.113.7", peer: undefined, isDisconnected: () => false };
 const never = new AbortController().signal;
