@@ -27,7 +27,7 @@ const LIBRARIES = [
  * Where a package has its default export by name. Bundlers disagree about the default of a CommonJS module, so the ES module imports
  * it by this name.
  */
-const DEFAULT_EXPORTS = { fastify: { entry: "headgate-plugin", name: "headgate" } };
+const DEFAULT_EXPORTS = { fastify: { entry: "plugin", name: "headgate" } };
 
 /**
  * What shares a file, by a pattern for a module that goes there with all that it imports. Every application loads the index of core:

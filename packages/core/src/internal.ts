@@ -26,7 +26,13 @@ export {
 } from "./common/options.ts";
 export { publish } from "./common/publish.ts";
 export type { CheckedDuration, Duration } from "./common/time.ts";
-export { formatDuration, MAX_DURATION_MS, parseDuration, toMilliseconds } from "./common/time.ts";
+export {
+  formatDuration,
+  MAX_DURATION_MS,
+  parseDuration,
+  parseMilliseconds,
+  toMilliseconds,
+} from "./common/time.ts";
 export type { Awaitable } from "./common/type-guards.ts";
 export { isPlainObject, isPromiseLike } from "./common/type-guards.ts";
 export { yieldToEventLoop } from "./common/yield-to-event-loop.ts";

@@ -2,8 +2,7 @@
  * Rate limiting for Express 4 and 5, as middleware.
  * @packageDocumentation
  */
-
-import "./request-augmentation.ts";
+import "./request-decoration.ts";
 
 export type {
   CalendarWindow,

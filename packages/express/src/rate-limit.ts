@@ -18,7 +18,6 @@ import {
   warnOnce,
 } from "@headgate/core/internal-http";
 import type { Request, Response } from "express";
-import type { Next, RequestLike, ResponseLike } from "./express-like.ts";
 import { detectPerRequestLimiter } from "./limiter-per-request.ts";
 import type { OnDenied } from "./on-denied.ts";
 import { handleDenial } from "./on-denied.ts";
@@ -174,3 +173,20 @@ function warn(...[code, message, request, error]: Parameters<Warn>): void {
   const { app = process } = request as Partial<Request>;
   warnOnce(app, code, message, error);
 }
+
+/*
+ * The members of Express's request and response that the middleware's own type names. Its full types would carry
+ * `req.params` of no particular route, and spoil those of the handlers after it.
+ */
+interface RequestLike {
+  readonly ip?: string | undefined;
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  readonly socket: object;
+}
+
+interface ResponseLike {
+  setHeader(name: string, value: string): unknown;
+  end(body: string): unknown;
+}
+
+type Next = (error?: unknown) => void;

@@ -1,3 +1,4 @@
+import type { Decision } from "@headgate/core";
 import { reportedDecision } from "@headgate/core/internal-http";
 import type { Request } from "express";
 
@@ -50,4 +51,13 @@ function hasAccessor(request: object): boolean {
   let one = request;
   while (one !== null && !Object.hasOwn(one, "rateLimit")) one = Object.getPrototypeOf(one);
   return one !== null && Object.getOwnPropertyDescriptor(one, "rateLimit")?.get === ACCESSOR.get;
+}
+
+declare global {
+  namespace Express {
+    interface Request {
+      /** The binding decision among all those on this request so far. */
+      rateLimit?: Decision;
+    }
+  }
 }

@@ -2,8 +2,6 @@
  * Rate limiting for Fastify 5, as a plugin.
  * @packageDocumentation
  */
-
-import "./fastify-augmentation.ts";
 import type { CheckedGuardTimes } from "@headgate/core/internal-http";
 import type { HeadgateOptions } from "./options.ts";
 
@@ -53,10 +51,10 @@ export {
   toProblem,
   toRateLimitHeaders,
 } from "@headgate/core/http";
-export type { Headgate, RateLimitHook } from "./headgate.ts";
-export { headgate as default } from "./headgate-plugin.ts";
 export type { OnDenied } from "./on-denied.ts";
 export type { HeadgateOptions, HookName, RouteRateLimitOptions } from "./options.ts";
+export { headgate as default } from "./plugin.ts";
+export type { Headgate, RateLimitHook } from "./plugin-rules.ts";
 export { byTier, combineKeys, perRequest } from "./policies.ts";
 
 /**

@@ -9,8 +9,7 @@ import {
   runOnDenied,
 } from "@headgate/core/internal-http";
 import type { FastifyReply, FastifyRequest } from "fastify";
-import { isPayload, reject, setHeaders } from "./reply.ts";
-import { watchReply } from "./watched-reply.ts";
+import { isPayload, reject, setHeaders, watchReply } from "./reply.ts";
 
 /**
  * Responds to a denied request, whose status, headers and `Retry-After` are already set. If it has not responded when it settles,

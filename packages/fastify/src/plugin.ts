@@ -1,50 +1,63 @@
 import type { HeadgateError } from "@headgate/core";
 import { invalidOption, rejectUnusedKeys } from "@headgate/core/internal-http";
-import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from "fastify";
-import type { RateLimitHook } from "./headgate.ts";
+import type {
+  FastifyInstance,
+  FastifyPluginAsync,
+  FastifyReply,
+  FastifyRequest,
+  RouteOptions,
+} from "fastify";
+import fastifyPlugin from "fastify-plugin";
 import { createWarn } from "./log.ts";
 import type { HeadgateOptions, HookName, RouteRateLimitOptions } from "./options.ts";
 import { HOOKS } from "./options.ts";
-import { routeName } from "./route-name.ts";
+import type { RateLimitHook } from "./plugin-rules.ts";
+import { PluginRules } from "./plugin-rules.ts";
+import { unlockFailedDenial } from "./reply.ts";
 import type { Done } from "./rule.ts";
 import { parseRoute, requireOwnLimits } from "./rule.ts";
-import { PluginScope } from "./scope.ts";
 import {
   areRoutesTracked,
   markLimited,
   rejectUncoveredRoutes,
+  routeName,
   routesIn,
   trackRoute,
   untrackRoute,
 } from "./tracked-routes.ts";
-import { unlockFailedDenial } from "./watched-reply.ts";
+
+/**
+ * The plugin: `app.register(headgate, { limits: gcra({ limit: 100, window: "1m" }) })`. Registration rejects with
+ * `HEADGATE_INVALID_OPTION`, `HEADGATE_INVALID_LIMIT`, `HEADGATE_DUPLICATE_NAME`.
+ */
+export const headgate: FastifyPluginAsync<HeadgateOptions> = fastifyPlugin(headgatePlugin, {
+  name: "@headgate/fastify",
+  fastify: "5.x || 6.x",
+});
 
 /** Limits every request of a scope; without limits, only the routes that have their own. */
-export async function headgatePlugin(
-  app: FastifyInstance,
-  options: HeadgateOptions,
-): Promise<void> {
+async function headgatePlugin(app: FastifyInstance, options: HeadgateOptions): Promise<void> {
   const warn = createWarn(app);
-  const scope = new PluginScope(app, options, warn);
-  const { rule, name } = scope.plugin;
+  const rules = new PluginRules(app, options, warn);
+  const { rule, name } = rules.plugin;
   if (rule === undefined && Object.hasOwn(app, "headgate")) throw secondPluginError();
   markLimited(app);
   /** Whether all routes have been added. */
   let isReady = false;
 
-  decorate(app, scope, (routeOptions) => {
+  decorate(app, rules, (routeOptions) => {
     // A rule lives until the application is closed, so one for each request would fill the memory.
     if (routeOptions !== undefined && isReady) throw lateRateLimitError();
     const chosen =
       routeOptions === undefined && rule !== undefined
         ? rule
-        : addHookRule(scope, routeOptions ?? {});
+        : addHookRule(rules, routeOptions ?? {});
     const { decisionOf, resetClient } = chosen.guard;
     return Object.assign(toHook(chosen.decide), { decisionOf, resetClient });
   });
   app.addHook("onRoute", function (this: FastifyInstance, route) {
     try {
-      readRoute(app, scope, this, route);
+      readRoute(app, rules, this, route);
     } catch (error) {
       untrackRoute(this, route);
       throw error;
@@ -56,71 +69,68 @@ export async function headgatePlugin(
     isReady = true;
     for (const route of routesIn(app)) {
       const limit = route.options.config?.rateLimit;
-      if (!isLimited(limit) || !scope.isOwner(route.scope)) continue;
-      scope.routeRuleOf(route, limit, () => routeName(name, route.options));
+      if (!isLimited(limit) || !rules.isOwner(route.scope)) continue;
+      rules.routeRuleOf(route, limit, () => routeName(name, route.options));
     }
     // The keys that unknown routes read are not known either.
     if (!areRoutesTracked(app)) rejectUncoveredRoutes(app);
-    else if (scope.rules.length > 0)
-      rejectUnusedKeys("headgate", options.key, scope.limitersWithPluginKey);
+    else if (rules.all.length > 0)
+      rejectUnusedKeys("headgate", options.key, rules.limitersWithPluginKey);
     else warn("HEADGATE_NO_LIMITS", NOTHING_LIMITED, app);
-    await scope.waitForStores();
+    await rules.waitForStores();
   });
   app.addHook("onError", (_, reply, __, done) => {
     unlockFailedDenial(reply);
     done();
   });
-  useHooks(app, scope);
+  useHooks(app, rules);
   // Before the server closes, which waits for requests.
   app.addHook("preClose", async () => {
-    for (const { guard } of scope.rules) void guard.drain();
+    for (const { guard } of rules.all) void guard.drain();
   });
-  app.addHook("onClose", () => scope.close());
+  app.addHook("onClose", () => rules.close());
 }
 
-function addHookRule(scope: PluginScope, options: RouteRateLimitOptions) {
+function addHookRule(rules: PluginRules, options: RouteRateLimitOptions) {
   const owner = "app.rateLimit";
-  const settings = parseRoute(owner, options, scope.plugin);
-  return scope.addRule(owner, settings, options.key === undefined);
+  const settings = parseRoute(owner, options, rules.plugin);
+  return rules.addRule(owner, settings, options.key === undefined);
 }
 
 /** Checks the limit of a new route, and adds the hook that it names. */
 function readRoute(
   app: FastifyInstance,
-  scope: PluginScope,
+  rules: PluginRules,
   routeScope: FastifyInstance,
   { url, config }: RouteOptions,
 ): void {
   const limit = config?.rateLimit;
   if (!isLimited(limit)) return;
   const owner = `headgate on ${url}`;
-  const settings = scope.settingsOf(owner, limit);
-  const isOwn = routeScope === app && scope.isOwner(app);
+  const settings = rules.settingsOf(owner, limit);
+  const isOwn = routeScope === app && rules.isOwner(app);
   // A scope inside may get a plugin of its own.
-  if (scope.plugin.rule === undefined && isOwn) requireOwnLimits(owner, settings);
-  useHook(app, scope, settings.hook);
+  if (rules.plugin.rule === undefined && isOwn) requireOwnLimits(owner, settings);
+  useHook(app, rules, settings.hook);
 }
 
-function useHook(app: FastifyInstance, scope: PluginScope, hook: HookName): void {
-  if (scope.usedHooks.has(hook)) return;
-  scope.usedHooks.add(hook);
-  const decide = toHook((request, reply, done) => scope.decideIn(hook, request, reply, done));
+function useHook(app: FastifyInstance, rules: PluginRules, hook: HookName): void {
+  if (rules.usedHooks.has(hook)) return;
+  rules.usedHooks.add(hook);
+  const decide = toHook((request, reply, done) => rules.decideIn(hook, request, reply, done));
   app.addHook(hook as "onRequest", decide);
 }
 
 /** Uses the hooks of the plugin, and of routes that exist already. */
-function useHooks(app: FastifyInstance, scope: PluginScope): void {
+function useHooks(app: FastifyInstance, rules: PluginRules): void {
   // Anything but options is rejected once all routes exist.
   const named = routesIn(app).map(({ options }) => Object(options.config?.rateLimit).hook);
   for (const hook of HOOKS) {
     // An unknown route may name any of them.
     const isNamed = !areRoutesTracked(app) || named.includes(hook);
-    if (hook === "onRequest" || hook === scope.plugin.hook || isNamed) useHook(app, scope, hook);
+    if (hook === "onRequest" || hook === rules.plugin.hook || isNamed) useHook(app, rules, hook);
   }
 }
-
-const NOTHING_LIMITED =
-  "headgate: neither the plugin nor any of its routes has limits, so no request is limited; give limits to the plugin, or to routes in config.rateLimit or with app.rateLimit";
 
 /** Whether a route has options; any other value must not count as none. */
 function isLimited(
@@ -149,7 +159,7 @@ function missingDoneError(received: unknown): HeadgateError {
 /** A second plugin in the same scope does not replace it: the first one reads the routes' config. */
 function decorate(
   app: FastifyInstance,
-  { headgate }: PluginScope,
+  { headgate }: PluginRules,
   rateLimit: (options?: RouteRateLimitOptions) => RateLimitHook,
 ): void {
   if (Object.hasOwn(app, "headgate")) return;
@@ -170,3 +180,6 @@ function lateRateLimitError(): HeadgateError {
     "app.rateLimit: the application is ready, so no more routes can be added that use this hook; call app.rateLimit once, where the routes are added, or call a limiter created by createLimiter in the handler",
   );
 }
+
+const NOTHING_LIMITED =
+  "headgate: neither the plugin nor any of its routes has limits, so no request is limited; give limits to the plugin, or to routes in config.rateLimit or with app.rateLimit";

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import type { NamedRoute } from "./route-name.ts";
-import { routeName } from "./route-name.ts";
+import type { NamedRoute } from "./tracked-routes.ts";
+import { routeName } from "./tracked-routes.ts";
 
 function nameOf(route: NamedRoute): string {
   return routeName("api", route);

@@ -3,8 +3,6 @@
  * @packageDocumentation
  */
 
-import "./context-augmentation.ts";
-
 export type {
   CalendarWindow,
   ChargeResult,

@@ -1,4 +1,4 @@
-import type { Limiter, Policy } from "@headgate/core";
+import type { Decision, Limiter, Policy } from "@headgate/core";
 import type {
   Client,
   CountOption,
@@ -181,4 +181,11 @@ function requireGetConnInfo(getConnInfo: unknown): void {
     `${OWNER}: getConnInfo must be a function like getConnInfo of a platform`,
     getConnInfo,
   );
+}
+
+declare module "hono" {
+  interface ContextVariableMap {
+    /** The binding decision among all those on this request so far. */
+    rateLimit?: Decision;
+  }
 }

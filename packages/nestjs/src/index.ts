@@ -49,8 +49,7 @@ export {
 } from "@headgate/core/http";
 export type { ContextCost } from "./decorators.ts";
 export { RateLimitCost, SkipRateLimit } from "./decorators.ts";
-export { HeadgateGuard } from "./headgate-guard.ts";
-export { HeadgateModule } from "./headgate-module.ts";
+export { HeadgateGuard, HeadgateModule } from "./headgate-module.ts";
 export type { OnDenied } from "./on-denied.ts";
 export type {
   EndedResponse,

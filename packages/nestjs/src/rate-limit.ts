@@ -11,8 +11,8 @@ import { Inject, mixin, Optional, UseGuards } from "@nestjs/common";
 import { ContextGuard } from "./context-guard.ts";
 import type { GuardLevel } from "./decorators.ts";
 import { isSkipped } from "./decorators.ts";
+import { ModuleLimit } from "./headgate-module.ts";
 import type { NestRequest } from "./limited-context.ts";
-import { ModuleLimit } from "./module-limit.ts";
 import type { RateLimitOptions } from "./options.ts";
 
 /**

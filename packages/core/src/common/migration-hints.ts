@@ -1,5 +1,3 @@
-
-
 /** Options of other rate limiters, with Headgate's equivalent. */
 export const LIMITER_OPTION_HINTS: Readonly<Record<string, string>> = {
   max: "limits: fixedWindow({ limit, window })",

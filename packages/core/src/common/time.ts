@@ -65,7 +65,8 @@ export function parseDuration(
   return (ms as number) * 1_000;
 }
 
-function parseMilliseconds(text: string): number {
+/** The milliseconds of a duration's text, without a check of their range; NaN for any other text. */
+export function parseMilliseconds(text: string): number {
   const [, number, unit = ""] = /^(\d{1,15})( ?[a-z]+)$/.exec(text) ?? [];
   return Number(number) * (MS_PER_UNIT.get(unit) ?? Number.NaN);
 }

@@ -1,5 +1,6 @@
-import type { HeadgateError, Limiter } from "@headgate/core";
-import type { Warn } from "@headgate/core/http";
+import type { Decision, HeadgateError, Limiter } from "@headgate/core";
+import type { HttpGuard, RequestDecision, Warn } from "@headgate/core/http";
+import type { GuardLimiters } from "@headgate/core/internal-http";
 import {
   formatReceived,
   invalidOption,
@@ -8,26 +9,46 @@ import {
   withTimeout,
 } from "@headgate/core/internal-http";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import type { Headgate } from "./headgate.ts";
-import { createHeadgate } from "./headgate.ts";
 import type { StoreLog } from "./log.ts";
 import { logStores } from "./log.ts";
 import type { HeadgateOptions, HookName, RouteRateLimitOptions } from "./options.ts";
-import { routeName, untrackedRouteName } from "./route-name.ts";
 import type { Done, PluginRule, RouteSettings, Rule } from "./rule.ts";
 import { createPluginRule, createRouteRule, parseRoute } from "./rule.ts";
-import { trackedRouteOf } from "./tracked-routes.ts";
+import { routeName, trackedRouteOf, untrackedRouteName } from "./tracked-routes.ts";
 
-/** Fastify's own default, in milliseconds. */
-const PLUGIN_TIMEOUT_MS = 10_000;
+/** The rate limiter of a scope, as `app.headgate`. */
+export interface Headgate extends Pick<HttpGuard<object>, "resetClient"> {
+  /**
+   * The plugin's limiter, for `reset`, `charge`, `peek`. Throws `HEADGATE_INVALID_OPTION` if its limits are `byTier`. Undefined
+   * if the plugin has no limits, which its type does not show: applications know whether they gave any.
+   */
+  readonly limiter: Limiter;
+  /** The limiter of each tier, if the plugin's limits are `byTier`. */
+  readonly tiers: ReadonlyMap<string, Limiter>;
+  /**
+   * Returns the decision of the plugin, or of the route's own config, on a request, whatever other limiters decided it, too;
+   * undefined if no limiter was called, for example because of `skip`.
+   */
+  decisionOf(request: object): RequestDecision | undefined;
+  /**
+   * Prepares the stores of the plugin and its routes for the first request, as the plugin does by itself before the application listens.
+   * Resolves with whether all are available.
+   */
+  ready(): Promise<boolean>;
+}
 
-/** One registration of the plugin: its rule, the rules of its routes, and the hooks that they use. */
-export class PluginScope {
+/** A route hook that limits requests. Its types are structural, so that it fits every server and type provider. */
+export interface RateLimitHook extends Pick<HttpGuard<object>, "decisionOf" | "resetClient"> {
+  (request: object, reply: object, done: Done): void;
+}
+
+/** The rules of one registered plugin: its own and those of its routes, with the hooks that they use. */
+export class PluginRules {
   readonly plugin: PluginRule;
   readonly headgate: Headgate;
   readonly storeLog: StoreLog;
   /** Every rule created here. */
-  readonly rules: Rule[] = [];
+  readonly all: Rule[] = [];
   /** The limiters that use the plugin's keys. */
   readonly limitersWithPluginKey: Limiter[] = [];
   /** The hooks in which any rule decides: an unused hook would cost every request time. */
@@ -45,16 +66,28 @@ export class PluginScope {
     this.plugin = createPluginRule("headgate", options, warn);
     this.storeLog = logStores(app);
     const { rule } = this.plugin;
-    this.headgate = createHeadgate(
-      rule?.limiters,
-      (request) => this.#findRule(request),
-      () => waitUntilReady(this.#limiters()),
-    );
+    this.headgate = this.#createHeadgate(rule?.limiters);
     if (rule !== undefined) this.#add(rule, true);
   }
 
+  /** `limiters` are the plugin's, if it has limits. */
+  #createHeadgate(limiters: GuardLimiters | undefined): Headgate {
+    const guardOf = (request: object) => this.#findRule(request as FastifyRequest)?.guard;
+    return {
+      ready: () => waitUntilReady(this.#limiters()),
+      get limiter() {
+        if (limiters === undefined) return undefined as never;
+        if (limiters.single !== undefined) return limiters.single;
+        throw invalidOption("the limits of this plugin depend on the tier: use app.headgate.tiers");
+      },
+      tiers: limiters?.tiers ?? new Map(),
+      decisionOf: (request) => guardOf(request)?.decisionOf(request),
+      resetClient: async (request) => (await guardOf(request)?.resetClient(request)) ?? false,
+    };
+  }
+
   #add(rule: Rule, isKeyed: boolean): Rule {
-    this.rules.push(rule);
+    this.all.push(rule);
     if (isKeyed) this.limitersWithPluginKey.push(...rule.limiters.all);
     this.storeLog.listen(rule.limiters);
     return rule;
@@ -126,7 +159,7 @@ export class PluginScope {
   }
 
   #limiters(): Limiter[] {
-    return [...new Set(this.rules.flatMap(({ limiters }) => limiters.all))];
+    return [...new Set(this.all.flatMap(({ limiters }) => limiters.all))];
   }
 
   /**
@@ -141,9 +174,12 @@ export class PluginScope {
 
   async close(): Promise<void> {
     this.storeLog.stop();
-    await Promise.all(this.rules.map(({ limiters }) => limiters.close()));
+    await Promise.all(this.all.map(({ limiters }) => limiters.close()));
   }
 }
+
+/** Fastify's own default, in milliseconds. */
+const PLUGIN_TIMEOUT_MS = 10_000;
 
 function isSame(one: object, other: object): boolean {
   const entries = Object.entries(one);
@@ -157,4 +193,23 @@ function lateHookError(owner: string, hook: HookName | undefined): HeadgateError
   return invalidOption(
     `${owner}: hook ${formatReceived(hook)} was set after the route had been added; set it where the route is added`,
   );
+}
+
+declare module "fastify" {
+  interface FastifyRequest {
+    /** The binding decision among all those on this request so far; null before the first. */
+    rateLimit: Decision | null;
+  }
+
+  interface FastifyContextConfig {
+    /** The route's own rate limit, what it changes in the plugin's, or `false` for none. */
+    rateLimit?: RouteRateLimitOptions | false;
+  }
+
+  interface FastifyInstance {
+    /** The rate limiter of this scope. */
+    headgate: Headgate;
+    /** Creates a route hook that makes another decision; without options it uses the plugin's limiter. */
+    rateLimit(options?: RouteRateLimitOptions): RateLimitHook;
+  }
 }
