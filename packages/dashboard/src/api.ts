@@ -117,7 +117,7 @@ export interface ProcessSummary {
 }
 
 /** The decisions over a span, of the fleet or of a limiter. */
-interface UsageView {
+export interface UsageView {
   readonly at: number;
   readonly span: Span;
   readonly totals: Counts;

@@ -8,9 +8,18 @@ import { asFailure, formatFailure, isPermanent } from "./client/failure.ts";
 import { pauseAfter } from "./client/polling.ts";
 import type { ActionDraft, LiveState, PageState } from "./page-context.ts";
 import { PageContext } from "./page-context.ts";
+import type { Route } from "./route.ts";
+import { useRoute } from "./route.ts";
 import { Shell } from "./shell.tsx";
-import { useRoute } from "./use-route.ts";
-import { CurrentView } from "./views/current-view.tsx";
+import { Breakers } from "./views/breakers.tsx";
+import { Control } from "./views/control.tsx";
+import { Limiter } from "./views/limiter.tsx";
+import { Limiters } from "./views/limiters.tsx";
+import { Log } from "./views/log.tsx";
+import { OverviewView } from "./views/overview.tsx";
+import { RedisFindings } from "./views/redis.tsx";
+import { ReportView } from "./views/report.tsx";
+import { SubjectSearch } from "./views/subject.tsx";
 
 const NO_DATA: LiveState = { at: undefined, failure: undefined, refresh: () => {} };
 
@@ -85,4 +94,30 @@ function LoadedPage({ source, session }: { source: DataSource; session: Session 
       {draft && <ActionDialog draft={draft} onClose={close} />}
     </PageContext.Provider>
   );
+}
+
+/** The view in the URL. */
+function CurrentView({ route }: { route: Route }): JSX.Element {
+  switch (route.view) {
+    case "overview":
+      return <OverviewView route={route} />;
+    case "limiter":
+      return route.params["name"] === undefined ? (
+        <Limiters route={route} />
+      ) : (
+        <Limiter route={route} name={route.params["name"]} />
+      );
+    case "subject":
+      return <SubjectSearch route={route} />;
+    case "breakers":
+      return <Breakers />;
+    case "control":
+      return <Control />;
+    case "log":
+      return <Log route={route} />;
+    case "redis":
+      return <RedisFindings />;
+    case "report":
+      return <ReportView />;
+  }
 }

@@ -1,9 +1,9 @@
 import { render } from "preact";
 import { App } from "./app.tsx";
 import type { DataSource } from "./client/data-source.ts";
-import { httpSource } from "./client/http-source.ts";
-import { prefetch } from "./client/prefetch.ts";
+import { httpSource } from "./client/data-source.ts";
 import { recordedSource } from "./client/recorded-source.ts";
+import { prefetch } from "./client/use-polling.ts";
 import { parseRoute } from "./route.ts";
 
 /** The data source in the meta element: a folder of the server, or a recording. */

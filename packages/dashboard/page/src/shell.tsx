@@ -1,12 +1,12 @@
 import type { ComponentChildren, JSX } from "preact";
 import { useContext, useEffect, useRef } from "preact/hooks";
 import { formatFailure, isPermanent } from "./client/failure.ts";
+import { useServerNow } from "./client/server-clock.ts";
+import { truncateVisible } from "./format/text.ts";
 import { formatDuration } from "./format/time.ts";
-import { truncateVisible } from "./format/visible.ts";
 import type { LiveState } from "./page-context.ts";
 import { PageContext } from "./page-context.ts";
 import { Name } from "./parts/text.tsx";
-import { useServerNow } from "./parts/use-now.ts";
 import type { Route, View } from "./route.ts";
 import { hrefOf } from "./route.ts";
 

@@ -1,4 +1,4 @@
-import { formatClient } from "../../../../packages/dashboard/page/src/views/subject/lookup.ts";
+import { formatClient } from "../../../../packages/dashboard/page/src/format/text.ts";
 import type {
   SubjectByDimension,
   SubjectStatus,

@@ -1,13 +1,14 @@
 import type { JSX } from "preact";
 import { useContext, useEffect, useId, useRef, useState } from "preact/hooks";
-import type { Action } from "../../../src/api.ts";
+import type { Action, CompletedAction } from "../../../src/api.ts";
+import { formatFailure } from "../client/failure.ts";
+import { useServerNow } from "../client/server-clock.ts";
+import { formatDuration } from "../format/time.ts";
 import type { ActionDraft } from "../page-context.ts";
 import { PageContext } from "../page-context.ts";
-import { Name, ServerText, Subject } from "../parts/text.tsx";
+import { Name, ServerLines, ServerText, ShortTime, Subject } from "../parts/text.tsx";
 import { ActionForm } from "./action-form.tsx";
-import { Preview } from "./preview.tsx";
-import { Result } from "./result.tsx";
-import { titleOf } from "./title.ts";
+import type { ActionState, ShownPreview } from "./use-action.ts";
 import { useAction } from "./use-action.ts";
 
 /**
@@ -164,5 +165,125 @@ function Buttons({
         </button>
       )}
     </div>
+  );
+}
+
+/** The title of the dialog for a draft, and the label of its button. */
+function titleOf(draft: ActionDraft): string {
+  switch (draft.form) {
+    case "fixed":
+      return draft.title;
+    case "block":
+      return "Block";
+    case "override":
+      return "Override limits";
+    case "shadow":
+      return draft.shadow ? "Put in shadow mode" : "Enforce";
+    case "deny":
+      return "Add to the deny list";
+  }
+}
+
+/** The completed action, with a countdown until every process applies it. */
+function Result({ done: { before, after, effectiveAt } }: { done: CompletedAction }): JSX.Element {
+  const now = useServerNow();
+  const left = Math.ceil((effectiveAt - now) / 1_000);
+  return (
+    <div role="status">
+      <p class="done">
+        <span class={left > 0 ? "countdown" : "countdown over"} aria-hidden="true">
+          {left > 0 ? left : "✓"}
+        </span>
+        <span>
+          <strong>Done. </strong>
+          In force everywhere {left > 0 ? "at" : "since"} <ShortTime at={effectiveAt} />
+          {left > 0 && `, in ${left} s`}.
+        </span>
+      </p>
+      <BeforeAfter before={before} after={after} isDone />
+    </div>
+  );
+}
+
+/** The preview of an action, or the reason why there is none. */
+function Preview({
+  state,
+  isComplete,
+  retry,
+}: {
+  state: ActionState;
+  isComplete: boolean;
+  retry: () => void;
+}): JSX.Element {
+  return (
+    <div class="preview" aria-live="polite">
+      {(!isComplete || state.step === "incomplete") && (
+        <p class="quiet">Complete the form to preview the change.</p>
+      )}
+      {isComplete && state.step === "loading" && <p class="quiet">Loading the preview…</p>}
+      {isComplete && state.step === "failed" && (
+        <div class="notice bad">
+          <strong>{formatFailure(state.failure)}</strong> {formatConsequence(state.failure.status)}{" "}
+          <button type="button" onClick={retry}>
+            Preview again
+          </button>
+        </div>
+      )}
+      {isComplete && (state.step === "shown" || state.step === "acting") && (
+        <>
+          {state.step === "shown" && state.failure && (
+            <div class="notice warn">
+              <strong>{formatFailure(state.failure)}</strong>{" "}
+              {state.failure.status === 409
+                ? "Nothing was done. Check the current state below, then confirm again."
+                : "Nothing was done."}
+            </div>
+          )}
+          <BeforeAfter before={state.preview.before} after={state.preview.after} isDone={false} />
+          <p class="quiet">{formatDelay(state.preview)}</p>
+        </>
+      )}
+    </div>
+  );
+}
+
+/** Whether a failed action may have been performed, as text. */
+function formatConsequence(status: number | undefined): string {
+  if (status === undefined || status >= 500) {
+    return "It is not known whether it was done. Check the state before you repeat it.";
+  }
+  return "Nothing was done.";
+}
+
+function formatDelay({ delayMs }: ShownPreview): string {
+  return delayMs === 0
+    ? "In force in every process at once."
+    : `In force in every process ${formatDuration(delayMs)} after you confirm.`;
+}
+
+function BeforeAfter({
+  before,
+  after,
+  isDone,
+}: {
+  before: string;
+  after: string;
+  isDone: boolean;
+}): JSX.Element {
+  return (
+    <dl class="before-after">
+      <div>
+        <dt>Before</dt>
+        <dd>
+          <ServerLines text={before} />
+        </dd>
+      </div>
+      <div class="new">
+        <dt>{isDone ? "Now" : "After"}</dt>
+        <dd>
+          <ServerLines text={after} />
+        </dd>
+      </div>
+    </dl>
   );
 }

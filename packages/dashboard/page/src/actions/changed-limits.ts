@@ -1,13 +1,13 @@
 import type { Action } from "../../../src/api.ts";
 
-/** New numbers by limit and field. */
-type Limits = NonNullable<Extract<Action, { kind: "setOverride" }>["limits"]>;
-
 /** Numbers by limit and field. */
 export type Numbers = Readonly<Record<string, Readonly<Record<string, number>>>>;
 
 /** The typed texts by limit and field. */
 export type TypedNumbers = Readonly<Record<string, Readonly<Record<string, string>>>>;
+
+/** New numbers by limit and field. */
+type Limits = NonNullable<Extract<Action, { kind: "setOverride" }>["limits"]>;
 
 /** The typed numbers; undefined if there are none, or if one is not a whole number. */
 export function changedLimits(numbers: Numbers, typed: TypedNumbers): Limits | undefined {

@@ -1,35 +1,35 @@
 import type { JSX } from "preact";
 import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
-import type { Coverage, Span } from "../../../src/counts.ts";
-import { SPAN_MS } from "../../../src/counts.ts";
+import type { UsageView } from "../../../src/api.ts";
+import type { Counts, Span } from "../../../src/counts.ts";
+import { formatCount, SPAN_MS, SPANS } from "../../../src/counts.ts";
 import { formatRate } from "../format/numbers.ts";
-import type { ChartColumns, Series } from "../format/rates.ts";
-import { chartColumns } from "../format/rates.ts";
+import type { ChartColumns } from "../format/rates.ts";
+import { chartColumns, toBuckets } from "../format/rates.ts";
 import { formatShortTime } from "../format/time.ts";
-import { ChartTable } from "./chart-table.tsx";
+import { Panel } from "../parts/panel.tsx";
+import type { Column } from "../parts/table.tsx";
+import { Table } from "../parts/table.tsx";
+import { ShortTime } from "../parts/text.tsx";
+import type { Route } from "../route.ts";
+import { hrefOf } from "../route.ts";
 import { Plot } from "./plot.tsx";
 
-/** Allowed, denied and degraded decisions for each second, over the span. */
-export function Chart({
-  series,
-  span,
-  at,
-  coverage,
-}: {
-  series: Series;
-  span: Span;
-  at: number;
-  coverage: Coverage;
-}): JSX.Element {
-  const from = at - SPAN_MS[span];
+/** Allowed, denied and degraded decisions for each second, over the span of a view. */
+export function ChartPanel({ view, route }: { view: UsageView; route: Route }): JSX.Element {
+  const { series, stepMs, span, at, coverage } = view;
   const columns = useMemo(
-    () => chartColumns(series, from, at, coverage.from),
-    [series.points, from, at],
+    () => chartColumns({ stepMs, points: series }, at - SPAN_MS[span], at, coverage.from),
+    [series, span, at],
   );
   const [hovered, setHovered] = useState<number>();
   const [box, width] = useWidth();
   return (
-    <>
+    <Panel
+      title="Decisions per second"
+      tools={<SpanSwitch route={route} span={span} />}
+      note={<CoverageNote view={view} />}
+    >
       <Legend columns={columns} hovered={hovered} at={at} />
       <div
         class="chart"
@@ -41,9 +41,36 @@ export function Chart({
           <Plot columns={columns} width={width} hovered={hovered} onHover={setHovered} />
         )}
       </div>
-      <ChartTable series={series} from={from} to={at} span={span} knownFrom={coverage.from} />
-    </>
+      <Figures view={view} />
+    </Panel>
   );
+}
+
+/** Chooses the span of time, in the URL. */
+export function SpanSwitch({ route, span }: { route: Route; span: Span }): JSX.Element {
+  return (
+    <nav class="switch" aria-label="Time span">
+      {SPANS.map((one) => (
+        <a
+          key={one}
+          href={hrefOf(route.view, { ...route.params, span: one })}
+          aria-current={one === span ? "true" : undefined}
+        >
+          {one}
+        </a>
+      ))}
+    </nav>
+  );
+}
+
+/** The part of the span that the figures cover, if not all of it. */
+function CoverageNote({ view: { coverage, at, span } }: { view: UsageView }): JSX.Element | null {
+  const isShort = coverage.from > at - SPAN_MS[span] * 0.98;
+  return isShort ? (
+    <>
+      The counts begin at <ShortTime at={coverage.from} />; earlier ones are not stored.
+    </>
+  ) : null;
 }
 
 /** An element's current width. */
@@ -66,27 +93,61 @@ function useWidth(): readonly [box: { current: HTMLDivElement | null }, width: n
 /** Explains the colours, with the figures of the time under the pointer. */
 function Legend({
   columns,
-  hovered,
+  hovered = -1,
   at,
 }: {
   columns: ChartColumns;
   hovered: number | undefined;
   at: number;
 }): JSX.Element {
-  const requests = hovered === undefined ? null : (columns.requests[hovered] ?? null);
-  const allowed = hovered === undefined ? null : (columns.allowed[hovered] ?? null);
-  const degraded = hovered === undefined ? null : (columns.degraded[hovered] ?? null);
-  const time = hovered === undefined ? undefined : columns.times[hovered];
+  const requests = columns.requests[hovered] ?? null;
+  const allowed = columns.allowed[hovered] ?? null;
   const denied = requests === null || allowed === null ? null : requests - allowed;
-  const figure = (rate: number | null): string => (rate === null ? "" : ` ${formatRate(rate)}`);
+  const time = columns.times[hovered];
+  const figure = (rate: number | null = null): string =>
+    rate === null ? "" : ` ${formatRate(rate)}`;
   return (
     <p class="legend" aria-hidden="true">
       <span class="key allowed">allowed{figure(allowed)}</span>
       <span class="key denied">denied{figure(denied)}</span>
-      <span class="key degraded">decided without Redis{figure(degraded)}</span>
+      <span class="key degraded">decided without Redis{figure(columns.degraded[hovered])}</span>
       <span class="quiet">
         per second{time === undefined ? "" : `, ${formatShortTime(time * 1_000, at)}`}
       </span>
     </p>
   );
 }
+
+/** The number of rows of a chart's figures. */
+const PARTS: Readonly<Record<Span, number>> = { "1h": 12, "24h": 24, "30d": 30 };
+
+/** The figures of a chart as a table, for visitors who cannot see it. */
+function Figures({ view: { series, at, span, coverage } }: { view: UsageView }): JSX.Element {
+  const [isOpen, setOpen] = useState(false);
+  const from = at - SPAN_MS[span];
+  const length = SPAN_MS[span] / PARTS[span];
+  const parts = toBuckets(series, from, at, PARTS[span])
+    .map((part, i) => ({ ...part, at: from + i * length }))
+    .filter((part) => part.at + length > coverage.from)
+    .reverse();
+  return (
+    <details class="figures" onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
+      <summary>These figures as a table</summary>
+      {isOpen && (
+        <Table
+          label="Decisions over time"
+          columns={FIGURE_COLUMNS}
+          rows={parts}
+          keyOf={(part) => String(part.at)}
+        />
+      )}
+    </details>
+  );
+}
+
+const FIGURE_COLUMNS: readonly Column<Counts & { readonly at: number }>[] = [
+  { title: "From", cell: ({ at }) => <ShortTime at={at} /> },
+  { title: "Allowed", kind: "number", cell: ({ allowed }) => formatCount(allowed) },
+  { title: "Denied", kind: "number", cell: ({ denied }) => formatCount(denied) },
+  { title: "Without Redis", kind: "number", cell: ({ degraded }) => formatCount(degraded) },
+];

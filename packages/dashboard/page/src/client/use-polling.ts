@@ -1,14 +1,15 @@
 import { useContext, useLayoutEffect, useRef, useState } from "preact/hooks";
+import type { Overview } from "../../../src/api.ts";
 import { PageContext } from "../page-context.ts";
+import type { Route } from "../route.ts";
+import { spanOf } from "../route.ts";
 import type { DataSource } from "./data-source.ts";
 import type { PollState } from "./polling.ts";
 import { Polling } from "./polling.ts";
-import { takePrefetched } from "./prefetch.ts";
 import { recordServerTime } from "./server-clock.ts";
-import { cachedView, cacheView } from "./view-cache.ts";
 
 /** The data of a view. */
-export interface PolledView<T> extends PollState<T> {
+interface PolledView<T> extends PollState<T> {
   /** Sends a request at once. */
   readonly refresh: () => void;
 }
@@ -65,4 +66,40 @@ export function usePolling<T extends { readonly at: number }>(
 function later(run: () => void, ms: number): () => void {
   const timer = setTimeout(run, ms);
   return () => clearTimeout(timer);
+}
+
+/** The maximum number of cached views. */
+const MAX_VIEWS = 20;
+
+const views = new Map<string, unknown>();
+
+/** Caches a view's last response, to be shown at once when the visitor returns to it. A new view replaces the oldest. */
+export function cacheView(view: string, response: unknown): void {
+  views.delete(view);
+  views.set(view, response);
+  const [oldest] = views.keys();
+  if (views.size > MAX_VIEWS && oldest !== undefined) views.delete(oldest);
+}
+
+export function cachedView(view: string): unknown {
+  return views.get(view);
+}
+
+let prefetched: { readonly key: string; readonly response: Promise<Overview> } | undefined;
+
+/** Requests the overview before the session has loaded, if the page opens with it: a slow machine shows it sooner. */
+export function prefetch(source: DataSource, route: Route): void {
+  if (route.view !== "overview") return;
+  const span = spanOf(route);
+  const response = source.overview(span, new AbortController().signal);
+  // The caller of `takePrefetched` handles the failure.
+  response.catch(() => {});
+  prefetched = { key: `overview ${span}`, response };
+}
+
+/** Takes the prefetched response once; undefined if it is for another view. */
+function takePrefetched(key: string): Promise<unknown> | undefined {
+  const response = prefetched?.key === key ? prefetched.response : undefined;
+  prefetched = undefined;
+  return response;
 }

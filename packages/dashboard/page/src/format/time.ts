@@ -1,3 +1,5 @@
+import type { Span } from "../../../src/counts.ts";
+
 const UNITS = [
   ["d", 86_400_000],
   ["h", 3_600_000],
@@ -101,3 +103,10 @@ export function parseDuration(text: string): number | undefined {
   const ms = Math.round(Number(number) * SIZES[unit as keyof typeof SIZES]);
   return ms >= 1 && ms <= 366 * SIZES.d ? ms : undefined;
 }
+
+/** For a sentence: `in the last hour`. */
+export const SPAN_PHRASES: Readonly<Record<Span, string>> = {
+  "1h": "in the last hour",
+  "24h": "in the last 24 hours",
+  "30d": "in the last 30 days",
+};

@@ -1,5 +1,8 @@
-import type { JSX } from "preact";
-import { useId, useRef } from "preact/hooks";
+import type { ComponentChildren, JSX } from "preact";
+import { useContext, useId, useRef } from "preact/hooks";
+import { truncateVisible } from "../format/text.ts";
+import type { ActionDraft } from "../page-context.ts";
+import { PageContext } from "../page-context.ts";
 
 export interface MenuItem {
   readonly title: string;
@@ -57,4 +60,26 @@ function positionList(list: HTMLElement | null, button: HTMLElement | null): voi
   const height = 40 * list.childElementCount + 12;
   list.style.right = `${Math.max(8, document.documentElement.clientWidth - right)}px`;
   list.style.top = `${bottom + height > innerHeight ? Math.max(8, top - height) : bottom + 4}px`;
+}
+
+/** A button that opens the dialog of an action. The label tells screen readers the object of the action. */
+export function ActionButton({
+  draft,
+  label,
+  children,
+}: {
+  draft: ActionDraft;
+  label?: string;
+  children: ComponentChildren;
+}): JSX.Element {
+  const { openDialog } = useContext(PageContext);
+  return (
+    <button
+      type="button"
+      aria-label={label === undefined ? undefined : truncateVisible(label, 160)}
+      onClick={() => openDialog(draft)}
+    >
+      {children}
+    </button>
+  );
 }

@@ -1,5 +1,6 @@
 import type { ComponentChildren, JSX } from "preact";
 import { useId } from "preact/hooks";
+import type { Failure } from "../client/failure.ts";
 
 /** A part of a view, with its title and the actions on all of it. */
 export function Panel({
@@ -46,5 +47,43 @@ export function Notice({
       {title && <strong>{title} </strong>}
       {children}
     </div>
+  );
+}
+
+export type Tone = "plain" | "good" | "warn" | "bad" | "info";
+
+/** A short label of a state. Its colour repeats the text. */
+export function Badge({
+  tone = "plain",
+  children,
+}: {
+  tone?: Tone;
+  children: ComponentChildren;
+}): JSX.Element {
+  return <span class={`badge ${tone}`}>{children}</span>;
+}
+
+/** A figure that is unknown, which is not the same as zero. */
+export function Unknown({ why }: { why?: string }): JSX.Element {
+  return (
+    <span class="quiet" title={why}>
+      unknown
+    </span>
+  );
+}
+
+/** A placeholder until the first response; nothing after a failure, which the top of the page explains. */
+export function Loading({
+  title,
+  failure,
+}: {
+  title: string;
+  failure: Failure | undefined;
+}): JSX.Element {
+  return (
+    <>
+      <h1>{title}</h1>
+      {!failure && <p class="quiet">Loading…</p>}
+    </>
   );
 }

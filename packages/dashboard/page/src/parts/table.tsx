@@ -1,6 +1,7 @@
 import type { ComponentChildren, JSX } from "preact";
 import { useState } from "preact/hooks";
 import { formatCount } from "../../../src/counts.ts";
+
 import type { Sortable, SortOrder } from "./sort-rows.ts";
 import { sortRows } from "./sort-rows.ts";
 

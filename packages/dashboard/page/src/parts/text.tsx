@@ -1,15 +1,15 @@
 import type { JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import type { SubjectByDimension } from "../../../src/api.ts";
-import { formatSubject } from "../format/subject.ts";
+import { useServerNow } from "../client/server-clock.ts";
+import { formatSubject, truncateVisible } from "../format/text.ts";
 import {
   formatDuration,
   formatFullTime,
   formatRelativeTime,
   formatShortTime,
 } from "../format/time.ts";
-import { truncateVisible } from "../format/visible.ts";
-import { useServerNow } from "./use-now.ts";
+import { hrefOf } from "../route.ts";
 
 /** The maximum length of a title. */
 const MAX_TITLE_LENGTH = 2_000;
@@ -26,6 +26,36 @@ export function Name({ value, plain }: { value: string; plain?: boolean }): JSX.
     <bdi class={plain ? "name plain" : "name"} title={truncateVisible(value, MAX_TITLE_LENGTH)}>
       {text}
     </bdi>
+  );
+}
+
+/** A limiter's name, as a link to its view. */
+export function LimiterLink({
+  name,
+  span,
+}: {
+  name: string;
+  span?: string | undefined;
+}): JSX.Element {
+  return (
+    <a href={hrefOf("limiter", { name, span })}>
+      <Name value={name} />
+    </a>
+  );
+}
+
+/** A subject's text, as a link to the state of this client: in one limiter, or in all. */
+export function SubjectLink({
+  subject,
+  limiter,
+}: {
+  subject: string;
+  limiter?: string;
+}): JSX.Element {
+  return (
+    <a href={hrefOf("subject", { subject, limiter })}>
+      <Name value={subject} />
+    </a>
   );
 }
 

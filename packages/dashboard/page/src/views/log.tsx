@@ -1,15 +1,12 @@
 import type { JSX } from "preact";
-import type { LogRow, LogView } from "../../../src/api.ts";
+import type { ActionName, LogRow, LogView } from "../../../src/api.ts";
 import { pluralize } from "../../../src/counts.ts";
-import { PAST_TENSE } from "../actions/past-tense.ts";
 import { usePolling } from "../client/use-polling.ts";
-import { formatSubject } from "../format/subject.ts";
-import { Loading } from "../parts/loading.tsx";
-import { Empty, Panel } from "../parts/panel.tsx";
+import { formatSubject } from "../format/text.ts";
+import { Empty, Loading, Panel } from "../parts/panel.tsx";
 import { Name, ServerLines, ServerText, ShortTime, Subject } from "../parts/text.tsx";
 import type { Route } from "../route.ts";
-import { hrefOf } from "../route.ts";
-import { replaceHash } from "../use-route.ts";
+import { hrefOf, replaceHash } from "../route.ts";
 
 /** Operators' actions, newest first. */
 export function Log({ route }: { route: Route }): JSX.Element {
@@ -150,3 +147,18 @@ function EntryTarget({ row: { kind, limiter, subject, network } }: { row: LogRow
     </>
   );
 }
+
+/** An action in the past tense: a verb, the preposition before its subject, and the rest of the phrase. */
+const PAST_TENSE: Readonly<
+  Record<ActionName, readonly [verb: string, of?: string, after?: string]>
+> = {
+  block: ["blocked"],
+  unblock: ["unblocked"],
+  reset: ["reset"],
+  forget: ["forgot"],
+  setOverride: ["set an override", "for"],
+  unsetOverride: ["removed the override", "for"],
+  addToDenyList: ["added", "", "to the deny list"],
+  removeFromDenyList: ["removed", "", "from the deny list"],
+  breaker: ["gave an order", "to"],
+};

@@ -1,7 +1,6 @@
 import type { JSX } from "preact";
 import type { ProcessSummary } from "../../../src/api.ts";
-import { Badge, Unknown } from "../parts/badge.tsx";
-import { Empty } from "../parts/panel.tsx";
+import { Badge, Empty, Unknown } from "../parts/panel.tsx";
 import type { Column } from "../parts/table.tsx";
 import { Table } from "../parts/table.tsx";
 import { Name, ShortTime, TimeAgo } from "../parts/text.tsx";

@@ -4,13 +4,11 @@ import type { Finding, RedisView } from "../../../src/api.ts";
 import { formatCount, pluralize } from "../../../src/counts.ts";
 import { usePolling } from "../client/use-polling.ts";
 import { formatBytes } from "../format/numbers.ts";
+import { truncateVisible } from "../format/text.ts";
 import { formatDuration, formatLatency } from "../format/time.ts";
-import { truncateVisible } from "../format/visible.ts";
 import { PageContext } from "../page-context.ts";
-import type { Tone } from "../parts/badge.tsx";
-import { Badge } from "../parts/badge.tsx";
-import { Loading } from "../parts/loading.tsx";
-import { Empty, Panel } from "../parts/panel.tsx";
+import type { Tone } from "../parts/panel.tsx";
+import { Badge, Empty, Loading, Panel } from "../parts/panel.tsx";
 import { Name, ServerText } from "../parts/text.tsx";
 
 const LEVELS = ["error", "warning", "note", "ok"] as const;

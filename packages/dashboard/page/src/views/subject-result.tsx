@@ -1,12 +1,11 @@
 import type { JSX } from "preact";
-import type { DenyListRow, SubjectStatus, SubjectView } from "../../../../src/api.ts";
-import { pluralize } from "../../../../src/counts.ts";
-import { Empty, Notice } from "../../parts/panel.tsx";
-import { EndTime, Name, ServerText, ShortTime } from "../../parts/text.tsx";
-import { hrefOf } from "../../route.ts";
-import { DenialCause } from "./denial-cause.tsx";
-import { formatClient } from "./lookup.ts";
-import { StatusPanel } from "./status-panel.tsx";
+import type { DenyListRow, SubjectStatus, SubjectView } from "../../../src/api.ts";
+import { pluralize } from "../../../src/counts.ts";
+import { formatClient } from "../format/text.ts";
+import { Empty, Notice } from "../parts/panel.tsx";
+import { EndTime, LimiterLink, Name, ServerText, ShortTime } from "../parts/text.tsx";
+import { hrefOf } from "../route.ts";
+import { DenialCause, StatusPanel } from "./subject-status.tsx";
 
 /** Whether the client is denied, the cause and its end; then the client's state in each limiter. */
 export function SubjectResult({ view }: { view: SubjectView }): JSX.Element {
@@ -139,10 +138,7 @@ function Skipped({ skipped }: { skipped: SubjectView["skipped"] }): JSX.Element 
       <ul class="sentences">
         {skipped.map(({ name, countsBy }) => (
           <li key={name}>
-            <a href={hrefOf("limiter", { name })}>
-              <Name value={name} />
-            </a>
-            : <ServerText text={countsBy} />
+            <LimiterLink name={name} />: <ServerText text={countsBy} />
           </li>
         ))}
       </ul>

@@ -1,11 +1,9 @@
 import { escapeHidden } from "@headgate/replay/internal";
 import type { JSX } from "preact";
-import type { LimiterView, PolicyView } from "../../../../src/api.ts";
-import { pluralize } from "../../../../src/counts.ts";
-import { Badge } from "../../parts/badge.tsx";
-import { Empty, Panel } from "../../parts/panel.tsx";
-import { Name, ServerText, ShortTime } from "../../parts/text.tsx";
-import { hrefOf } from "../../route.ts";
+import type { LimiterView, PolicyView } from "../../../src/api.ts";
+import { pluralize } from "../../../src/counts.ts";
+import { Badge, Empty, Panel } from "../parts/panel.tsx";
+import { LimiterLink, Name, ServerText, ShortTime } from "../parts/text.tsx";
 
 /** The limits as text and as code, for each version of the policy. */
 export function Policies({
@@ -71,11 +69,7 @@ function Policy({ policy, label }: { policy: PolicyView; label: string }): JSX.E
         {policy.shadow && <Badge tone="info">created in shadow mode</Badge>}
         {policy.extends !== undefined && (
           <>
-            It extends{" "}
-            <a href={hrefOf("limiter", { name: policy.extends })}>
-              <Name value={policy.extends} />
-            </a>
-            .{" "}
+            It extends <LimiterLink name={policy.extends} />.{" "}
           </>
         )}
       </p>

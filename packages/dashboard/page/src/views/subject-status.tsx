@@ -1,18 +1,15 @@
 import type { JSX } from "preact";
 import { useContext } from "preact/hooks";
-import type { LimitRow, SubjectStatus } from "../../../../src/api.ts";
-import { formatCount } from "../../../../src/counts.ts";
-import { ACTION_NOTES } from "../../format/notes.ts";
-import { isUnnamedDimension, shortenLimit } from "../../format/subject.ts";
-import { truncateVisible } from "../../format/visible.ts";
-import type { ActionDraft } from "../../page-context.ts";
-import { PageContext } from "../../page-context.ts";
-import { Badge } from "../../parts/badge.tsx";
-import { Gauge } from "../../parts/bars.tsx";
-import { EndTime, Name, ServerText, ShortTime } from "../../parts/text.tsx";
-import { hrefOf } from "../../route.ts";
-import { Actions } from "../log.tsx";
-import { DenialCause } from "./denial-cause.tsx";
+import type { LimitRow, SubjectStatus } from "../../../src/api.ts";
+import { formatCount } from "../../../src/counts.ts";
+import { isUnnamedDimension, shortenLimit, truncateVisible } from "../format/text.ts";
+import type { ActionDraft } from "../page-context.ts";
+import { PageContext } from "../page-context.ts";
+import { ActionButton } from "../parts/menu.tsx";
+import { Badge } from "../parts/panel.tsx";
+import { EndTime, LimiterLink, Name, ServerText, ShortTime } from "../parts/text.tsx";
+import { Actions } from "./log.tsx";
+import { ACTION_NOTES } from "./top-subjects.tsx";
 
 /** The client's state in one limiter, under one of the versions of its policy. */
 export function StatusPanel({
@@ -30,9 +27,7 @@ export function StatusPanel({
     >
       <header>
         <h2>
-          <a href={hrefOf("limiter", { name })}>
-            <Name value={name} />
-          </a>
+          <LimiterLink name={name} />
           {!isUnnamedDimension(dimension) && (
             <Badge>
               by <Name value={dimension} plain />
@@ -145,11 +140,9 @@ function Tools({
 }: {
   status: SubjectStatus;
 }): JSX.Element {
-  const { isPermitted, openDialog } = useContext(PageContext);
+  const { isPermitted } = useContext(PageContext);
   const tool = (title: string, draft: ActionDraft): JSX.Element => (
-    <button type="button" onClick={() => openDialog(draft)}>
-      {title}…
-    </button>
+    <ActionButton draft={draft}>{title}…</ActionButton>
   );
   const fixed = (
     kind: "unblock" | "reset" | "forget" | "unsetOverride",
@@ -171,5 +164,70 @@ function Tools({
       {isPermitted("reset") && fixed("reset", "Reset", ACTION_NOTES.reset)}
       {isPermitted("forget") && fixed("forget", "Forget", ACTION_NOTES.forget)}
     </div>
+  );
+}
+
+/**
+ * `until 14:03:12 by the limit burst of login: 20 per 10 seconds for each client.` With `isLimiterKnown`, it does not repeat the
+ * name of the limiter.
+ */
+export function DenialCause({
+  status: { deniedBy, name, limits, blocks, until },
+  isLimiterKnown,
+}: {
+  status: SubjectStatus;
+  isLimiterKnown?: boolean;
+}): JSX.Element {
+  const limit =
+    deniedBy?.kind === "limit" ? limits.find((row) => row.limit === deniedBy.limit) : undefined;
+  const isManual = blocks.some((block) => block.limit === undefined);
+  return (
+    <>
+      {until !== undefined && (
+        <>
+          until <ShortTime at={until} />{" "}
+        </>
+      )}
+      by {deniedBy?.kind === "block" && `a block that ${isManual ? "an operator" : "a limit"} set`}
+      {deniedBy?.kind === "denyList" && "the deny list"}
+      {deniedBy?.kind === "limit" &&
+        (deniedBy.limit === undefined ? (
+          "a limit"
+        ) : (
+          <>
+            the limit <Name value={deniedBy.limit} />
+          </>
+        ))}
+      {!isLimiterKnown && deniedBy?.kind !== "denyList" && (
+        <>
+          {deniedBy?.kind === "block" ? " in " : " of "}
+          <Name value={name} />
+        </>
+      )}
+      {limit && (
+        <>
+          : <ServerText text={shortenLimit(limit.description, limit.limit)} />
+        </>
+      )}
+      .
+    </>
+  );
+}
+
+/** How much of a limit is used. */
+function Gauge({
+  used,
+  most,
+  isFull,
+}: {
+  used: number;
+  most: number;
+  isFull: boolean;
+}): JSX.Element {
+  const share = most > 0 ? Math.min(1, used / most) : 1;
+  return (
+    <span class={isFull ? "gauge full" : "gauge"} aria-hidden="true">
+      <span style={{ width: `${share * 100}%` }} />
+    </span>
   );
 }

@@ -1,4 +1,5 @@
-import type { SubjectByDimension } from "../../../src/api.ts";
+import { escapeHidden } from "@headgate/replay/internal";
+import type { LookupClient, SubjectByDimension } from "../../../src/api.ts";
 
 /** A subject as text: `203.0.113.7`, or `tenant acme, user ada` if its dimensions have names of their own. */
 export function formatSubject(subject: SubjectByDimension | undefined): string {
@@ -22,4 +23,21 @@ export function shortenLimit(description: string, name: string): string {
     / \((?:gcra|tokenBucket|fixedWindow|slidingWindow|slidingLog|concurrency)\)$/,
     "",
   );
+}
+
+/** At most `most` characters of a text that clients may have chosen, with hidden ones as escapes, and an ellipsis for the rest. */
+export function truncateVisible(text: string, most: number): string {
+  return text.length <= most ? escapeHidden(text) : `${escapeHidden(text.slice(0, most))}…`;
+}
+
+/** The client of a lookup, to begin a sentence with: `203.0.113.7`, `The sender of this x-api-key`. */
+export function formatClient(client: LookupClient): string {
+  switch (client.kind) {
+    case "text":
+      return client.text;
+    case "address":
+      return client.address;
+    case "header":
+      return `The sender of this ${client.header}`;
+  }
 }

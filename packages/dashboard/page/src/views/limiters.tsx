@@ -1,17 +1,18 @@
 import type { JSX } from "preact";
-import type { LimiterSummary, Overview } from "../../../../src/api.ts";
-import { formatCount, pluralize, SPAN_MS } from "../../../../src/counts.ts";
-import { formatShare, formatShort } from "../../format/numbers.ts";
-import { sparklineBuckets } from "../../format/rates.ts";
-import { shortenLimit } from "../../format/subject.ts";
-import { Badge } from "../../parts/badge.tsx";
-import { Empty } from "../../parts/panel.tsx";
-import { Sparkline } from "../../parts/sparkline.tsx";
-import type { Column } from "../../parts/table.tsx";
-import { Table } from "../../parts/table.tsx";
-import { Name, ServerText } from "../../parts/text.tsx";
-import type { Route } from "../../route.ts";
-import { hrefOf } from "../../route.ts";
+import type { LimiterSummary, Overview } from "../../../src/api.ts";
+import type { Counts } from "../../../src/counts.ts";
+import { formatCount, pluralize, SPAN_MS } from "../../../src/counts.ts";
+import { SpanSwitch } from "../chart/chart.tsx";
+import { usePolling } from "../client/use-polling.ts";
+import { formatShare, formatShort } from "../format/numbers.ts";
+import { sparklineBuckets } from "../format/rates.ts";
+import { shortenLimit } from "../format/text.ts";
+import { Badge, Empty, Loading, Panel } from "../parts/panel.tsx";
+import type { Column } from "../parts/table.tsx";
+import { Table } from "../parts/table.tsx";
+import { LimiterLink, Name, ServerText } from "../parts/text.tsx";
+import type { Route } from "../route.ts";
+import { hrefOf, replaceHash, spanOf } from "../route.ts";
 
 /** The limiters by denials, each with its sparkline. */
 export function LimiterTable({
@@ -129,9 +130,7 @@ function columnsOf(
 function Limiter({ row, span }: { row: LimiterSummary; span: string | undefined }): JSX.Element {
   return (
     <>
-      <a href={hrefOf("limiter", { name: row.name, span })}>
-        <Name value={row.name} />
-      </a>
+      <LimiterLink name={row.name} span={span} />
       {row.shadow && <Badge tone="info">shadow</Badge>}
       {row.versions > 1 && <Badge tone="warn">{row.versions} versions</Badge>}
       {row.overrides > 0 && <Badge>{pluralize(row.overrides, "override")}</Badge>}
@@ -151,5 +150,65 @@ function Limits({ words }: { words: readonly string[] }): JSX.Element {
       ))}
       {words.length > 3 && <li class="quiet">and {words.length - 3} more</li>}
     </ul>
+  );
+}
+
+const WIDTH = 120;
+const HEIGHT = 28;
+
+/** A small chart of requests over time, with the denied ones. */
+function Sparkline({ buckets }: { buckets: readonly Counts[] }): JSX.Element {
+  const most = Math.max(1, ...buckets.map(({ allowed, denied }) => allowed + denied));
+  const x = (i: number): number => Math.round((i / (buckets.length - 1)) * WIDTH * 10) / 10;
+  const y = (count: number): number =>
+    Math.round((HEIGHT - 1 - (count / most) * (HEIGHT - 3)) * 10) / 10;
+  const line = (countOf: (counts: Counts) => number): string =>
+    buckets.map((counts, i) => `${x(i)},${y(countOf(counts))}`).join(" ");
+  const area = (countOf: (counts: Counts) => number): string =>
+    `0,${HEIGHT - 1} ${line(countOf)} ${WIDTH},${HEIGHT - 1}`;
+  const all = ({ allowed, denied }: Counts): number => allowed + denied;
+  const denied = ({ denied }: Counts): number => denied;
+  return (
+    <svg class="sparkline" viewBox={`0 0 ${WIDTH} ${HEIGHT}`} aria-hidden="true">
+      <polygon class="all" points={area(all)} />
+      <polyline class="all-line" points={line(all)} />
+      {buckets.some((counts) => counts.denied > 0) && (
+        <polygon class="denied" points={area(denied)} />
+      )}
+    </svg>
+  );
+}
+
+/** All limiters, to select one. */
+export function Limiters({ route }: { route: Route }): JSX.Element {
+  const span = spanOf(route);
+  const find = route.params["find"] ?? "";
+  const { data, failure } = usePolling<Overview>(`overview ${span}`, (source, signal) =>
+    source.overview(span, signal),
+  );
+  if (data === undefined) return <Loading title="Limiters" failure={failure} />;
+  return (
+    <>
+      <h1>Limiters</h1>
+      <Panel
+        title="By denials"
+        tools={
+          <>
+            <input
+              type="search"
+              aria-label="Part of a limiter's name"
+              placeholder="Part of a name"
+              value={find}
+              onInput={({ currentTarget }) =>
+                replaceHash(hrefOf("limiter", { ...route.params, find: currentTarget.value }))
+              }
+            />
+            <SpanSwitch route={route} span={span} />
+          </>
+        }
+      >
+        <LimiterTable overview={data} route={route} find={find} />
+      </Panel>
+    </>
   );
 }

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { formatSubject, shortenLimit } from "./subject.ts";
+import { formatSubject, shortenLimit, truncateVisible } from "./text.ts";
 
 test("a subject is formatted by its value, with the names of its dimensions if they have any", () => {
   expect(formatSubject(undefined)).toBe("all subjects");
@@ -12,4 +12,11 @@ test("a shortened limit leaves out its name and its algorithm", () => {
     "20 per 10 seconds for each client",
   );
   expect(shortenLimit("5 per hour (blocks)", "5-per-1h")).toBe("5 per hour (blocks)");
+});
+
+test("a long text is truncated, even in the middle of a character", () => {
+  expect(truncateVisible("abc", 3)).toBe("abc");
+  expect(truncateVisible("a\u202eb", 3)).toBe("a\\u{202e}b");
+  expect(truncateVisible("ab😀", 3)).toBe("ab\\u{d83d}…");
+  expect(truncateVisible("x".repeat(1_000_000), 10)).toHaveLength(11);
 });

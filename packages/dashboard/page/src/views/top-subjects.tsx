@@ -1,17 +1,16 @@
 import type { JSX } from "preact";
 import { useContext } from "preact/hooks";
-import type { LimiterView, TopSubjectRow } from "../../../../src/api.ts";
-import { formatCount } from "../../../../src/counts.ts";
-import { formatShare } from "../../format/numbers.ts";
-import { isUnnamedDimension } from "../../format/subject.ts";
-import { PageContext } from "../../page-context.ts";
-import { Badge } from "../../parts/badge.tsx";
-import { Empty, Panel } from "../../parts/panel.tsx";
-import type { Column } from "../../parts/table.tsx";
-import { Table, toolsColumn } from "../../parts/table.tsx";
-import { Name, ShortTime } from "../../parts/text.tsx";
-import { hrefOf } from "../../route.ts";
-import { SubjectTools } from "../subject-tools.tsx";
+import type { LimiterView, SubjectByDimension, TopSubjectRow } from "../../../src/api.ts";
+import { formatCount } from "../../../src/counts.ts";
+import { formatShare } from "../format/numbers.ts";
+import { formatSubject, isUnnamedDimension, truncateVisible } from "../format/text.ts";
+import type { ActionDraft } from "../page-context.ts";
+import { PageContext } from "../page-context.ts";
+import { Menu } from "../parts/menu.tsx";
+import { Badge, Empty, Panel } from "../parts/panel.tsx";
+import type { Column } from "../parts/table.tsx";
+import { Table, toolsColumn } from "../parts/table.tsx";
+import { Name, ShortTime, SubjectLink } from "../parts/text.tsx";
 
 const TITLES = { denied: "Most denied", used: "Most requests" } as const;
 
@@ -97,9 +96,7 @@ function TopName({
           <Name value={hash ?? ""} /> <Badge>hash</Badge>
         </>
       ) : (
-        <a href={hrefOf("subject", { subject, limiter })}>
-          <Name value={subject} />
-        </a>
+        <SubjectLink subject={subject} limiter={limiter} />
       )}
       {!isUnnamedDimension(dimension) && (
         <span class="quiet">
@@ -116,3 +113,51 @@ function toolsOf(limiter: string): Column<TopSubjectRow> {
     subject === null ? null : <SubjectTools limiter={limiter} subject={{ [dimension]: subject }} />,
   );
 }
+
+/** The actions on a subject of a limiter that the visitor is allowed. */
+function SubjectTools({
+  limiter,
+  subject,
+}: {
+  limiter: string;
+  subject: SubjectByDimension;
+}): JSX.Element | null {
+  const { isPermitted, openDialog } = useContext(PageContext);
+  const items = draftsOf(limiter, subject)
+    .filter(([, kind]) => isPermitted(kind))
+    .map(([title, , draft]) => ({ title, run: () => openDialog(draft) }));
+  if (items.length === 0) return null;
+  return <Menu label={`Actions on ${truncateVisible(formatSubject(subject), 60)}`} items={items} />;
+}
+
+type Item = readonly [
+  title: string,
+  kind: "block" | "unblock" | "reset" | "forget" | "setOverride",
+  draft: ActionDraft,
+];
+
+function draftsOf(limiter: string, subject: SubjectByDimension): readonly Item[] {
+  const fixed = (kind: "unblock" | "reset" | "forget", title: string, note: string): Item => [
+    `${title}…`,
+    kind,
+    { form: "fixed", title, note, action: { kind, limiter, subject } },
+  ];
+  return [
+    ["Block…", "block", { form: "block", limiter, subject }],
+    fixed(
+      "unblock",
+      "Unblock",
+      "Ends its blocks, including those set by limits. Its usage does not change.",
+    ),
+    fixed("reset", "Reset", ACTION_NOTES.reset),
+    ["Override its limits…", "setOverride", { form: "override", limiter, subject }],
+    fixed("forget", "Forget", ACTION_NOTES.forget),
+  ];
+}
+
+/** Explanations of actions on a subject, for their dialogs. */
+export const ACTION_NOTES = {
+  reset: "Resets its usage to zero, and ends the blocks that limits have set.",
+  forget:
+    "Erases all stored data about this subject: usage and blocks in this limiter, its overrides in every limiter, and its name in the log. This cannot be undone.",
+} as const;

@@ -1,10 +1,8 @@
+import type { Report } from "@headgate/replay/report";
 import type { JSX } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
-import { Notice } from "../../parts/panel.tsx";
-import { Name, ServerText } from "../../parts/text.tsx";
-import type { OpenedReport } from "./open-report.ts";
-import { openReport } from "./open-report.ts";
-import { ReportFrame } from "./report-frame.tsx";
+import { Notice } from "../parts/panel.tsx";
+import { Name, ServerText } from "../parts/text.tsx";
 
 /** The last report, for visitors who return to this view. */
 let last: OpenedReport | undefined;
@@ -91,4 +89,56 @@ function useDrops(
       removeEventListener("drop", drop);
     };
   }, []);
+}
+
+/** The most recently opened report: it stays in this page, and is not sent anywhere. */
+interface OpenedReport {
+  /** The name of the file. */
+  readonly name: string;
+  /** The report and its style, or why it cannot be shown. */
+  readonly drawing: ReportDrawing | string;
+}
+
+interface ReportDrawing {
+  readonly report: Report;
+  readonly style: string;
+}
+
+/** The command does not write larger files. */
+const MAX_BYTES = 32 * 1_024 * 1_024;
+
+const NO_REPORT =
+  "This file is not a report that headgate replay or headgate recommend printed with --json";
+
+/** Opens a file and draws it. The drawing code is loaded with the first one. */
+async function openReport(file: File): Promise<OpenedReport> {
+  const { name, size } = file;
+  if (size > MAX_BYTES) return { name, drawing: `${NO_REPORT}: it is larger than 32 MB.` };
+  const [text, { parseReport, REPORT_STYLE: style }] = await Promise.all([
+    file.text(),
+    import("@headgate/replay/report"),
+  ]);
+  try {
+    return { name, drawing: { report: parseReport(text), style } };
+  } catch (error) {
+    const why =
+      error instanceof TypeError || error instanceof RangeError ? error.message : "it is not JSON";
+    return { name, drawing: `${NO_REPORT}: ${why}.` };
+  }
+}
+
+/** A report in a shadow tree, so that its styles and the page's do not affect each other. All texts of its markup are escaped. */
+function ReportFrame({ drawn: { report, style } }: { drawn: ReportDrawing }): JSX.Element {
+  const box = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    const { current } = box;
+    if (!current) return;
+    const root = current.shadowRoot ?? current.attachShadow({ mode: "open" });
+    // A sheet created by a script does not count as inline.
+    const sheet = new CSSStyleSheet();
+    sheet.replaceSync(`:host{display:block;font:16px/1.5 var(--sans)}${style}`);
+    root.adoptedStyleSheets = [sheet];
+    root.innerHTML = report.content.markup;
+  }, [report, style]);
+  return <div ref={box} class="report" />;
 }

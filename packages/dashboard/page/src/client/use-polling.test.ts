@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { cachedView, cacheView } from "./view-cache.ts";
+import { cachedView, cacheView } from "./use-polling.ts";
 
 test("the 20 views with the latest responses are cached", () => {
   for (let i = 0; i < 20; i += 1) cacheView(`${i}`, i);
