@@ -1,14 +1,17 @@
 import type { Operation } from "@headgate/core/internal";
 import { countedOutcome } from "../../packages/breaker/src/call/admission.ts";
-import type { BreakerPolicy } from "../../packages/breaker/src/machine/breaker-policy.ts";
-import type { CallOutcome } from "../../packages/breaker/src/machine/call-outcome.ts";
+import type {
+  BreakerPolicy,
+  CallOutcome,
+  OutcomeBatch,
+} from "../../packages/breaker/src/machine/breaker-policy.ts";
 import type { AdmittedPeriod, BreakerState } from "../../packages/breaker/src/machine/period.ts";
-import type { SetStateRequest } from "../../packages/breaker/src/machine/set-target-state.ts";
-import { setTargetState } from "../../packages/breaker/src/machine/set-target-state.ts";
-import type { SyncRequest } from "../../packages/breaker/src/machine/sync-target.ts";
-import { syncTarget } from "../../packages/breaker/src/machine/sync-target.ts";
-import type { TargetKeys } from "../../packages/breaker/src/machine/target.ts";
-import type { OutcomeBatch } from "../../packages/breaker/src/machine/window.ts";
+import type {
+  SetStateRequest,
+  SyncRequest,
+  TargetKeys,
+} from "../../packages/breaker/src/machine/target.ts";
+import { setTargetState, syncTarget } from "../../packages/breaker/src/machine/target.ts";
 import { STATES } from "../../packages/breaker/src/machine/wire.ts";
 import type { Random } from "../conformance/random/random.ts";
 

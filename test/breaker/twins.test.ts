@@ -4,14 +4,15 @@ import type { CountingStore, MemoryAccess, Operation } from "@headgate/core/inte
 import { requireStore } from "@headgate/core/internal";
 import { redisStore } from "@headgate/core/redis";
 import { describe, expect, test } from "vitest";
-import type { CountedOutcome } from "../../packages/breaker/src/machine/call-outcome.ts";
+import type { CountedOutcome } from "../../packages/breaker/src/machine/breaker-policy.ts";
 import { callWindow } from "../../packages/breaker/src/machine/call-window.ts";
 import type { BreakerState } from "../../packages/breaker/src/machine/period.ts";
-import type { SetStateRequest } from "../../packages/breaker/src/machine/set-target-state.ts";
-import { setTargetState } from "../../packages/breaker/src/machine/set-target-state.ts";
-import type { SyncRequest } from "../../packages/breaker/src/machine/sync-target.ts";
-import { syncTarget } from "../../packages/breaker/src/machine/sync-target.ts";
-import type { TargetKeys } from "../../packages/breaker/src/machine/target.ts";
+import type {
+  SetStateRequest,
+  SyncRequest,
+  TargetKeys,
+} from "../../packages/breaker/src/machine/target.ts";
+import { setTargetState, syncTarget } from "../../packages/breaker/src/machine/target.ts";
 import { timeWindow } from "../../packages/breaker/src/machine/time-window.ts";
 import { REPLY_SIZE, STATES } from "../../packages/breaker/src/machine/wire.ts";
 import { readBreakerOptions } from "../../packages/breaker/src/read-options.ts";

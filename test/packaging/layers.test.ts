@@ -77,7 +77,7 @@ const probes: readonly Probe[] = [
   ],
   [
     "breaker/src/tracker/outcome-buffer.ts",
-    `import "../machine/window.ts"; import "../breaker.ts"`,
+    `import "../machine/period.ts"; import "../breaker.ts"`,
   ],
   ["breaker/src/machine/period.ts", `import "../breaker.ts"`, "The machine decides"],
   ["breaker/src/machine/period.ts", `import "../link/view.ts"`, "The machine decides"],

@@ -6,8 +6,9 @@ import {
   recordBreakerEvents,
   recordChannelEvents,
 } from "../../../test/support/record-breaker-events.ts";
-import { BREAKER_CHANNELS, publishRejected } from "./channels.ts";
+import { BREAKER_CHANNELS } from "./channels.ts";
 import { createBreaker } from "./create-breaker.ts";
+import { publishRejected } from "./tracker/publish.ts";
 
 test("BREAKER_CHANNELS has the documented channel names", () => {
   expect(BREAKER_CHANNELS).toEqual({

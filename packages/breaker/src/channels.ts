@@ -1,8 +1,28 @@
-import { channel } from "node:diagnostics_channel";
 import type { HeadgateError } from "@headgate/core";
-import { publish } from "@headgate/core/internal";
 import type { BreakerState } from "./machine/period.ts";
-import type { Outcome, Snapshot } from "./snapshot.ts";
+
+/** How a call ended. */
+export type Outcome = "success" | "failure";
+
+/** The state and the counts of a target. */
+export interface Snapshot {
+  readonly state: BreakerState;
+  /** The calls in the window: successes and failures; slow calls are some of both. */
+  readonly calls: number;
+  readonly successes: number;
+  readonly failures: number;
+  readonly slowCalls: number;
+  /** The share of successes, 0 to 1; null without calls. */
+  readonly successRate: number | null;
+  /** The share of slow calls, 0 to 1; null without calls. */
+  readonly slowCallRate: number | null;
+  /** How often it opened in a row, without closing in between. */
+  readonly openings: number;
+  /** Milliseconds until trial calls are allowed, rounded up; 0 if it is not open. */
+  readonly retryAfterMs: number;
+  /** True if the store did not reply: these are the state and the calls of this process only. */
+  readonly degraded: boolean;
+}
 
 /**
  * The names under which breakers publish on `node:diagnostics_channel`. The messages are `BreakerStateChange`,
@@ -79,41 +99,4 @@ export interface BreakerCall {
 export interface BreakerSnapshot extends Snapshot {
   readonly breaker: string;
   readonly target: string;
-}
-
-const stateChanges = channel(BREAKER_CHANNELS.state);
-const rejectedCalls = channel(BREAKER_CHANNELS.rejected);
-const degradedBreakers = channel(BREAKER_CHANNELS.degraded);
-const breakerCalls = channel(BREAKER_CHANNELS.call);
-const breakerSnapshots = channel(BREAKER_CHANNELS.snapshot);
-
-export function publishStateChange(change: BreakerStateChange): void {
-  publish(stateChanges, change);
-}
-
-export function publishDegraded(degraded: DegradedBreaker): void {
-  publish(degradedBreakers, degraded);
-}
-
-/** Creates the message only for subscribers, because there may be many. */
-export function publishRejected(createMessage: () => RejectedCall): void {
-  if (rejectedCalls.hasSubscribers) publish(rejectedCalls, createMessage());
-}
-
-/** Whether calls have subscribers: each call is a message. */
-export function hasCallSubscribers(): boolean {
-  return breakerCalls.hasSubscribers;
-}
-
-export function publishCall(call: BreakerCall): void {
-  publish(breakerCalls, call);
-}
-
-/** Whether snapshots have subscribers; they come with each call if counts are in memory. */
-export function hasSnapshotSubscribers(): boolean {
-  return breakerSnapshots.hasSubscribers;
-}
-
-export function publishSnapshot(snapshot: BreakerSnapshot): void {
-  publish(breakerSnapshots, snapshot);
 }

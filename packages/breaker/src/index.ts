@@ -11,18 +11,19 @@ export type {
   RunOptions,
   Target,
 } from "./breaker.ts";
-export { HeadgateBreakerOpenError } from "./breaker-open-error.ts";
+export { HeadgateBreakerOpenError } from "./breaker.ts";
 export type { BreakerOptions, IsFailure } from "./breaker-options.ts";
 export type {
   BreakerCall,
   BreakerSnapshot,
   BreakerStateChange,
   DegradedBreaker,
+  Outcome,
   RejectedCall,
+  Snapshot,
 } from "./channels.ts";
 export { BREAKER_CHANNELS } from "./channels.ts";
 export { createBreaker } from "./create-breaker.ts";
 export type { ExponentialBackoffOptions } from "./exponential-backoff.ts";
 export { exponentialBackoff } from "./exponential-backoff.ts";
 export type { BreakerState } from "./machine/period.ts";
-export type { Outcome, Snapshot } from "./snapshot.ts";

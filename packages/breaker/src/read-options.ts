@@ -10,6 +10,7 @@ import {
 import type { BreakerOptions, Settings } from "./breaker-options.ts";
 import type { BreakerPolicy } from "./machine/breaker-policy.ts";
 import { callWindow } from "./machine/call-window.ts";
+import { DAY_MICROS } from "./machine/period.ts";
 import { timeWindow } from "./machine/time-window.ts";
 
 const OPTIONS = [
@@ -63,7 +64,6 @@ const HINTS = {
   fallback: "run(fn, { fallback })",
 };
 
-const DAY = 86_400_000_000;
 const MINUTE = 60_000_000;
 
 /** A crashed process cannot report that its trial call took too long: others wait this much longer for it. */
@@ -90,9 +90,13 @@ export function readBreakerOptions<Result>(options: BreakerOptions<Result>): Set
     'abortOutcome must be "ignore", "success" or "failure"',
     abortOutcome,
   );
-  const trialCallTimeout = readMicros("trialCallTimeout", options.trialCallTimeout ?? "30s", DAY);
+  const trialCallTimeout = readMicros(
+    "trialCallTimeout",
+    options.trialCallTimeout ?? "30s",
+    DAY_MICROS,
+  );
   const slowCall =
-    options.slowCall === undefined ? 0 : readMicros("slowCall", options.slowCall, DAY);
+    options.slowCall === undefined ? 0 : readMicros("slowCall", options.slowCall, DAY_MICROS);
   const flushIntervalMicros =
     options.flushInterval === 0
       ? 0
@@ -165,7 +169,8 @@ function readPolicy(options: BreakerOptions<never>, leaseMicros: number): Breake
     slowCallRate,
   );
   const trialCalls = readWholeNumber("trialCalls", options.trialCalls ?? 5, 100);
-  const rampUpMicros = options.rampUp === undefined ? 0 : readMicros("rampUp", options.rampUp, DAY);
+  const rampUpMicros =
+    options.rampUp === undefined ? 0 : readMicros("rampUp", options.rampUp, DAY_MICROS);
   const openForMicros = readOpenFor(options.openFor ?? "30s");
   const slowCallThreshold = options.slowCall === undefined ? NEVER_SLOW : slowCallRate;
   const description = [
@@ -188,7 +193,7 @@ function readPolicy(options: BreakerOptions<never>, leaseMicros: number): Breake
 
 function readWindow(window: unknown): Pick<BreakerPolicy, "window" | "windowSize"> {
   if (typeof window !== "object" || window === null) {
-    return { window: timeWindow, windowSize: readMicros("window", window, DAY) };
+    return { window: timeWindow, windowSize: readMicros("window", window, DAY_MICROS) };
   }
   rejectUnknownOptions("window", window, ["calls"]);
   const { calls } = window as { readonly calls?: unknown };
@@ -211,7 +216,7 @@ function readMicros(
   maximum: number = Number.POSITIVE_INFINITY,
 ): number {
   const time = parseDuration(value, option, "HEADGATE_INVALID_OPTION");
-  const range = maximum === DAY ? "1 day" : "1 minute";
+  const range = maximum === DAY_MICROS ? "1 day" : "1 minute";
   requireThat(time <= maximum, `${option} must be at most ${range}`, value);
   return time;
 }

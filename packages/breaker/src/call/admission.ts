@@ -1,8 +1,8 @@
 import { invalidValue, rejectExtraArgument } from "@headgate/core/internal";
 import type { Permit } from "../breaker.ts";
 import type { Settings } from "../breaker-options.ts";
-import type { CallOutcome, CountedOutcome } from "../machine/call-outcome.ts";
-import type { Outcome } from "../snapshot.ts";
+import type { Outcome } from "../channels.ts";
+import type { CallOutcome, CountedOutcome } from "../machine/breaker-policy.ts";
 import type { TargetTracker } from "../tracker/target-tracker.ts";
 
 /** A call that was admitted in one generation of a target. Only its first outcome is recorded. */

@@ -1,24 +1,19 @@
 import { rejectExtraArgument, yieldToEventLoop } from "@headgate/core/internal";
-import type { CallContext, RunOptions, Target } from "../breaker.ts";
-import { HeadgateBreakerOpenError } from "../breaker-open-error.ts";
+import type { CallContext, FallbackContext, RunOptions, Target } from "../breaker.ts";
+import { HeadgateBreakerOpenError } from "../breaker.ts";
 import type { Settings } from "../breaker-options.ts";
-import type { RejectedCall } from "../channels.ts";
-import { publishRejected } from "../channels.ts";
-import type { CallDecision } from "../machine/call-decision.ts";
-import type { BreakerState } from "../machine/period.ts";
-import type { Outcome } from "../snapshot.ts";
+import type { Outcome, RejectedCall } from "../channels.ts";
+import type { BreakerState, CallDecision } from "../machine/period.ts";
+import { publishRejected } from "../tracker/publish.ts";
 import type { TargetTracker } from "../tracker/target-tracker.ts";
 import { retryAfterMsOf, toSnapshot } from "../tracker/target-view.ts";
 import type { AdmittedCall } from "./admission.ts";
 import { admitCall, admitTrialCall, countedOutcome, readOutcome, toPermit } from "./admission.ts";
-import { classifyCall } from "./classify-call.ts";
-import { fallbackContextOf, OpenFallbackContext } from "./fallback-context.ts";
 import type { CallResult } from "./make-call.ts";
-import { makeCall } from "./make-call.ts";
-import { NO_OPTIONS, readRunOptions } from "./run-options.ts";
+import { classifyCall, makeCall, NO_OPTIONS, readRunOptions } from "./make-call.ts";
 
 /** Shared by all targets of a breaker. */
-export interface TargetContext<Result> {
+interface TargetContext<Result> {
   readonly breaker: string;
   readonly settings: Settings<Result>;
   now(): number;
@@ -165,4 +160,30 @@ function forLoops<Args extends unknown[], T>(
   method: (...args: Args) => Promise<T>,
 ): (...args: Args) => Promise<T> {
   return (...args) => yieldToEventLoop(method(...args));
+}
+
+/** Why the fallback is called for a rejected call. */
+class OpenFallbackContext {
+  readonly reason = "open";
+  readonly retryAfterMs: number;
+  readonly #rejected: RejectedCall;
+  #error: HeadgateBreakerOpenError | undefined;
+
+  constructor(rejected: RejectedCall) {
+    this.retryAfterMs = rejected.retryAfterMs;
+    this.#rejected = rejected;
+  }
+
+  /** Created when it is read: it costs more than all the rest of a rejected call. */
+  get error(): HeadgateBreakerOpenError {
+    this.#error ??= new HeadgateBreakerOpenError(this.#rejected);
+    return this.#error;
+  }
+}
+
+/** Why the fallback is called for a call that failed. */
+function fallbackContextOf<Result>(result: CallResult<Result>): FallbackContext<Result> {
+  if (result.how === "returned") return { reason: "result", result: result.result };
+  if (result.how === "timeout") return { reason: "timeout", error: result.error };
+  return { reason: "error", error: result.error };
 }

@@ -1,6 +1,16 @@
 import { HeadgateError } from "@headgate/core";
-import { addAbortCallback } from "@headgate/core/internal";
-import type { CallContext } from "../breaker.ts";
+import {
+  addAbortCallback,
+  formatKind,
+  formatNumber,
+  invalidValue,
+  parseDuration,
+  rejectUnknownOptions,
+  toMilliseconds,
+} from "@headgate/core/internal";
+import type { CallContext, RunOptions } from "../breaker.ts";
+import type { Settings } from "../breaker-options.ts";
+import type { Outcome } from "../channels.ts";
 
 /** How a call ended, as its caller sees it. */
 export type CallResult<Result> =
@@ -19,6 +29,57 @@ export function makeCall<Result>(
   return isBounded
     ? makeAbortableCall(call, signal, timeoutMs)
     : settleCall(call, new LazyContext());
+}
+
+/** How a call counts. Throws what `isFailure` throws. */
+export function classifyCall<Result>(
+  result: CallResult<Result>,
+  { abortOutcome, isFailure }: Settings<Result>,
+): Outcome | "ignore" {
+  if (result.how === "timeout") return "failure";
+  if (result.how === "aborted") return abortOutcome;
+  if (isFailure === undefined) return result.how === "threw" ? "failure" : "success";
+  const verdict: unknown = isFailure(
+    result.how === "threw"
+      ? { status: "rejected", reason: result.error }
+      : { status: "fulfilled", value: result.result },
+  );
+  if (verdict === "ignore") return "ignore";
+  if (typeof verdict === "boolean") return verdict ? "failure" : "success";
+  // A promise, which an async function returns, would make every call a failure.
+  throw invalidValue('isFailure must return true, false or "ignore"', verdict, formatKind);
+}
+
+export const NO_OPTIONS = {};
+
+const MAX_TIMEOUT_MS = 86_400_000;
+
+/** Checks a call and its options; returns the timeout in milliseconds, if there is one. Throws `HEADGATE_INVALID_OPTION`. */
+export function readRunOptions<T>(call: unknown, options: RunOptions<T>): number | undefined {
+  if (typeof call !== "function") throw invalidRunOption("call must be a function", call);
+  if (options === NO_OPTIONS) return undefined;
+  rejectUnknownOptions("run", options, ["fallback", "signal", "timeout"]);
+  const { fallback, signal, timeout } = options;
+  if (fallback !== undefined && typeof fallback !== "function") {
+    throw invalidRunOption("fallback must be a function", fallback);
+  }
+  if (signal !== undefined && !(signal instanceof AbortSignal)) {
+    throw invalidRunOption("signal must be an AbortSignal", signal);
+  }
+  return timeout === undefined ? undefined : readTimeout(timeout);
+}
+
+function readTimeout(timeout: unknown): number {
+  const time = parseDuration(timeout, "timeout", "HEADGATE_INVALID_OPTION", formatNumber);
+  const timeoutMs = toMilliseconds(time);
+  if (timeoutMs > MAX_TIMEOUT_MS) {
+    throw invalidRunOption("timeout must be at most 1 day", timeout, formatNumber);
+  }
+  return timeoutMs;
+}
+
+function invalidRunOption(rule: string, received: unknown, format = formatKind): HeadgateError {
+  return invalidValue(`run: ${rule}`, received, format);
 }
 
 async function makeAbortableCall<Result>(

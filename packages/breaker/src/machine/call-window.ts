@@ -1,6 +1,6 @@
-import type { CountedOutcome } from "./call-outcome.ts";
-import { isFailure, isSlow } from "./call-outcome.ts";
-import type { CallCounts, OutcomeBatch, Window } from "./window.ts";
+import type { CallCounts, CountedOutcome, OutcomeBatch, Window } from "./breaker-policy.ts";
+import { isFailure, isSlow } from "./breaker-policy.ts";
+import { DAY_MICROS } from "./period.ts";
 import { decodeOutcome, encodeOutcome } from "./wire.ts";
 
 /** Twin of the state in call-window.lua. */
@@ -12,9 +12,6 @@ export interface CallWindowState extends CallCounts {
   /** A digit for each outcome, the oldest first. */
   digits: string;
 }
-
-/** A day: a window without new outcomes for this long is forgotten. */
-const RETENTION_MICROS = 86_400_000_000;
 
 /** Outcomes one after the other, no more than a window holds. */
 class OutcomeSequence implements OutcomeBatch {
@@ -53,7 +50,7 @@ export const callWindow: Window<CallWindowState, OutcomeSequence> = {
   advance(state, now) {
     const steppedBack = state.lastAddedAt > now;
     if (steppedBack) state.lastAddedAt = now;
-    else if (now - state.lastAddedAt >= RETENTION_MICROS)
+    else if (now - state.lastAddedAt >= DAY_MICROS)
       Object.assign(state, callWindow.createEmpty(now, 0));
     return steppedBack;
   },
@@ -70,7 +67,8 @@ export const callWindow: Window<CallWindowState, OutcomeSequence> = {
     state.slowCalls += added.slowCalls - removed.slowCalls;
   },
 
-  retentionMicros: () => RETENTION_MICROS,
+  // A window without new outcomes for a day is forgotten.
+  retentionMicros: () => DAY_MICROS,
 
   createBatch: (size) => new OutcomeSequence(size),
 };

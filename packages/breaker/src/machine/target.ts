@@ -1,11 +1,35 @@
 import type { LuaSource, MemoryAccess, Operation, OperationContext } from "@headgate/core/internal";
 import { defineListOperation } from "@headgate/core/internal";
-import type { BreakerPolicy } from "./breaker-policy.ts";
-import type { CallDecision } from "./call-decision.ts";
-import type { Period } from "./period.ts";
-import { advancePeriod, createInitialPeriod, microsUntilChange } from "./period.ts";
-import type { CallCounts } from "./window.ts";
-import { encodeReply, REPLY_SIZE } from "./wire.ts";
+import type { BreakerPolicy, CallCounts, OutcomeBatch } from "./breaker-policy.ts";
+import { setTargetStateLua, syncTargetLua } from "./lua.generated.ts";
+import type {
+  AdmittedPeriod,
+  BreakerState,
+  CallDecision,
+  EndedTrialCall,
+  Period,
+} from "./period.ts";
+import {
+  acceptsOutcomes,
+  advancePeriod,
+  beginClosed,
+  beginHalfOpen,
+  beginManualState,
+  beginOpen,
+  createInitialPeriod,
+  endTrialCall,
+  microsUntilChange,
+  openIfThresholdsExceeded,
+  REJECTED,
+  requestCall,
+} from "./period.ts";
+import {
+  encodeAdmittedPeriod,
+  encodeOutcome,
+  encodeReply,
+  encodeState,
+  REPLY_SIZE,
+} from "./wire.ts";
 
 /** The server's work for one operation on a target; a decision on one counter is 1. */
 const WEIGHT = 8;
@@ -17,24 +41,8 @@ export interface TargetKeys {
   readonly policy: BreakerPolicy;
 }
 
-/** A target in memory, brought up to date. Twin of the one in target.lua. */
-export interface LoadedTarget {
-  readonly id: number;
-  readonly period: Period;
-  window: CallCounts;
-  /** When the window began. */
-  windowBeganAt: number;
-  isWindowDirty: boolean;
-}
-
-/** A window in memory. */
-interface StoredWindow {
-  readonly beganAt: number;
-  readonly counts: CallCounts;
-}
-
 /** Creates an operation on one target. Its reply has the format that sync-target.lua documents. */
-export function createTargetOperation<Call extends { readonly target: TargetKeys }>(
+function createTargetOperation<Call extends { readonly target: TargetKeys }>(
   name: string,
   source: LuaSource,
   parameters: (call: Call) => readonly (string | number)[],
@@ -53,7 +61,99 @@ export function createTargetOperation<Call extends { readonly target: TargetKeys
   };
 }
 
-export function loadTarget(
+export interface SyncRequest {
+  readonly target: TargetKeys;
+  /** The period in which the calls were admitted. */
+  readonly admittedIn: AdmittedPeriod;
+  /** Their outcomes, in a batch of the policy's window; undefined for none. */
+  readonly outcomes: OutcomeBatch | undefined;
+  readonly endedTrial: EndedTrialCall | undefined;
+  /** Whether it requests a call. */
+  readonly requestsCall: boolean;
+}
+
+/** Reports how calls of a target ended, requests a call, and reads the target's state. sync-target.lua documents the reply. */
+export const syncTarget: Operation<SyncRequest> = createTargetOperation(
+  "sync-target",
+  syncTargetLua,
+  ({ admittedIn, outcomes, endedTrial, requestsCall }) => [
+    encodeAdmittedPeriod(admittedIn),
+    String(outcomes ?? ""),
+    endedTrial === undefined ? 0 : endedTrial.leaseId,
+    endedTrial === undefined ? 0 : encodeOutcome(endedTrial.outcome),
+    requestsCall ? 1 : 0,
+  ],
+  ({ target, admittedIn, outcomes, endedTrial, requestsCall }, memory, context) => {
+    const { policy } = target;
+    const { now } = context;
+    const loaded = loadTarget(target, memory, context);
+    const { period, id } = loaded;
+    if (outcomes !== undefined && acceptsOutcomes(period, admittedIn)) {
+      policy.window.add(loaded.window, outcomes, now, policy.windowSize);
+      loaded.isWindowDirty = true;
+      openIfThresholdsExceeded(period, policy, id, now, loaded.window);
+    }
+    if (endedTrial !== undefined && endTrialCall(period, policy, id, now, endedTrial)) {
+      emptyWindow(loaded, policy, now);
+    }
+    const decision = requestsCall ? requestCall(period, policy, id, now) : REJECTED;
+    return saveTarget(target, loaded, memory, now, decision);
+  },
+);
+
+export interface SetStateRequest {
+  readonly target: TargetKeys;
+  readonly state: BreakerState;
+  /** Microseconds that an open period lasts, or the ramp of a closed one. */
+  readonly durationMicros: number;
+  /** Openings in a row after the change. */
+  readonly openings: number;
+  /** Whether the window is emptied. */
+  readonly emptiesWindow: boolean;
+}
+
+/** Sets the state of a target by hand. The reply has the format of `syncTarget`. */
+export const setTargetState: Operation<SetStateRequest> = createTargetOperation(
+  "set-target-state",
+  setTargetStateLua,
+  ({ state, durationMicros, openings, emptiesWindow }) => [
+    encodeState(state),
+    durationMicros,
+    openings,
+    emptiesWindow ? 1 : 0,
+  ],
+  ({ target, state, durationMicros, openings, emptiesWindow }, memory, context) => {
+    const { policy } = target;
+    const { now } = context;
+    const loaded = loadTarget(target, memory, context);
+    const { period, id, window } = loaded;
+    if (state === "closed") beginClosed(period, id, now, window, durationMicros);
+    else if (state === "open") beginOpen(period, policy, id, now, window, durationMicros);
+    else if (state === "half-open") beginHalfOpen(period, id, now);
+    else beginManualState(period, state, id, now, window);
+    period.openings = openings;
+    if (emptiesWindow) emptyWindow(loaded, policy, now);
+    return saveTarget(target, loaded, memory, now, REJECTED);
+  },
+);
+
+/** A target in memory, brought up to date. Twin of the one in target.lua. */
+interface LoadedTarget {
+  readonly id: number;
+  readonly period: Period;
+  window: CallCounts;
+  /** When the window began. */
+  windowBeganAt: number;
+  isWindowDirty: boolean;
+}
+
+/** A window in memory. */
+interface StoredWindow {
+  readonly beganAt: number;
+  readonly counts: CallCounts;
+}
+
+function loadTarget(
   { periodKey, windowKey, policy }: TargetKeys,
   memory: MemoryAccess,
   { now, generation }: OperationContext,
@@ -78,7 +178,7 @@ export function loadTarget(
   };
 }
 
-export function emptyWindow(
+function emptyWindow(
   target: LoadedTarget,
   { window, windowSize }: BreakerPolicy,
   now: number,
@@ -90,7 +190,7 @@ export function emptyWindow(
 }
 
 /** Stores the changes. Returns the reply: the target's state and the decision. */
-export function saveTarget(
+function saveTarget(
   { periodKey, windowKey, policy }: TargetKeys,
   { period, window, windowBeganAt, isWindowDirty }: LoadedTarget,
   memory: MemoryAccess,

@@ -1,6 +1,5 @@
-import type { CountedOutcome } from "./call-outcome.ts";
-import { isFailure, isSlow } from "./call-outcome.ts";
-import type { CallCounts, OutcomeBatch, Window } from "./window.ts";
+import type { CallCounts, CountedOutcome, OutcomeBatch, Window } from "./breaker-policy.ts";
+import { isFailure, isSlow } from "./breaker-policy.ts";
 
 /** Twin of the state in time-window.lua: `counts` holds the calls, failures and slow calls of each sub-window, at position index % SUB_WINDOWS. */
 export interface TimeWindowState extends CallCounts {

@@ -1,8 +1,6 @@
-import type { CallDecision } from "./call-decision.ts";
-import { ALLOWED, REJECTED } from "./call-decision.ts";
-import type { CallOutcome, CountedOutcome } from "./call-outcome.ts";
-import type { AdmittedPeriod, BreakerState, Period } from "./period.ts";
-import type { CallCounts } from "./window.ts";
+import type { CallCounts, CallOutcome, CountedOutcome } from "./breaker-policy.ts";
+import type { AdmittedPeriod, BreakerState, CallDecision, Period } from "./period.ts";
+import { ALLOWED, REJECTED } from "./period.ts";
 
 /* Codecs for the numbers of scripts, which sync-target.lua, set-target-state.lua and period.lua document. */
 
@@ -51,16 +49,6 @@ function encodeDecision(decision: CallDecision): number {
 /** How many integers report a target, after the clock. */
 export const REPLY_SIZE = 12;
 
-/** The positions of a reply's integers; 0 is the clock. */
-const STATE = 1;
-const PERIOD = 2;
-const REMAINING = 3;
-const OPENINGS = 4;
-const CAUSE = 5;
-const WINDOW = 8;
-const DECISION = 11;
-const IS_NEW = 12;
-
 export function encodeReply(
   now: number,
   period: Period,
@@ -85,55 +73,47 @@ export function encodeReply(
   ];
 }
 
-/** Whether these integers report a target: a reply for a key of the wrong type does not. */
-export function isTargetReply(reply: readonly number[]): boolean {
-  return reply.length === REPLY_SIZE + 1 && STATES[reply[STATE] as number] !== undefined;
+/** A decoded reply: the state of a target, and the decision on the call that was requested. */
+export interface TargetReply {
+  readonly state: BreakerState;
+  /** The id of the period; 0 for a target without a record. */
+  readonly period: number;
+  /** Microseconds until the state changes by time alone: an open period or a ramp ends, or a slot for a trial call becomes free. */
+  readonly remainingMicros: number;
+  readonly openings: number;
+  /** The calls that caused the state. */
+  readonly cause: CallCounts;
+  /** The calls in the window. */
+  readonly window: CallCounts;
+  /** `REJECTED` if no call was requested. */
+  readonly decision: CallDecision;
+  /** Whether this request began the period. */
+  readonly isNewPeriod: boolean;
 }
 
-export function decodeState(reply: readonly number[]): BreakerState {
-  return STATES[reply[STATE] as number] as BreakerState;
+/** Decodes a reply; undefined if it reports no target, as for a key of the wrong type. */
+export function decodeReply(reply: readonly number[]): TargetReply | undefined {
+  const numberAt = (at: number): number => reply[at] as number;
+  const countsAt = (at: number): CallCounts => ({
+    calls: numberAt(at),
+    failures: numberAt(at + 1),
+    slowCalls: numberAt(at + 2),
+  });
+  const state = STATES[numberAt(1)];
+  if (reply.length !== REPLY_SIZE + 1 || state === undefined) return undefined;
+  return {
+    state,
+    period: numberAt(2),
+    remainingMicros: numberAt(3),
+    openings: numberAt(4),
+    cause: countsAt(5),
+    window: countsAt(8),
+    decision: decodeDecision(numberAt(11)),
+    isNewPeriod: numberAt(12) === 1,
+  };
 }
 
-/** The id of the period; 0 for a target without a record. */
-export function decodePeriodId(reply: readonly number[]): number {
-  return reply[PERIOD] as number;
-}
-
-/** Microseconds until the state changes by time alone. */
-export function decodeRemainingMicros(reply: readonly number[]): number {
-  return reply[REMAINING] as number;
-}
-
-export function decodeOpenings(reply: readonly number[]): number {
-  return reply[OPENINGS] as number;
-}
-
-/** The calls that caused the state. */
-export function decodeCause(reply: readonly number[]): CallCounts {
-  return decodeCounts(reply, CAUSE);
-}
-
-/** The calls in the window. */
-export function decodeWindow(reply: readonly number[]): CallCounts {
-  return decodeCounts(reply, WINDOW);
-}
-
-/** The decision on the requested call; `REJECTED` if none was requested, or for integers that are no reply. */
-export function decodeDecision(reply: readonly number[]): CallDecision {
-  const code = reply[DECISION] as number;
+function decodeDecision(code: number): CallDecision {
   if (code === -1) return ALLOWED;
   return code > 0 ? { kind: "trial", leaseId: code } : REJECTED;
-}
-
-/** Whether this request began the period. */
-export function decodeIsNewPeriod(reply: readonly number[]): boolean {
-  return reply[IS_NEW] === 1;
-}
-
-function decodeCounts(reply: readonly number[], at: number): CallCounts {
-  return {
-    calls: reply[at] as number,
-    failures: reply[at + 1] as number,
-    slowCalls: reply[at + 2] as number,
-  };
 }

@@ -1,11 +1,13 @@
 import { BackgroundTimer, background } from "@headgate/core/internal";
-import type { CountedOutcome } from "../machine/call-outcome.ts";
+import type { CountedOutcome, OutcomeBatch } from "../machine/breaker-policy.ts";
 import type { AdmittedPeriod } from "../machine/period.ts";
-import type { SyncRequest } from "../machine/sync-target.ts";
-import type { OutcomeBatch } from "../machine/window.ts";
+import type { SyncRequest } from "../machine/target.ts";
 
 /** This many outcomes are sent without waiting for more. */
 const FULL_BATCH = 1_000;
+
+/** The outcomes of calls that were admitted in one period. */
+export type OutcomeReport = Pick<SyncRequest, "admittedIn" | "outcomes">;
 
 export interface OutcomeBufferOptions {
   createBatch(): OutcomeBatch;
@@ -48,7 +50,7 @@ export class OutcomeBuffer {
   }
 
   /** Takes all outcomes. */
-  take(): Pick<SyncRequest, "admittedIn" | "outcomes"> {
+  take(): OutcomeReport {
     if (this.isEmpty) return NO_OUTCOMES;
     const taken = { admittedIn: this.#admittedIn, outcomes: this.#batch };
     this.#empty();

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { breakerOnClock } from "../../../../test/support/breaker-on-clock.ts";
-import { Ramp } from "./ramp.ts";
+import { Ramp } from "./target-tracker.ts";
 
 /** The numbers of the admitted calls, from 1, with the given rest of a ramp of 1,000. */
 function admitted(left: number, calls: number): number[] {

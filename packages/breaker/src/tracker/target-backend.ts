@@ -1,33 +1,24 @@
 import type { HeadgateError } from "@headgate/core";
-import { publishDegraded } from "../channels.ts";
-import type { CallDecision } from "../machine/call-decision.ts";
+import type { CountingStore, Operation } from "@headgate/core/internal";
+import type { OutcomeBatch } from "../machine/breaker-policy.ts";
 import type { BreakerState } from "../machine/period.ts";
-import type { SetStateRequest } from "../machine/set-target-state.ts";
-import { setTargetState } from "../machine/set-target-state.ts";
-import type { SyncRequest } from "../machine/sync-target.ts";
-import { syncTarget } from "../machine/sync-target.ts";
-import type { TargetKeys } from "../machine/target.ts";
-import type { EndedTrialCall } from "../machine/trial-calls.ts";
-import type { OutcomeBatch } from "../machine/window.ts";
-import { decodeDecision } from "../machine/wire.ts";
-import type { LocalTarget } from "./local-target.ts";
+import type { SetStateRequest, SyncRequest, TargetKeys } from "../machine/target.ts";
+import { setTargetState, syncTarget } from "../machine/target.ts";
+import { decodeReply } from "../machine/wire.ts";
+import { publishDegraded } from "./publish.ts";
 import type { StoreAccess } from "./store-access.ts";
 import type { TargetView } from "./target-view.ts";
 import { readView } from "./target-view.ts";
 
-/** The outcomes of calls that were admitted in one period. */
-export type OutcomeReport = Pick<SyncRequest, "admittedIn" | "outcomes">;
+/** A request that changes nothing. */
+const NO_REQUEST = {
+  admittedIn: "any",
+  outcomes: undefined,
+  endedTrial: undefined,
+  requestsCall: false,
+} as const;
 
-/** The decoded reply of a request. */
-export interface TargetReply {
-  readonly view: TargetView;
-  /** The decision on the call that was requested, if one was. */
-  readonly decision: CallDecision;
-  /** Numbers the requests in the order in which they were sent. */
-  readonly sequence: number;
-}
-
-export interface TargetBackendOptions {
+interface TargetBackendOptions {
   readonly breaker: string;
   readonly name: string;
   readonly keys: TargetKeys;
@@ -49,40 +40,26 @@ export class TargetBackend {
     this.#options = options;
   }
 
-  /** Reports outcomes, and reads the state. Synchronous if the store is memory. */
-  sync(
-    report: OutcomeReport,
-    endedTrial: EndedTrialCall | undefined,
-    requestsCall: boolean,
-  ): TargetReply | Promise<TargetReply> {
-    const { access, keys } = this.#options;
-    const call: SyncRequest = {
-      target: keys,
-      admittedIn: report.admittedIn,
-      outcomes: report.outcomes,
-      endedTrial,
-      requestsCall,
-    };
+  /** Sends a request, and reads the state. Synchronous if the store is memory. */
+  sync(request: SyncRequest): TargetView | Promise<TargetView> {
+    const { access } = this.#options;
     this.#lastSequence += 1;
-    if (access.runNow === undefined) return this.#syncWithStore(call, this.#lastSequence);
-    return decodeReply(access.runNow(syncTarget, call), access.now(), false, this.#lastSequence);
+    if (access.runNow === undefined) return this.#syncWithStore(request, this.#lastSequence);
+    return readView(access.runNow(syncTarget, request), access.now(), false, this.#lastSequence);
   }
 
-  async #syncWithStore(call: SyncRequest, number: number): Promise<TargetReply> {
+  async #syncWithStore(request: SyncRequest, sequence: number): Promise<TargetView> {
     const { access } = this.#options;
+    const onLate = request.requestsCall ? this.#onLateReply : undefined;
     try {
-      const reply = await access.run(
-        syncTarget,
-        call,
-        call.requestsCall ? this.#onLateReply : undefined,
-      );
-      const result = decodeReply(reply, access.now(), false, number);
-      this.#leaveDegraded(result.view, call.outcomes);
-      return result;
+      const reply = await access.run(syncTarget, request, onLate);
+      const view = readView(reply, access.now(), false, sequence);
+      this.#leaveDegraded(view, request.outcomes);
+      return view;
     } catch (error) {
       const { local } = this.#enterDegraded(error);
-      const reply = await local.sync({ ...call, admittedIn: "any" });
-      return decodeReply(reply, access.now(), true, number);
+      const reply = await local.sync({ ...request, admittedIn: "any" });
+      return readView(reply, access.now(), true, sequence);
     }
   }
 
@@ -90,32 +67,20 @@ export class TargetBackend {
   async setState(
     state: BreakerState,
     emptiesWindow: boolean,
-  ): Promise<{ readonly result: TargetReply; readonly failure?: HeadgateError }> {
-    const { access, keys } = this.#options;
-    const call: SetStateRequest = {
-      target: keys,
-      state,
-      durationMicros: 0,
-      openings: 0,
-      emptiesWindow,
-    };
+  ): Promise<{ readonly view: TargetView; readonly failure?: HeadgateError }> {
+    const { access, keys: target } = this.#options;
+    const request = { target, state, durationMicros: 0, openings: 0, emptiesWindow };
     this.#lastSequence += 1;
-    const number = this.#lastSequence;
+    const sequence = this.#lastSequence;
     try {
-      const result = decodeReply(
-        await access.run(setTargetState, call),
-        access.now(),
-        false,
-        number,
-      );
-      this.#leaveDegraded(result.view, undefined);
-      return { result };
+      const reply = await access.run(setTargetState, request);
+      const view = readView(reply, access.now(), false, sequence);
+      this.#leaveDegraded(view, undefined);
+      return { view };
     } catch (error) {
       const { local, failure } = this.#enterDegraded(error);
-      return {
-        result: decodeReply(await local.setState(call), access.now(), true, number),
-        failure,
-      };
+      const reply = await local.setState(request);
+      return { view: readView(reply, access.now(), true, sequence), failure };
     }
   }
 
@@ -124,17 +89,11 @@ export class TargetBackend {
    * known to be down; if it does not arrive, the lease ends by itself.
    */
   #releaseLateLease(reply: readonly number[]): void {
-    const { access, keys } = this.#options;
-    const decision = decodeDecision(reply);
-    if (decision.kind !== "trial") return;
-    const call: SyncRequest = {
-      target: keys,
-      admittedIn: "any",
-      outcomes: undefined,
-      endedTrial: { leaseId: decision.leaseId, outcome: "ignore" },
-      requestsCall: false,
-    };
-    access.sendUntimed(syncTarget, call).catch(() => {});
+    const { access, keys: target } = this.#options;
+    const decision = decodeReply(reply)?.decision;
+    if (decision?.kind !== "trial") return;
+    const endedTrial = { leaseId: decision.leaseId, outcome: "ignore" } as const;
+    access.sendUntimed(syncTarget, { ...NO_REQUEST, target, endedTrial }).catch(() => {});
   }
 
   /** The store replied: this process only counts, for the next outage. */
@@ -160,11 +119,70 @@ export class TargetBackend {
   }
 }
 
-function decodeReply(
-  reply: readonly number[],
-  now: number,
-  degraded: boolean,
-  sequence: number,
-): TargetReply {
-  return { view: readView(reply, now, degraded), decision: decodeDecision(reply), sequence };
+/**
+ * A target in the memory of this process, for outages of the store. Memory replies at once, so calls take effect in their order,
+ * whether they are awaited or not.
+ */
+export class LocalTarget {
+  readonly #store: CountingStore;
+  readonly #target: TargetKeys;
+  /** A target without calls takes no memory. */
+  #isInitialized = false;
+
+  /** `store` is memory of this process, on the clock of the shared one. */
+  constructor(store: CountingStore, target: TargetKeys) {
+    this.#store = store;
+    this.#target = target;
+  }
+
+  /** Counts outcomes, and decides nothing. */
+  record(outcomes: OutcomeBatch): void {
+    this.#initialize();
+    this.#run(syncTarget, { ...NO_REQUEST, target: this.#target, outcomes });
+  }
+
+  /** Forgets all outcomes. */
+  clear(): void {
+    if (this.#isInitialized) this.#set("metrics-only", { emptiesWindow: true });
+  }
+
+  /** Decides from now on, starting from the fleet's last known state. */
+  startDeciding(view: TargetView | undefined): void {
+    this.#initialize();
+    if (view === undefined) {
+      this.#set("closed");
+    } else {
+      const durationMicros = Math.max(view.changesAt - this.#store.now(), 0);
+      this.#set(view.state, { durationMicros, openings: view.openings });
+    }
+  }
+
+  /** Only counts again. */
+  stopDeciding(): void {
+    this.#set("metrics-only");
+  }
+
+  sync(request: SyncRequest): Promise<readonly number[]> {
+    return this.#store.run(syncTarget, request);
+  }
+
+  setState(request: SetStateRequest): Promise<readonly number[]> {
+    return this.#store.run(setTargetState, request);
+  }
+
+  /** The remains of an earlier tracker are useless. */
+  #initialize(): void {
+    if (!this.#isInitialized) this.#set("metrics-only", { emptiesWindow: true });
+    this.#isInitialized = true;
+  }
+
+  #set(state: BreakerState, change: Partial<SetStateRequest> = {}): void {
+    const unchanged = { durationMicros: 0, openings: 0, emptiesWindow: false };
+    this.#run(setTargetState, { target: this.#target, state, ...unchanged, ...change });
+  }
+
+  /** Ignores a clock without a valid time, because the earlier call of the store has reported it. */
+  #run<Call>(operation: Operation<Call>, call: Call): void {
+    this.#store.run(operation, call).catch(() => {});
+  }
 }

@@ -1,21 +1,15 @@
 import type { CountingStore } from "@headgate/core/internal";
 import { codeOf, emitWarning } from "@headgate/core/internal";
-import type { CallDecision } from "../machine/call-decision.ts";
-import { ALLOWED, REJECTED } from "../machine/call-decision.ts";
-import type { CallOutcome, CountedOutcome } from "../machine/call-outcome.ts";
-import type { BreakerState } from "../machine/period.ts";
+import type { CallOutcome, CountedOutcome, OutcomeBatch } from "../machine/breaker-policy.ts";
+import type { BreakerState, CallDecision, EndedTrialCall } from "../machine/period.ts";
+import { ALLOWED, REJECTED } from "../machine/period.ts";
 import type { TargetKeys } from "../machine/target.ts";
-import type { EndedTrialCall } from "../machine/trial-calls.ts";
-import type { OutcomeBatch } from "../machine/window.ts";
-import type { LocalTarget } from "./local-target.ts";
-import { createLocalTarget } from "./local-target.ts";
+import type { OutcomeReport } from "./outcome-buffer.ts";
 import { OutcomeBuffer } from "./outcome-buffer.ts";
-import type { TargetLabels } from "./publish-target.ts";
-import { publishOutcome, publishView } from "./publish-target.ts";
-import { Ramp } from "./ramp.ts";
+import type { TargetLabels } from "./publish.ts";
+import { publishOutcome, publishView } from "./publish.ts";
 import type { StoreAccess } from "./store-access.ts";
-import type { OutcomeReport, TargetReply } from "./target-backend.ts";
-import { TargetBackend } from "./target-backend.ts";
+import { LocalTarget, TargetBackend } from "./target-backend.ts";
 import type { TargetView } from "./target-view.ts";
 import { isNewGeneration } from "./target-view.ts";
 
@@ -23,7 +17,7 @@ import { isNewGeneration } from "./target-view.ts";
 const RECHECK_MICROS = 1_000_000;
 
 /** Shared by all trackers of a breaker. */
-export interface TrackerContext {
+interface TrackerContext {
   readonly breaker: string;
   readonly access: StoreAccess;
   /** Memory of this process; undefined if the store itself is memory. */
@@ -57,14 +51,12 @@ export class TargetTracker {
   #callRequest: Promise<CallDecision> | undefined;
   /** The last request that reported outcomes. */
   #lastReport: Promise<CallDecision> | undefined;
-  /** The sequence number of the request that brought the view. */
-  #viewSequence = 0;
 
   constructor(name: string, keys: TargetKeys, context: TrackerContext) {
     this.name = name;
     this.#keys = keys;
     this.#context = context;
-    this.#local = context.local && createLocalTarget(context.local, keys);
+    this.#local = context.local && new LocalTarget(context.local, keys);
     const { breaker, access } = context;
     this.#labels = { breaker, target: name };
     this.#backend = new TargetBackend({ breaker, name, keys, access, local: this.#local });
@@ -136,19 +128,19 @@ export class TargetTracker {
     }
     const outcomes = this.#createBatch();
     outcomes.add(outcome);
-    const reply = this.#sync({ admittedIn: period, outcomes }, undefined, false);
+    const reply = this.#sync({ admittedIn: period, outcomes });
     return reply instanceof Promise ? reply : undefined;
   }
 
   /** Ends a trial call. */
   async endTrialCall(leaseId: number, outcome: CallOutcome): Promise<void> {
     if (outcome !== "ignore") publishOutcome(this.#labels, outcome);
-    await this.#sync(this.#takeOutcomes(), { leaseId, outcome }, false);
+    await this.#sync(this.#takeOutcomes(), { leaseId, outcome });
   }
 
   /** Reports the collected outcomes, and reads the state of the target. */
   async refresh(): Promise<void> {
-    await this.#sync(this.#takeOutcomes(), undefined, false);
+    await this.#sync(this.#takeOutcomes());
   }
 
   /** Like `refresh`, but joins a report in flight, and never rejects. */
@@ -170,11 +162,11 @@ export class TargetTracker {
     // Earlier outcomes are reported before the state change, because state changes and reports may overtake each other.
     if (this.#lastReport !== undefined) await this.#lastReport.catch(() => {});
     if (!this.#buffer.isEmpty) await this.refresh();
-    const { result, failure } = await this.#backend.setState(state, emptiesWindow);
-    this.#updateView(result);
+    const { view, failure } = await this.#backend.setState(state, emptiesWindow);
+    this.#updateView(view);
     if (failure !== undefined) throw failure;
     // The reply of a later request came first, and that request may also have reached the store first.
-    if (this.#viewSequence !== result.sequence) await this.refresh();
+    if (this.#view !== view) await this.refresh();
   }
 
   #decideWhileOpen(view: TargetView): CallDecision | undefined {
@@ -220,14 +212,15 @@ export class TargetTracker {
 
   /** Reports outcomes, and updates the view. Returns the decision on a requested call. Synchronous if the store is memory. */
   #sync(
-    report: OutcomeReport,
-    endedTrial: EndedTrialCall | undefined,
-    requestsCall: boolean,
+    { admittedIn, outcomes }: OutcomeReport,
+    endedTrial?: EndedTrialCall,
+    requestsCall = false,
   ): CallDecision | Promise<CallDecision> {
-    const result = this.#backend.sync(report, endedTrial, requestsCall);
-    if (!(result instanceof Promise)) return this.#updateView(result);
-    const decision = result.then((later) => this.#updateView(later));
-    if (report.outcomes !== undefined) this.#lastReport = decision;
+    const request = { target: this.#keys, admittedIn, outcomes, endedTrial, requestsCall };
+    const view = this.#backend.sync(request);
+    if (!(view instanceof Promise)) return this.#updateView(view);
+    const decision = view.then((later) => this.#updateView(later));
+    if (outcomes !== undefined) this.#lastReport = decision;
     return decision;
   }
 
@@ -242,15 +235,14 @@ export class TargetTracker {
     return window.createBatch(windowSize);
   }
 
-  #updateView({ view, decision, sequence }: TargetReply): CallDecision {
-    // A late reply to an earlier request is ignored.
-    if (sequence < this.#viewSequence) return decision;
-    this.#viewSequence = sequence;
+  #updateView(view: TargetView): CallDecision {
     const before = this.#view;
+    // A late reply to an earlier request is ignored.
+    if (before !== undefined && view.sequence < before.sequence) return view.decision;
     this.#view = view;
     if (before !== undefined && isNewGeneration(before, view)) this.#beginGeneration(view);
     publishView(this.#labels, before?.state ?? "closed", view);
-    return decision;
+    return view.decision;
   }
 
   #beginGeneration(view: TargetView): void {
@@ -258,5 +250,30 @@ export class TargetTracker {
     this.#buffer.dropAdmitted();
     if (this.#buffer.isEmpty) this.#context.unsent.delete(this);
     if (view.state === "closed" && !view.degraded) this.#local?.clear();
+  }
+}
+
+/** The price of a call, and the credit for each at the beginning of a ramp: whole numbers, which add up exactly. */
+const CALL_PRICE = 1_000_000;
+const INITIAL_CREDIT = 100_000;
+
+/** Admits a growing share of calls, evenly spread: one in ten at first, all of them at the end. */
+export class Ramp {
+  readonly #length: number;
+  #credit = 0;
+
+  /** `length` in any unit of time. */
+  constructor(length: number) {
+    this.#length = length;
+  }
+
+  /** Whether the next call is admitted, with this much of the ramp left. */
+  tryAdmit(left: number): boolean {
+    // During a deploy another policy's ramp may be longer, and this one's length may be 0.
+    const passed = this.#length === 0 ? 1 : Math.max(1 - left / this.#length, 0);
+    this.#credit += INITIAL_CREDIT + Math.round((CALL_PRICE - INITIAL_CREDIT) * passed);
+    if (this.#credit < CALL_PRICE) return false;
+    this.#credit -= CALL_PRICE;
+    return true;
   }
 }

@@ -1,46 +1,34 @@
 import { HeadgateError } from "@headgate/core";
 import { toMilliseconds } from "@headgate/core/internal";
-import type { BreakerState } from "../machine/period.ts";
-import type { CallCounts } from "../machine/window.ts";
-import {
-  decodeOpenings,
-  decodePeriodId,
-  decodeRemainingMicros,
-  decodeState,
-  decodeWindow,
-  isTargetReply,
-} from "../machine/wire.ts";
-import type { Snapshot } from "../snapshot.ts";
+import type { Snapshot } from "../channels.ts";
+import type { CallCounts } from "../machine/breaker-policy.ts";
+import type { TargetReply } from "../machine/wire.ts";
+import { decodeReply } from "../machine/wire.ts";
 
 /** The reported state of a target. Times are microseconds of the store's clock, as this process reads it. */
-export interface TargetView {
-  readonly state: BreakerState;
-  /** The period's id; 0 for a target that has no record. */
-  readonly period: number;
+export interface TargetView extends TargetReply {
   /** When the reply was received. */
   readonly receivedAt: number;
-  /** When the period changes by time alone: an open period or a ramp ends, or a slot for a trial call becomes free. */
+  /** When the period changes by time alone. */
   readonly changesAt: number;
-  readonly openings: number;
   readonly degraded: boolean;
-  /** The whole reply. */
-  readonly reply: readonly number[];
+  /** Numbers the requests of this process in the order in which they were sent. */
+  readonly sequence: number;
 }
 
 /** Decodes a reply of sync-target.lua or set-target-state.lua. Throws `HEADGATE_BAD_REPLY`. */
-export function readView(reply: readonly number[], now: number, degraded: boolean): TargetView {
-  if (!isTargetReply(reply)) {
+export function readView(
+  reply: readonly number[],
+  now: number,
+  degraded: boolean,
+  sequence: number,
+): TargetView {
+  const decoded = decodeReply(reply);
+  if (decoded === undefined) {
     throw new HeadgateError("HEADGATE_BAD_REPLY", `sync-target returned ${JSON.stringify(reply)}`);
   }
-  return {
-    state: decodeState(reply),
-    period: decodePeriodId(reply),
-    receivedAt: now,
-    changesAt: now + decodeRemainingMicros(reply),
-    openings: decodeOpenings(reply),
-    degraded,
-    reply,
-  };
+  const changesAt = now + decoded.remainingMicros;
+  return { ...decoded, receivedAt: now, changesAt, degraded, sequence };
 }
 
 /** Shares of calls, 0 to 1; null without calls. */
@@ -63,15 +51,14 @@ export function retryAfterMsOf({ state, changesAt, receivedAt }: TargetView, now
 }
 
 export function toSnapshot(view: TargetView): Snapshot {
-  const counts = decodeWindow(view.reply);
-  const { calls, failures, slowCalls } = counts;
+  const { calls, failures, slowCalls } = view.window;
   return {
     state: view.state,
     calls,
     successes: calls - failures,
     failures,
     slowCalls,
-    ...ratesOf(counts),
+    ...ratesOf(view.window),
     openings: view.openings,
     retryAfterMs: view.state === "open" ? toMilliseconds(view.changesAt - view.receivedAt) : 0,
     degraded: view.degraded,
