@@ -15,20 +15,13 @@ export interface HistogramInstrument extends Instrument {
   readonly boundaries: readonly number[];
 }
 
-interface Instruments {
-  readonly decisions: Instrument;
-  readonly duration: HistogramInstrument;
-  readonly utilization: HistogramInstrument;
-  readonly degraded: Instrument;
-  readonly storeUp: Instrument;
-  readonly waiting: Instrument;
-  readonly slots: Instrument;
-  readonly breakerState: Instrument;
-  readonly breakerCalls: Instrument;
-  readonly breakerSuccessRate: Instrument;
-}
+type Histogram = "duration" | "utilization";
+type Gauge = "storeUp" | "waiting" | "slots" | "breakerState" | "breakerSuccessRate";
+type Counter = "decisions" | "degraded" | "breakerCalls";
 
-export const INSTRUMENTS: Instruments = {
+export const INSTRUMENTS: Readonly<
+  Record<Histogram, HistogramInstrument> & Record<Counter | Gauge, Instrument>
+> = {
   decisions: {
     name: "headgate.decisions",
     prometheus: "headgate_decisions_total",

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { LabelledSeries } from "./labelled-series.ts";
-import { SeriesBudget } from "./series-budget.ts";
+import { SeriesBudget } from "./output.ts";
 
 function labelled(series: number, budget = new SeriesBudget()) {
   const made: object[] = [];

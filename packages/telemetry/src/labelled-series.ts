@@ -1,10 +1,9 @@
-import type { Labels } from "./output.ts";
-import type { SeriesBudget } from "./series-budget.ts";
+import type { Labels, SeriesBudget } from "./output.ts";
 
 /** The label value used once there is no room for more. */
 export const OTHER = "other";
 
-export interface LabelledSeriesOptions<T> {
+interface LabelledSeriesOptions<T> {
   /** The first label, and an optional second one. */
   readonly names: readonly [first: string, second?: string];
   /** How many series each item has. */

@@ -1,15 +1,13 @@
 import { HeadgateError } from "@headgate/core";
 import { measureBreakers } from "./breakers.ts";
-import { measureDecisions } from "./decisions.ts";
+import { measureDecisions, measureSlotUse } from "./limiters.ts";
 import type { OpenTelemetryMeter } from "./opentelemetry.ts";
 import { writeToMeter } from "./opentelemetry.ts";
 import type { MetricsOutput } from "./output.ts";
+import { SeriesBudget, subscribeAll } from "./output.ts";
 import type { PrometheusRegistry } from "./prometheus.ts";
 import { writeToRegistry } from "./prometheus.ts";
-import { SeriesBudget } from "./series-budget.ts";
 import { measureServers } from "./servers.ts";
-import { measureSlotUse } from "./slot-use.ts";
-import { subscribeAll } from "./subscription.ts";
 
 /** Options of `observe`. */
 export interface ObserveOptions {

@@ -2,8 +2,7 @@ import type { StoreServer } from "@headgate/core";
 import { CHANNELS } from "@headgate/core";
 import { INSTRUMENTS } from "./instruments.ts";
 import { LabelledSeries } from "./labelled-series.ts";
-import type { MetricsContext, Series } from "./output.ts";
-import type { Subscription } from "./subscription.ts";
+import type { MetricsContext, Series, Subscription } from "./output.ts";
 
 /** The label of a client's only server. */
 const SINGLE_SERVER = "store";
