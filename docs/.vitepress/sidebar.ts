@@ -54,6 +54,7 @@ const PARTS: readonly Part[] = [
         text: "Limits",
         items: [
           { text: "Choose a limit", link: "/how-to/choosing-a-limit" },
+          { text: "Test limits against a log", link: "/how-to/replay" },
           { text: "Introduce or change a limit", link: "/how-to/change-a-limit" },
           { text: "Decide several limits at once", link: "/how-to/several-limits" },
           { text: "Give each plan its own limits", link: "/how-to/plans" },

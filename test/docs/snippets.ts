@@ -25,6 +25,7 @@ export interface Outcome {
 
 const COMPILER_OPTIONS = {
   target: "es2023",
+  lib: ["ES2023", "ES2024.String"],
   module: "preserve",
   moduleResolution: "bundler",
   moduleDetection: "force",
@@ -103,7 +104,7 @@ function compile(dir: string, files: readonly string[]): string {
   return stdout;
 }
 
-/** Returns a script with the tests' Redis and free ports in place of its own. */
+/** Returns a script with the tests' Redis, free ports and a log in place of its own. */
 export function withTestServers(script: string, redisSocket: string): string {
   const path = JSON.stringify(redisSocket);
   return (
@@ -117,5 +118,6 @@ export function withTestServers(script: string, redisSocket: string): string {
       .replaceAll("listen(3000)", "listen(0)")
       .replaceAll("?? 3000", "?? 0")
       .replaceAll("port: 3000", "port: 0")
+      .replaceAll('"access.log"', JSON.stringify(join(ROOT, "examples/access-log/sample.log")))
   );
 }

@@ -103,6 +103,8 @@ const probes: readonly Probe[] = [
   ["dashboard/src/views/breakers.ts", `import "@headgate/breaker"`, "The dashboard reads"],
   ["dashboard/src/fastify.ts", `import type { FastifyInstance } from "fastify"`, "The dashboard"],
   ["dashboard/src/fleet-reader.ts", `import "ioredis"`, "A Redis client"],
+  ["dashboard/page/src/a/b.ts", `import "../../../../cli/src/run.ts"`, "by its name"],
+  ["dashboard/page/src/a/b.ts", `import "../../../src/api.ts"; import "@headgate/replay/report"`],
   ["another/src/a/b/c.ts", `import "../../d.ts"`],
   ["another/src/a/b/c.ts", `import "../../../package.json"`, "by its name"],
   ["another/src/index.ts", `import "../dist/esm/index.js"`, "by its name"],

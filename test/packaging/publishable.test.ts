@@ -17,13 +17,14 @@ test.each(TARBALLS)(
 /** The most files and KiB of each installed package. */
 const SIZES = {
   breaker: { files: 9, kib: 105 },
-  cli: { files: 370, kib: 663 },
+  cli: { files: 245, kib: 530 },
   core: { files: 45, kib: 798 },
   dashboard: { files: 40, kib: 430 },
   express: { files: 9, kib: 24 },
   fastify: { files: 14, kib: 48 },
   hono: { files: 9, kib: 30 },
   nestjs: { files: 10, kib: 44 },
+  replay: { files: 25, kib: 145 },
   telemetry: { files: 12, kib: 46 },
 } as const;
 

@@ -1,10 +1,11 @@
-import type { Duration, Limit } from "@headgate/core";
+import type { Duration } from "@headgate/core";
 import { fixedWindow, gcra, slidingLog, slidingWindow, tokenBucket } from "@headgate/core";
 import { invalidValue } from "@headgate/core/internal";
+import type { ReplayLimit } from "../replay/policies.ts";
 
 export type Algorithm = "gcra" | "tokenBucket" | "fixedWindow" | "slidingWindow" | "slidingLog";
 
-type LimitFactory = (limit: number, window: Duration) => Limit<never>;
+type LimitFactory = (limit: number, window: Duration) => ReplayLimit;
 
 /** Creates a limit of the same units and window with each algorithm. */
 const ALGORITHMS: Readonly<Record<Algorithm, LimitFactory>> = {
@@ -22,7 +23,7 @@ export function requireAlgorithm(name: string): asserts name is Algorithm {
 }
 
 /** A limit of `units` per window, which admits all of them at once. Throws `HEADGATE_INVALID_LIMIT`. */
-export function makeLimit(algorithm: Algorithm, units: number, window: Duration): Limit<never> {
+export function makeLimit(algorithm: Algorithm, units: number, window: Duration): ReplayLimit {
   return ALGORITHMS[algorithm](units, window);
 }
 

@@ -1,5 +1,5 @@
-import type { Limit } from "@headgate/core";
 import { describe, expect, test } from "vitest";
+import type { ReplayLimit } from "../replay/policies.ts";
 import type { Algorithm } from "./algorithms.ts";
 import { makeLimit } from "./algorithms.ts";
 import { readWindows } from "./choose-window.ts";
@@ -144,7 +144,7 @@ describe.each(Object.entries(NAIVELY))("the tightest %s", (algorithm, naively) =
 });
 
 /** Of all requests, by the library. */
-function deniedBy(recording: Recording, limit: Limit<never>) {
+function deniedBy(recording: Recording, limit: ReplayLimit) {
   return countDenied(wholeRange(recording), limit, {
     mayBeDenied: () => true,
     isDone: () => false,

@@ -1,5 +1,5 @@
-import type { Limit } from "@headgate/core";
 import { createLimiter, HeadgateError, memoryStore } from "@headgate/core";
+import type { ReplayLimit } from "../replay/policies.ts";
 import { maxKeysFor } from "../replay/start-runs.ts";
 import type { Algorithm } from "./algorithms.ts";
 import { makeLimit } from "./algorithms.ts";
@@ -113,7 +113,7 @@ const MAX_BATCH = 256;
 /** Decides the requests of a range with the library, each at its own time, and counts the denials. Rejects with `HEADGATE_LOG_TOO_LARGE` if the clients do not fit into the memory, and with the signal's reason. */
 export async function countDenied(
   { recording, start, end }: RecordingRange,
-  limit: Limit<never>,
+  limit: ReplayLimit,
   { mayBeDenied, isDone, signal }: CountOptions,
 ): Promise<DenialCounts> {
   let now = 0;

@@ -6,7 +6,10 @@ import { MAX_POLICIES } from "./trace.ts";
 const DIMENSIONS = ["default", "ip", "global"] as const;
 
 /** A limit that a replay supports: any but `concurrency`, by client or `per: "global"`. */
-export type ReplayLimit = Limit<(typeof DIMENSIONS)[number]>;
+export type ReplayLimit = Exclude<
+  Limit<(typeof DIMENSIONS)[number]>,
+  { readonly algorithm: "concurrency" }
+>;
 
 /** The limits of one policy. */
 export type ReplayLimits = ReplayLimit | readonly ReplayLimit[];
@@ -44,7 +47,7 @@ export const DEFAULT_LIMITS: readonly ReplayLimit[] = [
 export function readLimits(value: unknown): readonly ReplayLimit[] {
   const limits = [readPolicy(value)].flat();
   for (const limit of limits) requireReplayable(limit);
-  return limits;
+  return limits as readonly ReplayLimit[];
 }
 
 function requireReplayable({ algorithm, per = "default" }: Limit): void {
