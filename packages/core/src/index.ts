@@ -29,7 +29,7 @@ export type {
 export type { InUseCount } from "./common/publish.ts";
 export { CHANNELS } from "./common/publish.ts";
 export type { Duration } from "./common/time.ts";
-export type { StoreDown, StoreServer, StoreUp } from "./health/store-health.ts";
+export type { StoreDown, StoreServer, StoreUp } from "./health/store-monitor.ts";
 export type { KeyFunction, KeyResult } from "./http/keys.ts";
 export { combineKeys } from "./http/keys.ts";
 export { createLimiter } from "./limiter/create-limiter.ts";

@@ -37,7 +37,7 @@ export type { Awaitable } from "./common/type-guards.ts";
 export { isPlainObject, isPromiseLike } from "./common/type-guards.ts";
 export { yieldToEventLoop } from "./common/yield-to-event-loop.ts";
 export { toStoreFailure } from "./health/store-failure.ts";
-export type { StoreMonitor, StoreTimeouts } from "./health/store-health.ts";
+export type { StoreMonitor, StoreTimeouts } from "./health/store-monitor.ts";
 export { monitorStore } from "./health/store-monitor.ts";
 export { FAILURE_OPTIONS, readFailureOptions } from "./limiter/failure-options.ts";
 export { internalsOf } from "./limiter/limiter-internals.ts";

@@ -19,7 +19,6 @@ import {
   MAX_OVERRIDES,
   toDate,
 } from "../control/record.ts";
-import { aclUserOf } from "../redis/acl-user.ts";
 import type {
   ActionOptions,
   ActionResult,
@@ -30,7 +29,7 @@ import type {
 } from "./admin.ts";
 import type { AdminCounters, AdminStore, CounterChange } from "./admin-counters.ts";
 import { forgetInUsage } from "./forget-in-usage.ts";
-import { systemUser } from "./system-user.ts";
+import { aclUserOf, systemUser } from "./operator-name.ts";
 
 /** How long an item lasts, in microseconds; undefined until it is removed. */
 interface Expiry {

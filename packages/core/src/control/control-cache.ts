@@ -4,7 +4,7 @@ import type { HeadgateError } from "../common/errors.ts";
 import { codeOf } from "../common/errors.ts";
 import type { OperatorLog } from "../common/operator-log.ts";
 import { WeakList } from "../common/weak-list.ts";
-import type { StoreMonitor } from "../health/store-health.ts";
+import type { StoreMonitor } from "../health/store-monitor.ts";
 import type { CountingStore } from "../store/store.ts";
 import type { ControlDeps, Follower, SharedControl } from "./control.ts";
 import { controlKey, READ_STATES, readControl, replyText } from "./operations.ts";

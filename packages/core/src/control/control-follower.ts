@@ -1,4 +1,4 @@
-import type { StoreMonitor } from "../health/store-health.ts";
+import type { StoreMonitor } from "../health/store-monitor.ts";
 import { denyCacheOf } from "../pipeline/deny-cache.ts";
 import { endAllLeases, endLeases } from "../pipeline/lease-holders.ts";
 import type { CompiledPolicy } from "../policy/compiled-policy.ts";

@@ -1,4 +1,4 @@
-import type { StoreMonitor } from "../health/store-health.ts";
+import type { StoreMonitor } from "../health/store-monitor.ts";
 import type { CountingStore } from "../store/store.ts";
 import type { ControlRecord, Invalidation } from "./record.ts";
 

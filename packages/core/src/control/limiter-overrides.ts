@@ -1,7 +1,7 @@
 import { BackgroundTimer } from "../common/background.ts";
 import { shareByClient } from "../common/client-state.ts";
 import { formatReceived } from "../common/errors.ts";
-import type { StoreMonitor } from "../health/store-health.ts";
+import type { StoreMonitor } from "../health/store-monitor.ts";
 import type { Stage } from "../pipeline/stage.ts";
 import type { CompiledPolicy, LimitGroup } from "../policy/compiled-policy.ts";
 import type { OverrideEffect, SubjectCounter } from "../policy/counters.ts";

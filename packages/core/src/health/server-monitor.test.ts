@@ -12,8 +12,8 @@ import type { CountingStore, Operation, ScriptTransport } from "../store/store.t
 import { brandStore } from "../store/store.ts";
 import { ConnectGrace } from "./connect-grace.ts";
 import { EventLoopClock } from "./event-loop-clock.ts";
+import type { OnLateReply } from "./server-monitor.ts";
 import { ServerMonitor } from "./server-monitor.ts";
-import type { OnLateReply } from "./store-health.ts";
 
 const unavailable = new HeadgateError("HEADGATE_STORE_UNAVAILABLE", "gone");
 const misconfigured = new HeadgateError("HEADGATE_STORE_MISCONFIGURED", "no right");

@@ -8,7 +8,6 @@ import type { ConnectGrace } from "./connect-grace.ts";
 import type { ClockListener } from "./event-loop-clock.ts";
 import type { OutageOptions } from "./server-outages.ts";
 import { ServerOutages } from "./server-outages.ts";
-import type { OnLateReply } from "./store-health.ts";
 
 /** A timer may be a millisecond early. */
 const EARLY_MS = 1;
@@ -260,3 +259,9 @@ export class ServerMonitor implements ClockListener {
     if (!connectGrace.hasAnswered) connectGrace.onReply(clock.now());
   }
 }
+
+/**
+ * Called for a call that may have taken effect after its caller gave up: with its late reply, or undefined if the store could
+ * not answer.
+ */
+export type OnLateReply = (reply: readonly number[] | undefined) => void;

@@ -1,17 +1,59 @@
+import type { Channel } from "node:diagnostics_channel";
 import { channel } from "node:diagnostics_channel";
 import { shareByClient } from "../common/client-state.ts";
 import { codeOf, HeadgateError } from "../common/errors.ts";
+import type { OperatorLog } from "../common/operator-log.ts";
 import { createOperatorLog, formatWithCause } from "../common/operator-log.ts";
 import { CHANNELS, publish } from "../common/publish.ts";
-import type { ScriptTransport } from "../store/store.ts";
+import type { CountingStore, Operation, ScriptTransport } from "../store/store.ts";
 import { ConnectGrace } from "./connect-grace.ts";
 import type { ClockListener } from "./event-loop-clock.ts";
 import { EventLoopClock } from "./event-loop-clock.ts";
+import type { OnLateReply } from "./server-monitor.ts";
 import { ServerMonitor } from "./server-monitor.ts";
-import { createServerReports, storeServers } from "./server-reports.ts";
-import type { StoreDown, StoreMonitor, StoreTimeouts, StoreUp } from "./store-health.ts";
+
+/** How long to wait for a store, in milliseconds in which this process runs. */
+export interface StoreTimeouts {
+  /** For each decision. */
+  readonly timeoutMs: number;
+  /** For the first answer of a client. */
+  readonly connectMs: number;
+}
+
+/** Times out calls to a store, and rejects calls to a server that is down. Shared by all limiters of a client. */
+export interface StoreMonitor extends StoreTimeouts {
+  /** Milliseconds in which this process was running, counted while calls wait. */
+  now(): number;
+  /**
+   * Calls back after this many milliseconds, but not before the end of the longer wait for a first reply. The returned function
+   * cancels it.
+   */
+  giveUpAfter(ms: number, callback: () => void): () => void;
+  /**
+   * Runs a call on a counter's key in a store of the client. Rejects like the store, and with `HEADGATE_STORE_UNAVAILABLE` if
+   * there was no answer in time; `usedTimeoutMs` of that time have passed already.
+   *
+   * `onLateReply` is called if the call may have taken effect after its caller gave up: with the late reply, or with undefined
+   * if the call was sent and the store could not answer. Its errors are dropped.
+   */
+  run<Call>(
+    store: CountingStore,
+    operation: Operation<Call>,
+    call: Call,
+    counterKey: string,
+    usedTimeoutMs?: number,
+    onLateReply?: OnLateReply,
+  ): Promise<readonly number[]>;
+  /** Why the server of a counter's key is down; undefined if it is not known to be. */
+  downReason(counterKey: string): HeadgateError | undefined;
+  /** The log for this client. */
+  readonly log: OperatorLog;
+  /** Marks the client as in use until the returned function is called; when unused, the monitor stops probing the store. */
+  use(): () => void;
+}
 
 const storeDown = channel(CHANNELS.storeDown);
+
 const storeUp = channel(CHANNELS.storeUp);
 
 /** The number of servers from which on healthy ones without calls are forgotten. */
@@ -166,6 +208,73 @@ function createStoreMonitor(
         }
         onUnused();
       };
+    },
+  };
+}
+
+/** Published on `headgate:store:down`: a server stopped answering. */
+export interface StoreDown {
+  /** The server of a cluster, as the client names it; empty for a single server. */
+  readonly node: string;
+  /** The reason: its `code` is `HEADGATE_STORE_UNAVAILABLE`, its `cause` the client's own error, if there was one. */
+  readonly reason: HeadgateError;
+}
+
+/** Published on `headgate:store:up`: a server answers again. */
+export interface StoreUp {
+  readonly node: string;
+  /** How long it was down, in milliseconds. */
+  readonly downMs: number;
+  /** The number of calls that were not sent while it was down. */
+  readonly rejectedCalls: number;
+}
+
+/** Published on `headgate:store:server`: the state of a server. */
+export interface StoreServer {
+  /** The server of a cluster, as the client names it; empty for a single server. */
+  readonly node: string;
+  /** One object for each client, `storeTimeout` and `connectTimeout`, because each of these monitors a server separately. */
+  readonly monitor: object;
+  /** `"unwatched"` if nothing in this process monitors the server any more. */
+  readonly state: "up" | "down" | "unwatched";
+}
+
+/** How often the state of a server in use is published, so that a new subscriber learns of it within that time. */
+const REPEAT_MS = 1_000;
+
+/** Check `hasSubscribers` before calling `onCall`. */
+const storeServers: Channel = channel(CHANNELS.storeServer);
+
+/** Publishes the states of the servers of one monitor. */
+interface ServerReports {
+  /** Call it only if there are subscribers. `state` is undefined while the server has not answered anything. */
+  onCall(node: string, state: "up" | "down" | undefined): void;
+  onChange(node: string, state: "up" | "down"): void;
+  /** The server is no longer monitored. */
+  onUnwatched(node: string): void;
+}
+
+function createServerReports(): ServerReports {
+  const monitor = {};
+  /** When each server was last reported. */
+  const reportedAt = new Map<string, number>();
+
+  function report(node: string, state: StoreServer["state"]): void {
+    if (!storeServers.hasSubscribers) return;
+    reportedAt.set(node, performance.now());
+    publish(storeServers, { node, monitor, state } satisfies StoreServer);
+  }
+
+  return {
+    onCall(node, state) {
+      const last = reportedAt.get(node);
+      const isRecent = last !== undefined && performance.now() - last < REPEAT_MS;
+      if (state !== undefined && !isRecent) report(node, state);
+    },
+    onChange: report,
+    onUnwatched(node) {
+      if (reportedAt.has(node)) report(node, "unwatched");
+      reportedAt.delete(node);
     },
   };
 }

@@ -3,7 +3,7 @@ import { invalidValue } from "../common/errors.ts";
 import { readBoolean } from "../common/options.ts";
 import type { CheckedDuration, Duration } from "../common/time.ts";
 import { parseDuration, toMilliseconds } from "../common/time.ts";
-import type { StoreTimeouts } from "../health/store-health.ts";
+import type { StoreTimeouts } from "../health/store-monitor.ts";
 import type { FallbackOptions, OnUnavailable } from "../pipeline/fallback-stage.ts";
 import { readLeaseOption } from "../pipeline/leases/lease-options.ts";
 import type { LeaseOptions, LeaseSettings } from "../pipeline/leases/leases.ts";

@@ -3,7 +3,7 @@ import { formatKind, invalidValue } from "../common/errors.ts";
 import type { Awaitable } from "../common/type-guards.ts";
 import type { LimiterControl } from "../control/control.ts";
 import type { Overrides } from "../control/overrides.ts";
-import type { StoreMonitor } from "../health/store-health.ts";
+import type { StoreMonitor } from "../health/store-monitor.ts";
 import type { FallbackStage } from "../pipeline/fallback-stage.ts";
 import type { InFlight } from "../pipeline/in-flight.ts";
 import type { Stage } from "../pipeline/stage.ts";

@@ -1,6 +1,6 @@
 import type { LimitState } from "../common/decision.ts";
 import { HeadgateError } from "../common/errors.ts";
-import type { StoreMonitor } from "../health/store-health.ts";
+import type { StoreMonitor } from "../health/store-monitor.ts";
 import type { Counter } from "../operations/counter.ts";
 import { operationFor } from "../operations/decide.ts";
 import type { DecideCall, DecideMode } from "../operations/decide-call.ts";

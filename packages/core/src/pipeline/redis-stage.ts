@@ -2,7 +2,7 @@ import { channel } from "node:diagnostics_channel";
 import type { Decision } from "../common/decision.ts";
 import { CHANNELS, publish } from "../common/publish.ts";
 import { toStoreFailure } from "../health/store-failure.ts";
-import type { StoreMonitor } from "../health/store-health.ts";
+import type { StoreMonitor } from "../health/store-monitor.ts";
 import type { Counter } from "../operations/counter.ts";
 import { operationFor } from "../operations/decide.ts";
 import { slotsOperation } from "../operations/slots.ts";

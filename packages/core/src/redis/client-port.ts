@@ -1,8 +1,7 @@
 import { background } from "../common/background.ts";
 import { formatKind, HeadgateError } from "../common/errors.ts";
 import type { GlideLike } from "./glide.ts";
-import { callGlide } from "./glide.ts";
-import { glideHashSlotsOf, isGlideCluster } from "./glide-hash-slots.ts";
+import { callGlide, glideHashSlotsOf, isGlideCluster } from "./glide.ts";
 
 /**
  * The only thing that Headgate needs from a Redis client: running a script, by its digest or its text, as ioredis does it.

@@ -1,6 +1,6 @@
 import { EventEmitter } from "node:events";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { listenForErrors } from "./error-listener.ts";
+import { listenForErrors } from "./store-error.ts";
 
 beforeEach(() => {
   vi.useFakeTimers();

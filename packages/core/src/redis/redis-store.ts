@@ -15,10 +15,9 @@ import type {
 import { brandStore } from "../store/store.ts";
 import type { RedisClient } from "./client-port.ts";
 import { fromClient } from "./client-port.ts";
-import { listenForErrors } from "./error-listener.ts";
 import { loadScript } from "./script-retry.ts";
 import { createScriptSender } from "./script-sender.ts";
-import { isCrossSlot } from "./store-error.ts";
+import { isCrossSlot, listenForErrors } from "./store-error.ts";
 import { topologyOf } from "./topology.ts";
 
 /** Options of `redisStore`. */

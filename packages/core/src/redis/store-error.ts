@@ -1,3 +1,4 @@
+import { shareByClient } from "../common/client-state.ts";
 import type { HeadgateErrorCode } from "../common/errors.ts";
 import { codeOf, formatKind, HeadgateError } from "../common/errors.ts";
 
@@ -83,7 +84,7 @@ function isMisconfigured(reason: string): boolean {
  * Copies a client's error without the command, so that it is safe to pass on. ioredis adds the command with all its arguments
  * to the error, and servers quote arguments, one of which may be a password or a subject.
  */
-export function withoutCommand(error: unknown, reason: string = reasonOf(error)): Error {
+function withoutCommand(error: unknown, reason: string = reasonOf(error)): Error {
   const clean = new Error(reason);
   if (!(error instanceof Error)) return clean;
   const { name, stack = "", code } = error as NodeJS.ErrnoException;
@@ -103,4 +104,51 @@ function reasonOf(error: unknown): string {
 /** Removes quoted arguments, as in `ERR unknown command 'HELLO', with args beginning with: '3' 'AUTH' 'default' 'password'`. */
 function withoutQuote(text: string): string {
   return text.replace(/, with args beginning with:.*/g, "");
+}
+
+interface Emitter {
+  on(event: "error", listener: (error: unknown) => void): unknown;
+  listenerCount(event: "error"): number;
+}
+
+/** The errors that a client reports. */
+interface ClientErrors {
+  /** The latest error, if it came within the last minute: an older one does not explain the current state. */
+  recent(): Error | undefined;
+}
+
+const RECENT_MS = 60_000;
+
+/**
+ * Listens for a client's errors, to log why it does not answer. Without any listener, node-redis would end the process at the
+ * first lost connection. If the application has none, the first error becomes a process warning with the code
+ * `HEADGATE_REDIS_CLIENT_ERROR`.
+ */
+export const listenForErrors: (client: object) => ClientErrors = shareByClient(
+  "errors",
+  (client) => {
+    let last: Error | undefined;
+    let lastAt = Number.NEGATIVE_INFINITY;
+    const errors = { recent: () => (performance.now() - lastAt < RECENT_MS ? last : undefined) };
+    if (!isEmitter(client)) return errors;
+    let isReported = client.listenerCount("error") > 0;
+    client.on("error", (error) => {
+      last = withoutCommand(error);
+      lastAt = performance.now();
+      if (!isReported) warn(last);
+      isReported = true;
+    });
+    return errors;
+  },
+);
+
+function warn({ message }: Error): void {
+  process.emitWarning(
+    `The Redis client reports: ${message}. Add an "error" listener to see every error.`,
+    { type: "HeadgateWarning", code: "HEADGATE_REDIS_CLIENT_ERROR" },
+  );
+}
+
+function isEmitter(client: object): client is Emitter {
+  return "on" in client && "listenerCount" in client;
 }

@@ -1,8 +1,8 @@
 import calculateSlot from "cluster-key-slot";
 import { shareByClient } from "../common/client-state.ts";
 import type { ScriptTransport } from "../store/store.ts";
-import type { GlideCluster } from "./glide-hash-slots.ts";
-import { glideHashSlotsOf, isGlideCluster } from "./glide-hash-slots.ts";
+import type { GlideCluster } from "./glide.ts";
+import { glideHashSlotsOf, isGlideCluster } from "./glide.ts";
 
 /** The servers of a hash slot: addresses in ioredis and iovalkey, a shard in node-redis; the primary first. */
 type HashSlotOwner = readonly string[] | { readonly master?: Master } | undefined;

@@ -1,7 +1,7 @@
 import { LRUCache } from "lru-cache";
 import { BackgroundTimer } from "../../common/background.ts";
 import { toMilliseconds } from "../../common/time.ts";
-import type { StoreMonitor } from "../../health/store-health.ts";
+import type { StoreMonitor } from "../../health/store-monitor.ts";
 import { decide } from "../../operations/decide.ts";
 import type { DecideCall } from "../../operations/decide-call.ts";
 import type { Receipt } from "../../operations/refund.ts";

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { EventLoopClock } from "./event-loop-clock.ts";
-import { startRecovery } from "./recovery.ts";
+import { startRecovery } from "./server-outages.ts";
 
 interface Attempt {
   readonly at: number;

@@ -1,4 +1,14 @@
+import { userInfo } from "node:os";
 import { withTimeout } from "../store/with-timeout.ts";
+
+/** The system's name for the user of this process; undefined if it has none, as in some containers. */
+export function systemUser(): string | undefined {
+  try {
+    return userInfo().username;
+  } catch {
+    return undefined;
+  }
+}
 
 /** Methods that some clients have for other commands. */
 interface AclClient {
