@@ -6,5 +6,5 @@
 
 export { Markup } from "./report/markup.ts";
 export { parseReport } from "./report/parse-report.ts";
-export type { Report } from "./report/report.ts";
+export type { Report } from "./report/replay-report.ts";
 export { REPORT_STYLE } from "./report/report-style.ts";

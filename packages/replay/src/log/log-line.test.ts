@@ -1,6 +1,5 @@
 import { expect, test } from "vitest";
-import { parseLogLine } from "./log-line.ts";
-import { StringCache } from "./string-cache.ts";
+import { parseLogLine, StringCache } from "./log-line.ts";
 
 const TIME = "[03/Mar/2026:06:00:07 +0100]";
 

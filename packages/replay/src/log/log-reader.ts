@@ -4,12 +4,11 @@ import { parseJsonLine } from "./json-line.ts";
 import type { Log, LogEntry, LogFields, LogFile } from "./log-entry.ts";
 import { END_OF_TIME, MAX_CLIENT } from "./log-entry.ts";
 import type { LineOptions } from "./log-line.ts";
-import { parseLogLine } from "./log-line.ts";
+import { parseLogLine, StringCache } from "./log-line.ts";
 import type { MalformedLine } from "./malformed-line.ts";
 import type { BytesOptions } from "./read-bytes.ts";
 import { formatLogName, nameOf, readBytes } from "./read-bytes.ts";
 import { ReorderBuffer } from "./reorder-buffer.ts";
-import { StringCache } from "./string-cache.ts";
 
 /** The most malformed lines whose text is kept. */
 const MAX_EXAMPLES = 5;

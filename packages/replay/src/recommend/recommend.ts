@@ -1,12 +1,15 @@
 import type { Duration } from "@headgate/core";
 import { rejectUnknownOptions } from "@headgate/core/internal";
 import { formatCount } from "../format/number.ts";
-import type { Log } from "../log/log-entry.ts";
-import type { ReadLogOptions } from "../log/read-log.ts";
+import type { Log, LogEntry } from "../log/log-entry.ts";
+import { heapBytesFor } from "../log/memory-budget.ts";
+import type { LogCounts, ReadLogOptions } from "../log/read-log.ts";
 import { noRequestsError, readLog } from "../log/read-log.ts";
 import { countPeaks } from "../replay/peaks.ts";
 import type { ReplayPolicy } from "../replay/policies.ts";
+import { replayEntries } from "../replay/replay-entries.ts";
 import type { ReplayResult } from "../replay/result.ts";
+import { startRuns } from "../replay/start-runs.ts";
 import type { Algorithm } from "./algorithms.ts";
 import { makeLimit, maxAdmitted, requireAlgorithm } from "./algorithms.ts";
 import { caveatsOf } from "./caveats.ts";
@@ -21,7 +24,6 @@ import type {
 } from "./recommendation.ts";
 import type { RecordingRange } from "./recording.ts";
 import { Recording, splitInHalf, subjectPeaks, timeSpanOf, wholeRange } from "./recording.ts";
-import { replayRecording } from "./replay-recording.ts";
 import { createSearch } from "./search.ts";
 import type { DenialTarget, Target } from "./target.ts";
 import { maxDeniedIn, meetsTarget, readTarget } from "./target.ts";
@@ -216,4 +218,41 @@ function explainChoice(all: readonly WindowProposal[], { text }: Window): string
 /** Rounds to two digits. */
 function round(times: number): number {
   return Number(times.toPrecision(2));
+}
+
+/** The number of requests per batch. */
+const CHUNK = 4_096;
+
+/** Replays a recording, like `replay` would the log. Rejects with the signal's reason. */
+async function replayRecording(
+  recording: Recording,
+  counts: LogCounts,
+  policies: readonly ReplayPolicy[],
+  signal: AbortSignal | undefined,
+): Promise<ReplayResult> {
+  let now = 0;
+  const runs = await startRuns(policies, { clock: () => now, storeTimeout: 5_000 });
+  const onTime = (time: number): void => {
+    now = time;
+  };
+  const requests = {
+    [Symbol.asyncIterator]: () => requestsOf(recording),
+    counts: () => counts,
+  };
+  const clientBytes = heapBytesFor("clients") / 2;
+  try {
+    return await replayEntries(requests, { policies, runs, onTime, signal, clientBytes });
+  } finally {
+    await Promise.all(runs.map((run) => run.close()));
+  }
+}
+
+async function* requestsOf(recording: Recording): AsyncGenerator<readonly LogEntry[]> {
+  for (let start = 0; start < recording.length; start += CHUNK) {
+    const length = Math.min(CHUNK, recording.length - start);
+    yield Array.from({ length }, (_, i) => ({
+      time: recording.timeOf(start + i),
+      client: recording.clients.nameOf(recording.clientOf(start + i)),
+    }));
+  }
 }

@@ -111,7 +111,7 @@ const SEEDS = [1, 2, 3, 4, 5];
 
 describe.each(Object.entries(NAIVELY))("the tightest %s", (algorithm, naively) => {
   test.each(TARGETS)(
-    "for at most $percent % of $of is what trying all limits finds",
+    "for at most $maxPercent % of $of is what trying all limits finds",
     async (target) => {
       for (const seed of SEEDS) {
         const requests = requestsOf(seed);

@@ -1,7 +1,8 @@
+import { isIP } from "node:net";
 import { HeadgateError } from "@headgate/core";
+import { subjectOfAddress } from "@headgate/core/http";
 import { formatCount } from "../format/number.ts";
 import type { MemoryBudget } from "../log/memory-budget.ts";
-import { subjectOfClient } from "./subject-of-client.ts";
 
 /** Returns the array if it has the length, else a copy that is at least twice as large. */
 export function growTo(numbers: Uint32Array, length: number): Uint32Array {
@@ -85,4 +86,19 @@ export class ClientTable {
     this.#subjects[number] = number;
     return number;
   }
+}
+
+/** An address with a port, as some proxies log it. */
+const WITH_PORT = /^(?:\[([^\]]*)\]|(\d+\.\d+\.\d+\.\d+))(?::\d+)?$/;
+
+/** The subject that an adapter would use for a client of a log: its address, its IPv6 network, or its host name. */
+function subjectOfClient(client: string): string {
+  const match = WITH_PORT.exec(client);
+  const address = match?.[1] ?? match?.[2] ?? client;
+  return isIP(address) === 0 ? escapeHostName(client) : subjectOfAddress(address);
+}
+
+/** Escapes a text that is not an address, so that it cannot be taken for a network. */
+export function escapeHostName(client: string): string {
+  return client.toWellFormed().replace(/[^\w.:[\]-]+/g, encodeURIComponent);
 }

@@ -1,14 +1,13 @@
 import { formatCount, formatShare } from "../format/number.ts";
 import { formatSpan, formatUtcTime } from "../format/time.ts";
 import type { DeniedClient, PolicyResult, ReplayResult } from "../replay/result.ts";
-import { renderChart } from "./chart.ts";
-import { renderLegend } from "./figure.ts";
+import { renderChart, renderLegend } from "./chart.ts";
 import type { Markup } from "./markup.ts";
 import { html, untrustedText } from "./markup.ts";
-import { renderName } from "./policy-name.ts";
 import type { Cell } from "./table.ts";
 import { renderTable } from "./table.ts";
-import { mergeColumns, sparkChart } from "./timeline-chart.ts";
+import { mergeColumns, sparkChart } from "./timeline-section.ts";
+import { renderName } from "./verdict.ts";
 
 /** The most clients listed, and the most whose traffic is drawn, for all policies together. */
 const MAX_ROWS = 200;

@@ -1,7 +1,7 @@
 import { formatCount, pluralize } from "../format/number.ts";
 import { formatUtcTime } from "../format/time.ts";
 import type { ReplayedLog, ReplayResult } from "../replay/result.ts";
-import { renderDetails } from "./figure.ts";
+import { renderDetails } from "./chart.ts";
 import type { Markup } from "./markup.ts";
 import { html, untrustedText } from "./markup.ts";
 import { renderTable } from "./table.ts";

@@ -8,12 +8,17 @@ import { renderCaveatList, renderFooter, renderLog } from "./log-section.ts";
 import type { Markup } from "./markup.ts";
 import { html, withoutElements } from "./markup.ts";
 import { renderPeaks } from "./peaks-section.ts";
-import { renderCode, renderLimits } from "./policy-name.ts";
-import type { Report } from "./report.ts";
+import type { Report } from "./replay-report.ts";
 import type { Cell } from "./table.ts";
 import { renderTable } from "./table.ts";
 import { renderTimelines } from "./timeline-section.ts";
-import { renderEffects, renderLogSummary, renderVerdict } from "./verdict.ts";
+import {
+  renderCode,
+  renderEffects,
+  renderLimits,
+  renderLogSummary,
+  renderVerdict,
+} from "./verdict.ts";
 
 /** Draws the report of a recommendation, like `replayReport`. */
 export function recommendationReport(recommendation: Recommendation): Report {

@@ -6,10 +6,15 @@ import { renderCaveats, renderFooter, renderLog } from "./log-section.ts";
 import type { Markup } from "./markup.ts";
 import { html, withoutElements } from "./markup.ts";
 import { renderPeaks } from "./peaks-section.ts";
-import { renderCode, renderLimits, renderName } from "./policy-name.ts";
-import type { Report } from "./report.ts";
 import { renderTimelines } from "./timeline-section.ts";
-import { renderEffects, renderLogSummary, renderVerdict } from "./verdict.ts";
+import {
+  renderCode,
+  renderEffects,
+  renderLimits,
+  renderLogSummary,
+  renderName,
+  renderVerdict,
+} from "./verdict.ts";
 
 /** The most policies that are drawn; the table lists a hundred. */
 const MAX_DRAWN = 8;
@@ -64,4 +69,11 @@ function renderChanges(result: ReplayResult, drawn: readonly PolicyResult[]): Ma
       : html``;
   return html`<h2>What would change</h2>
 ${renderComparison(result, drawn)}${left}`;
+}
+
+/** A drawn report, for a file of its own and for the dashboard. */
+export interface Report {
+  /** The title, without HTML elements. */
+  readonly title: Markup;
+  readonly content: Markup;
 }

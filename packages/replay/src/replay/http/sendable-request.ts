@@ -1,7 +1,7 @@
 import { METHODS } from "node:http";
 import { isIP } from "node:net";
 import type { LogEntry } from "../../log/log-entry.ts";
-import { escapeHostName } from "../subject-of-client.ts";
+import { escapeHostName } from "../client-table.ts";
 
 /** The request that is sent to the application for a request of the log. */
 export interface SendableRequest {

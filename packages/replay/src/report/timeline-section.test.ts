@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { timeTicks } from "./time-ticks.ts";
+import { timeTicks } from "./timeline-section.ts";
 
 const FROM = Date.UTC(2026, 2, 3, 22, 50, 7);
 

@@ -1,7 +1,7 @@
 import { concurrency, fixedWindow, gcra, tokenBucket } from "@headgate/core";
 import { expect, test } from "vitest";
 import { describePolicy } from "../replay/describe-policy.ts";
-import { limitLines } from "./peaks-chart.ts";
+import { limitLines } from "./peaks-section.ts";
 
 test("a limit is drawn among the peaks of its own window", () => {
   const policies = [

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { COLORS } from "./colors.ts";
+import { COLORS } from "./report-style.ts";
 
 /** https://www.w3.org/TR/WCAG21/#dfn-relative-luminance */
 function luminanceOf(color: string): number {
