@@ -7,9 +7,8 @@ import type { Command } from "commander";
 import type { CommandContext } from "../command/cli.ts";
 import { CommandError, EXIT } from "../command/command-error.ts";
 import { writeJson } from "../output/json.ts";
-import { formatCoverage, withTimesInMs } from "../output/override.ts";
-import { printSection } from "../output/section.ts";
-import { isTerminal } from "../output/style.ts";
+import { formatCoverage, withTimesInMs } from "../output/policy.ts";
+import { isTerminal, printSection } from "../output/style.ts";
 import { formatTime } from "../output/time.ts";
 
 /** The options that `addActionOptions` adds to a command. */

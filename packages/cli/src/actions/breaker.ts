@@ -7,11 +7,11 @@ import { formatSpan, pluralize } from "@headgate/replay/internal";
 import type { AddCommand, CommandContext } from "../command/cli.ts";
 import { addExamples } from "../command/cli.ts";
 import { CommandError, EXIT } from "../command/command-error.ts";
-import { readJson } from "../command/read-json.ts";
+import { readJson } from "../command/option-values.ts";
 import type { Connection, ConnectionOptions, Session } from "../connect/connection.ts";
 import { addConnectionOptions, withSession } from "../connect/connection.ts";
 import { writeJson } from "../output/json.ts";
-import { printSection } from "../output/section.ts";
+import { printSection } from "../output/style.ts";
 import type { ActionOptions } from "./action.ts";
 import { addActionOptions, runTasks } from "./action.ts";
 

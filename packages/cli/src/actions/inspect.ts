@@ -4,7 +4,7 @@ import { addExamples } from "../command/cli.ts";
 import type { ConnectionOptions, Session } from "../connect/connection.ts";
 import { addConnectionOptions, withSession } from "../connect/connection.ts";
 import { writeJson } from "../output/json.ts";
-import { formatSubjectLabel } from "../output/subject.ts";
+import { formatSubjectLabel } from "../output/policy.ts";
 import { formatInspection } from "./inspection.ts";
 import type { LimiterSubject, SelectionOptions } from "./selection.ts";
 import { addSelectionOptions, findLimiters, readSubjectQuery } from "./selection.ts";

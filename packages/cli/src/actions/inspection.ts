@@ -2,7 +2,7 @@ import type { Limit, LimitState } from "@headgate/core";
 import type { DeniedNetwork, Inspection, Override, SubjectBlock } from "@headgate/core/admin";
 import { formatOverride, isCalendarWindow } from "@headgate/core/admin";
 import { formatSpan } from "@headgate/replay/internal";
-import { formatSubjectLabel } from "../output/subject.ts";
+import { formatSubjectLabel } from "../output/policy.ts";
 import { formatTime, toMs } from "../output/time.ts";
 
 /** The error of the clock reading. */

@@ -16,7 +16,7 @@ import {
 import type { Command } from "commander";
 import type { CommandContext } from "../command/cli.ts";
 import { CommandError } from "../command/command-error.ts";
-import { readJson, readText } from "../command/read-json.ts";
+import { readJson, readText } from "../command/option-values.ts";
 import type { Connection } from "../connect/connection.ts";
 import { readSecret } from "../connect/secret.ts";
 import { warnUnread } from "../list/registry.ts";

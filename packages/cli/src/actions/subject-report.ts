@@ -8,8 +8,8 @@ import type {
 import { ignoredReasonOf, overridesFor } from "@headgate/core/admin";
 import type { CommandContext } from "../command/cli.ts";
 import type { Session } from "../connect/connection.ts";
-import { withTimesInMs } from "../output/override.ts";
-import { printSection } from "../output/section.ts";
+import { withTimesInMs } from "../output/policy.ts";
+import { printSection } from "../output/style.ts";
 import type { SkippedLimiter } from "./action.ts";
 import { formatDenyListEntry, formatOverrideLine } from "./inspection.ts";
 import type { LimiterSubject, Subject } from "./selection.ts";

@@ -3,7 +3,7 @@ import { open, readFile } from "node:fs/promises";
 import type { ConnectionOptions as TlsOptions } from "node:tls";
 import type { CommandContext } from "../command/cli.ts";
 import { CommandError } from "../command/command-error.ts";
-import { readDuration } from "../command/duration.ts";
+import { readDuration } from "../command/option-values.ts";
 import type { Credentials, RedisUrl } from "./redis-url.ts";
 import { formatDisplayUrl, parseRedisUrl } from "./redis-url.ts";
 import { readSecret } from "./secret.ts";

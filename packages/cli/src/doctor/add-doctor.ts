@@ -1,7 +1,7 @@
 import type { Cli, CommandContext } from "../command/cli.ts";
 import { addExamples } from "../command/cli.ts";
 import { CommandError, EXIT } from "../command/command-error.ts";
-import { readDuration } from "../command/duration.ts";
+import { readDuration } from "../command/option-values.ts";
 import type { ConnectionOptions } from "../connect/connection.ts";
 import { addConnectionOptions, connect } from "../connect/connection.ts";
 import { writeJson } from "../output/json.ts";

@@ -14,11 +14,14 @@ import type { ConnectionOptions } from "../connect/connection.ts";
 import { addConnectionOptions, withSession } from "../connect/connection.ts";
 import { explainError } from "../connect/explain-error.ts";
 import { writeJson } from "../output/json.ts";
-import { formatCoverage, withTimesInMs } from "../output/override.ts";
-import { formatShortLimit } from "../output/policy.ts";
+import {
+  formatCoverage,
+  formatShortLimit,
+  formatSubjectLabel,
+  withTimesInMs,
+} from "../output/policy.ts";
 import type { Style } from "../output/style.ts";
 import { styleFor, widthOf } from "../output/style.ts";
-import { formatSubjectLabel } from "../output/subject.ts";
 import type { Cell } from "../output/table.ts";
 import { formatTable } from "../output/table.ts";
 import { formatTime } from "../output/time.ts";

@@ -7,9 +7,8 @@ import { CommandError } from "../command/command-error.ts";
 import type { ConnectionOptions } from "../connect/connection.ts";
 import { addConnectionOptions, withSession } from "../connect/connection.ts";
 import { writeJson } from "../output/json.ts";
-import { withTimesInMs } from "../output/override.ts";
+import { formatSubjectLabel, withTimesInMs } from "../output/policy.ts";
 import { widthOf } from "../output/style.ts";
-import { formatSubjectLabel } from "../output/subject.ts";
 import { formatTable } from "../output/table.ts";
 import { formatTime, toMs } from "../output/time.ts";
 

@@ -1,5 +1,7 @@
 import type { WriteStream } from "node:tty";
 import { styleText } from "node:util";
+import { escapeHidden } from "@headgate/replay/internal";
+import type { CommandContext } from "../command/cli.ts";
 
 type Format = Parameters<typeof styleText>[0];
 
@@ -26,4 +28,18 @@ export function isTerminal(stream: object): boolean {
 /** The columns of a terminal; Infinity for other streams. */
 export function widthOf(stream: NodeJS.WritableStream): number {
   return isTerminal(stream) ? (stream as WriteStream).columns || 80 : Number.POSITIVE_INFINITY;
+}
+
+/** Prints a headline and indented lines. */
+export function printSection(
+  { stdout, environment }: Pick<CommandContext, "stdout" | "environment">,
+  headline: string,
+  lines: readonly string[],
+): void {
+  const style = styleFor(stdout, environment);
+  const written = [
+    style("bold", escapeHidden(headline)),
+    ...lines.map((line) => `  ${escapeHidden(line)}`),
+  ];
+  stdout.write(`${written.join("\n")}\n`);
 }

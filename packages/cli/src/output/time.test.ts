@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { formatDuration, formatTime } from "./time.ts";
+import { formatTime } from "./time.ts";
 
 const HOUR = 3_600_000;
 
@@ -10,10 +10,4 @@ test("a time is formatted in a time zone, also when clocks are put back", () => 
   const twice = Date.UTC(2026, 9, 25, 0, 30);
   expect(formatTime(twice, "Europe/Berlin")).toBe("2026-10-25 02:30:00 CEST");
   expect(formatTime(twice + HOUR, "Europe/Berlin")).toBe("2026-10-25 02:30:00 CET");
-});
-
-test("a duration is as it was written, or in the largest unit", () => {
-  expect(
-    ["90s", 90_000, 60_000, 86_400_000, 1_500, 250].map((one) => formatDuration(one as 1)),
-  ).toEqual([...["90s", "90s", "1m", "1d", "1500ms", "250ms"]]);
 });

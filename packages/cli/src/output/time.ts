@@ -1,5 +1,3 @@
-import type { Duration } from "@headgate/core";
-
 /** The latest time of a `Date`, in milliseconds since the epoch. */
 const LATEST = 8.64e15;
 
@@ -25,18 +23,4 @@ export function formatTime(at: number, timeZone?: string): string {
   const parts = format.formatToParts(at);
   const part = (type: string): string => parts.find((one) => one.type === type)?.value ?? "";
   return `${part("year")}-${part("month")}-${part("day")} ${part("hour")}:${part("minute")}:${part("second")} ${part("timeZoneName")}`;
-}
-
-const SHORT_UNITS = [
-  ["d", 86_400_000],
-  ["h", 3_600_000],
-  ["m", 60_000],
-  ["s", 1_000],
-] as const;
-
-/** Formats a duration of a policy: `"1m"` stays unchanged, 60,000 becomes `1m`. */
-export function formatDuration(duration: Duration): string {
-  if (typeof duration === "string") return duration;
-  const unit = SHORT_UNITS.find(([, size]) => duration % size === 0);
-  return unit === undefined ? `${duration}ms` : `${duration / unit[1]}${unit[0]}`;
 }

@@ -10,7 +10,7 @@ import { hashSubject, readUsage } from "@headgate/core/admin";
 import { formatCount } from "@headgate/replay/internal";
 import { CommandError, EXIT } from "../command/command-error.ts";
 import type { Connection } from "../connect/connection.ts";
-import { formatSubjectLabel } from "../output/subject.ts";
+import { formatSubjectLabel } from "../output/policy.ts";
 import { formatTable } from "../output/table.ts";
 
 /** The order of subjects. */

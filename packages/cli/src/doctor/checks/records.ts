@@ -1,8 +1,7 @@
 import type { Override, Registry, UnreadableRecord } from "@headgate/core/admin";
 import { overrideCoverageOf } from "@headgate/core/admin";
 import { formatBytes, formatCount, pluralize } from "@headgate/replay/internal";
-import { formatCoverage } from "../../output/override.ts";
-import { formatSubjectLabel } from "../../output/subject.ts";
+import { formatCoverage, formatSubjectLabel } from "../../output/policy.ts";
 import { quoteForShell } from "../../output/terminal-text.ts";
 import type { Facts, KeySample, ServerFacts } from "../facts/facts.ts";
 import { UnknownFact } from "../facts/facts.ts";
