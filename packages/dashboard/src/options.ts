@@ -75,20 +75,9 @@ export interface TargetSnapshot {
   readonly degraded: boolean;
 }
 
-const OPTION_NAMES = [
-  "store",
-  "authorize",
-  "title",
-  "storeTimeout",
-  "doctor",
-  "createBreaker",
-  "hashSecret",
-  "secret",
-  "files",
-];
-
 const FUNCTION_OPTIONS = ["doctor", "createBreaker"] as const;
 const STRING_OPTIONS = ["title", "hashSecret", "secret", "files"] as const;
+const OPTION_NAMES = ["store", "authorize", "storeTimeout", ...FUNCTION_OPTIONS, ...STRING_OPTIONS];
 
 /** Validates options; `adapterOptions` are the names of the adapter's own options. Throws `HEADGATE_INVALID_OPTION`. */
 export function validateOptions<Options extends DashboardOptions>(

@@ -1,13 +1,16 @@
 import type { Limiter } from "@headgate/core";
 import { createLimiter, memoryStore, slidingLog } from "@headgate/core";
+import type { ActionOptions } from "@headgate/core/admin";
 import type { Visitor } from "../access/visitor.ts";
 import type { Action, ActionPreview, CompletedAction } from "../api.ts";
 import type { FleetReader } from "../fleet-reader.ts";
 import { badRequest, HttpError } from "../serve/http-error.ts";
 import { parseAction } from "./parse-action.ts";
-import type { ActionContext, ActionOutcome } from "./perform-action.ts";
+import type { ActionContext } from "./perform-action.ts";
 import { performAction } from "./perform-action.ts";
 import type { PreviewTokens } from "./preview-tokens.ts";
+
+type Fields = Readonly<Record<string, unknown>>;
 
 const MAX_REASON_LENGTH = 1_000;
 
@@ -29,22 +32,14 @@ export class ActionRunner {
   }
 
   /** Previews an action, with a token for it. Rejects with an `HttpError`. */
-  async preview(
-    reader: FleetReader,
-    visitor: Visitor,
-    body: Record<string, unknown>,
-  ): Promise<ActionPreview> {
+  async preview(reader: FleetReader, visitor: Visitor, body: Fields): Promise<ActionPreview> {
     const action = parseAction(body["action"]);
     const by = requirePermission(visitor, action);
-    return (await this.#createPreview(this.#contextOf(reader), action, by)).preview;
+    return (await this.#createPreview(reader, action, by)).preview;
   }
 
   /** Performs an action if its preview still holds. Rejects with an `HttpError`. */
-  async act(
-    reader: FleetReader,
-    visitor: Visitor,
-    body: Record<string, unknown>,
-  ): Promise<CompletedAction> {
+  async act(reader: FleetReader, visitor: Visitor, body: Fields): Promise<CompletedAction> {
     const action = parseAction(body["action"]);
     const by = requirePermission(visitor, action);
     const reason = parseReason(body["reason"]);
@@ -52,34 +47,35 @@ export class ActionRunner {
     if (typeof token !== "string") throw badRequest("token must be the token of a preview");
     await this.#limitRate(by);
     const isPreviewed = await this.#tokens.redeem(token, action, by);
-    const context = this.#contextOf(reader);
-    const { preview, outcome } = await this.#createPreview(context, action, by);
+    const { preview, state } = await this.#createPreview(reader, action, by);
     if (isPreviewed === undefined) {
       const message = "this preview has expired or was already used: preview the action again";
       throw new HttpError(409, "PREVIEW_EXPIRED", message, { preview });
     }
-    if (!isPreviewed(outcome.state)) {
+    if (!isPreviewed(state)) {
       const message = "the state has changed since it was shown: preview the action again";
       throw new HttpError(409, "STATE_CHANGED", message, { preview });
     }
-    const completed = await performAction(context, action, { reason, by });
+    const { completed } = await this.#perform(reader, action, { reason, by });
     reader.clearCache();
-    return { ...statesOf(completed), at: await reader.serverTime() };
+    return { ...completed, at: await reader.serverTime() };
   }
 
-  #contextOf(reader: FleetReader): ActionContext {
-    return { reader, createBreaker: this.#createBreaker };
+  async #createPreview(reader: FleetReader, action: Action, by: string) {
+    const { completed, state } = await this.#perform(reader, action, { by, dryRun: true });
+    const token = this.#tokens.sign(action, by, state);
+    return { state, preview: { ...completed, at: await reader.serverTime(), token } };
   }
 
-  async #createPreview(
-    context: ActionContext,
-    action: Action,
-    by: string,
-  ): Promise<{ readonly preview: ActionPreview; readonly outcome: ActionOutcome }> {
-    const outcome = await performAction(context, action, { by, dryRun: true });
-    const token = this.#tokens.sign(action, by, outcome.state);
-    const at = await context.reader.serverTime();
-    return { outcome, preview: { ...statesOf(outcome), at, token } };
+  async #perform(reader: FleetReader, action: Action, options: ActionOptions) {
+    const context = { reader, createBreaker: this.#createBreaker };
+    const { before, after, effectiveAt, state } = await performAction(context, action, options);
+    const completed = {
+      before: before.join("\n"),
+      after: after.join("\n"),
+      effectiveAt: effectiveAt.getTime(),
+    };
+    return { completed, state };
   }
 
   async #limitRate(by: string): Promise<void> {
@@ -88,14 +84,6 @@ export class ActionRunner {
     const headers = { "retry-after": String(Math.ceil(retryAfterMs / 1_000)) };
     throw new HttpError(429, "TOO_MANY_ACTIONS", "at most 60 actions a minute", { headers });
   }
-}
-
-function statesOf({ before, after, effectiveAt }: ActionOutcome) {
-  return {
-    before: before.join("\n"),
-    after: after.join("\n"),
-    effectiveAt: effectiveAt.getTime(),
-  };
 }
 
 /**

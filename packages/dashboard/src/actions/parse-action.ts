@@ -1,52 +1,68 @@
-import { isPlainObject } from "@headgate/core/internal";
-import type { Action, SubjectByDimension } from "../api.ts";
+import { isPlainObject, MAX_DURATION_MS } from "@headgate/core/internal";
+import type { Action, ActionName, SubjectByDimension } from "../api.ts";
+import { ACTIONS } from "../api.ts";
 import { badRequest } from "../serve/http-error.ts";
 
-/** 366 days, the longest duration. */
-const MAX_DURATION_MS = 31_622_400_000;
-
-const SUBJECT_ACTIONS = ["unblock", "reset", "forget"] as const;
 const ORDERS = ["open", "close", "reset"] as const;
+
+/** The fields of each action in addition to its kind. */
+const FIELDS: Readonly<Record<ActionName, readonly string[]>> = {
+  block: ["limiter", "subject", "forMs"],
+  unblock: ["limiter", "subject"],
+  reset: ["limiter", "subject"],
+  forget: ["limiter", "subject"],
+  setOverride: ["limiter", "subject", "limits", "shadow", "forMs"],
+  unsetOverride: ["limiter", "subject"],
+  addToDenyList: ["network", "forMs"],
+  removeFromDenyList: ["network"],
+  breaker: ["breaker", "target", "order"],
+};
 
 type Fields = Readonly<Record<string, unknown>>;
 
 /** Parses an action, which may have only the fields of its kind. Throws an `HttpError`. The numbers of limits are checked later. */
 export function parseAction(fields: unknown): Action {
   if (!isPlainObject(fields)) throw badRequest("action must be an object");
-  const { kind } = fields;
+  const kind = ACTIONS.find((one) => one === fields["kind"]);
+  if (kind === undefined) throw badRequest("there is no action of this kind");
+  const names = FIELDS[kind];
+  if (Object.keys(fields).some((name) => name !== "kind" && !names.includes(name))) {
+    throw badRequest(`an action of this kind has only ${names.join(", ")}`);
+  }
   switch (kind) {
-    case "block":
-      requireFields(fields, ["limiter", "subject", "forMs"]);
-      return {
-        kind,
-        ...parseLimiter(fields),
-        subject: parseSubject(fields),
-        forMs: parseForMs(fields),
-      };
+    case "block": {
+      const forMs = parseForMs(fields);
+      return { kind, limiter: parseText(fields, "limiter"), subject: parseSubject(fields), forMs };
+    }
+    case "unblock":
+    case "reset":
+    case "forget":
+      return { kind, limiter: parseText(fields, "limiter"), subject: parseSubject(fields) };
     case "setOverride":
-      return parseOverride(fields);
+      return { kind, ...parseOverrideKey(fields), ...parseOverride(fields) };
     case "unsetOverride":
-      requireFields(fields, ["limiter", "subject"]);
-      return { kind, ...parseLimiter(fields), ...parseOptionalSubject(fields) };
+      return { kind, ...parseOverrideKey(fields) };
     case "addToDenyList":
-      requireFields(fields, ["network", "forMs"]);
       return { kind, network: parseText(fields, "network"), forMs: parseOptionalForMs(fields) };
     case "removeFromDenyList":
-      requireFields(fields, ["network"]);
       return { kind, network: parseText(fields, "network") };
-    case "breaker":
-      return parseBreakerAction(fields);
-    default: {
-      const known = SUBJECT_ACTIONS.find((one) => one === kind);
-      if (known === undefined) throw badRequest("there is no action of this kind");
-      requireFields(fields, ["limiter", "subject"]);
-      return { kind: known, ...parseLimiter(fields), subject: parseSubject(fields) };
+    case "breaker": {
+      const order = ORDERS.find((one) => one === fields["order"]);
+      if (order === undefined) throw badRequest(`order must be ${ORDERS.join(", ")}`);
+      const [breaker, target] = [parseText(fields, "breaker"), parseText(fields, "target")];
+      return { kind, breaker, target, order };
     }
   }
 }
 
-function parseOverride(fields: Fields): Action {
-  requireFields(fields, ["limiter", "subject", "limits", "shadow", "forMs"]);
+type OverrideAction = Extract<Action, { kind: "setOverride" }>;
+
+function parseOverrideKey(fields: Fields): Pick<OverrideAction, "limiter" | "subject"> {
+  const limiter = parseText(fields, "limiter");
+  return fields["subject"] === undefined ? { limiter } : { limiter, subject: parseSubject(fields) };
+}
+
+function parseOverride(fields: Fields): Pick<OverrideAction, "limits" | "shadow" | "forMs"> {
   const { limits, shadow } = fields;
   if (limits !== undefined && !isNumbersByLimit(limits)) {
     throw badRequest("limits must be numbers by the name of a limit");
@@ -55,9 +71,6 @@ function parseOverride(fields: Fields): Action {
     throw badRequest("shadow must be true or false");
   }
   return {
-    kind: "setOverride",
-    ...parseLimiter(fields),
-    ...parseOptionalSubject(fields),
     ...(limits === undefined ? {} : { limits }),
     ...(shadow === undefined ? {} : { shadow }),
     forMs: parseOptionalForMs(fields),
@@ -75,25 +88,6 @@ function isNumbersByLimit(
   );
 }
 
-function parseBreakerAction(fields: Fields): Action {
-  requireFields(fields, ["breaker", "target", "order"]);
-  const order = ORDERS.find((one) => one === fields["order"]);
-  if (order === undefined) throw badRequest(`order must be ${ORDERS.join(", ")}`);
-  const [breaker, target] = [parseText(fields, "breaker"), parseText(fields, "target")];
-  return { kind: "breaker", breaker, target, order };
-}
-
-function requireFields(fields: Fields, names: readonly string[]): void {
-  const unknown = Object.keys(fields).find((name) => name !== "kind" && !names.includes(name));
-  if (unknown !== undefined) {
-    throw badRequest(`an action of this kind has only ${names.join(", ")}`);
-  }
-}
-
-function parseLimiter(fields: Fields): { readonly limiter: string } {
-  return { limiter: parseText(fields, "limiter") };
-}
-
 function parseText(fields: Fields, name: string): string {
   const text = fields[name];
   if (typeof text === "string" && text !== "") return text;
@@ -109,18 +103,13 @@ function parseSubject({ subject }: Fields): SubjectByDimension {
   throw badRequest("subject must be a text for each dimension");
 }
 
-function parseOptionalSubject(fields: Fields): { readonly subject?: SubjectByDimension } {
-  return fields["subject"] === undefined ? {} : { subject: parseSubject(fields) };
-}
-
 function parseForMs({ forMs }: Fields): number {
-  if (
+  const isDuration =
+    typeof forMs === "number" &&
     Number.isSafeInteger(forMs) &&
-    (forMs as number) >= 1_000 &&
-    (forMs as number) <= MAX_DURATION_MS
-  ) {
-    return forMs as number;
-  }
+    forMs >= 1_000 &&
+    forMs <= MAX_DURATION_MS;
+  if (isDuration) return forMs;
   throw badRequest(`forMs must be whole milliseconds from 1000 to ${MAX_DURATION_MS}`);
 }
 

@@ -18,12 +18,6 @@ const CONTENT_TYPES: Readonly<Record<string, string>> = {
   ".js": "text/javascript; charset=utf-8",
   ".css": "text/css; charset=utf-8",
   ".svg": "image/svg+xml",
-  ".png": "image/png",
-  ".ico": "image/x-icon",
-  ".json": "application/json; charset=utf-8",
-  ".webmanifest": "application/manifest+json",
-  ".woff2": "font/woff2",
-  ".txt": "text/plain; charset=utf-8",
 };
 
 /** The folders where the page may be, relative to a source file, to a file of the package, or to a chunk in it. */

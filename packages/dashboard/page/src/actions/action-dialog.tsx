@@ -27,14 +27,15 @@ export function ActionDialog({
     draft.form === "fixed" ? draft.action : undefined,
   );
   const [reason, setReason] = useState("");
-  const acting = useAction(action);
+  const { state, act, retry } = useAction(action);
   const id = useId();
   const box = useModal();
-  const { state } = acting;
+  const title = titleOf(draft);
   const isDone = state.step === "done";
+  const isBusy = state.step === "acting";
   const confirm = (event: SubmitEvent): void => {
     event.preventDefault();
-    if (state.step === "shown") acting.act(reason.trim());
+    if (state.step === "shown") act(reason.trim());
   };
   return (
     <dialog
@@ -42,10 +43,10 @@ export function ActionDialog({
       class="action"
       aria-labelledby={id}
       onClose={() => onClose(isDone)}
-      onCancel={(event) => state.step === "acting" && event.preventDefault()}
+      onCancel={(event) => isBusy && event.preventDefault()}
     >
       <form onSubmit={confirm}>
-        <h2 id={id}>{titleOf(draft)}</h2>
+        <h2 id={id}>{title}</h2>
         <ActionTarget draft={draft} />
         {isDone ? (
           <Result done={state.done} />
@@ -53,45 +54,46 @@ export function ActionDialog({
           <>
             {draft.form === "fixed" && draft.note && <p>{draft.note}</p>}
             <ActionForm draft={draft} onChange={setAction} />
-            <Reason value={reason} onInput={setReason} />
-            <Preview state={state} isComplete={action !== undefined} retry={acting.retry} />
+            <label class="field">
+              <span>Reason, for the log</span>
+              <input
+                required
+                maxLength={1_000}
+                value={reason}
+                autocomplete="off"
+                placeholder="Ticket, incident, or what you saw"
+                onInput={({ currentTarget }) => setReason(currentTarget.value)}
+              />
+            </label>
+            <div class="preview" aria-live="polite">
+              <Preview state={action === undefined ? INCOMPLETE : state} retry={retry} />
+            </div>
             <p class="quiet">
               Logged as <Name value={session.by ?? ""} plain />.
             </p>
           </>
         )}
-        <Buttons
-          isDone={isDone}
-          isBusy={state.step === "acting"}
-          canAct={state.step === "shown" && reason.trim() !== ""}
-          isDangerous={isDangerous(action)}
-          label={titleOf(draft)}
-          close={() => box.current?.close()}
-        />
+        <div class="buttons">
+          <button
+            type="button"
+            disabled={isBusy}
+            onClick={() => box.current?.close()}
+            class={isDone ? "primary" : ""}
+          >
+            {isDone ? "Close" : "Cancel"}
+          </button>
+          {!isDone && (
+            <button
+              type="submit"
+              class={isDangerous(action) ? "danger" : "primary"}
+              disabled={state.step !== "shown" || reason.trim() === ""}
+            >
+              {isBusy ? "Working…" : title}
+            </button>
+          )}
+        </div>
       </form>
     </dialog>
-  );
-}
-
-function Reason({
-  value,
-  onInput,
-}: {
-  value: string;
-  onInput: (value: string) => void;
-}): JSX.Element {
-  return (
-    <label class="field">
-      <span>Reason, for the log</span>
-      <input
-        required
-        maxLength={1_000}
-        value={value}
-        autocomplete="off"
-        placeholder="Ticket, incident, or what you saw"
-        onInput={({ currentTarget }) => onInput(currentTarget.value)}
-      />
-    </label>
   );
 }
 
@@ -139,35 +141,6 @@ function ActionTarget({ draft }: { draft: ActionDraft }): JSX.Element | null {
   );
 }
 
-function Buttons({
-  isDone,
-  isBusy,
-  canAct,
-  isDangerous: dangerous,
-  label,
-  close,
-}: {
-  isDone: boolean;
-  isBusy: boolean;
-  canAct: boolean;
-  isDangerous: boolean;
-  label: string;
-  close: () => void;
-}): JSX.Element {
-  return (
-    <div class="buttons">
-      <button type="button" disabled={isBusy} onClick={close} class={isDone ? "primary" : ""}>
-        {isDone ? "Close" : "Cancel"}
-      </button>
-      {!isDone && (
-        <button type="submit" class={dangerous ? "danger" : "primary"} disabled={!canAct}>
-          {isBusy ? "Working…" : label}
-        </button>
-      )}
-    </div>
-  );
-}
-
 /** The title of the dialog for a draft, and the label of its button. */
 function titleOf(draft: ActionDraft): string {
   switch (draft.form) {
@@ -185,7 +158,8 @@ function titleOf(draft: ActionDraft): string {
 }
 
 /** The completed action, with a countdown until every process applies it. */
-function Result({ done: { before, after, effectiveAt } }: { done: CompletedAction }): JSX.Element {
+function Result({ done }: { done: CompletedAction }): JSX.Element {
+  const { effectiveAt } = done;
   const now = useServerNow();
   const left = Math.ceil((effectiveAt - now) / 1_000);
   return (
@@ -200,51 +174,51 @@ function Result({ done: { before, after, effectiveAt } }: { done: CompletedActio
           {left > 0 && `, in ${left} s`}.
         </span>
       </p>
-      <BeforeAfter before={before} after={after} isDone />
+      <BeforeAfter states={done} afterTitle="Now" />
     </div>
   );
 }
 
+/** The form is not complete, even if the state still is that of the action before. */
+const INCOMPLETE = { step: "incomplete" } as const;
+
 /** The preview of an action, or the reason why there is none. */
 function Preview({
   state,
-  isComplete,
   retry,
 }: {
-  state: ActionState;
-  isComplete: boolean;
+  state: Exclude<ActionState, { step: "done" }>;
   retry: () => void;
 }): JSX.Element {
-  return (
-    <div class="preview" aria-live="polite">
-      {(!isComplete || state.step === "incomplete") && (
-        <p class="quiet">Complete the form to preview the change.</p>
-      )}
-      {isComplete && state.step === "loading" && <p class="quiet">Loading the preview…</p>}
-      {isComplete && state.step === "failed" && (
+  switch (state.step) {
+    case "incomplete":
+      return <p class="quiet">Complete the form to preview the change.</p>;
+    case "loading":
+      return <p class="quiet">Loading the preview…</p>;
+    case "failed":
+      return (
         <div class="notice bad">
           <strong>{formatFailure(state.failure)}</strong> {formatConsequence(state.failure.status)}{" "}
           <button type="button" onClick={retry}>
             Preview again
           </button>
         </div>
-      )}
-      {isComplete && (state.step === "shown" || state.step === "acting") && (
+      );
+    default:
+      return (
         <>
           {state.step === "shown" && state.failure && (
             <div class="notice warn">
-              <strong>{formatFailure(state.failure)}</strong>{" "}
-              {state.failure.status === 409
-                ? "Nothing was done. Check the current state below, then confirm again."
-                : "Nothing was done."}
+              <strong>{formatFailure(state.failure)}</strong> Nothing was done.
+              {state.failure.status === 409 &&
+                " Check the current state below, then confirm again."}
             </div>
           )}
-          <BeforeAfter before={state.preview.before} after={state.preview.after} isDone={false} />
+          <BeforeAfter states={state.preview} afterTitle="After" />
           <p class="quiet">{formatDelay(state.preview)}</p>
         </>
-      )}
-    </div>
-  );
+      );
+  }
 }
 
 /** Whether a failed action may have been performed, as text. */
@@ -262,13 +236,11 @@ function formatDelay({ delayMs }: ShownPreview): string {
 }
 
 function BeforeAfter({
-  before,
-  after,
-  isDone,
+  states: { before, after },
+  afterTitle,
 }: {
-  before: string;
-  after: string;
-  isDone: boolean;
+  states: Pick<CompletedAction, "before" | "after">;
+  afterTitle: string;
 }): JSX.Element {
   return (
     <dl class="before-after">
@@ -279,7 +251,7 @@ function BeforeAfter({
         </dd>
       </div>
       <div class="new">
-        <dt>{isDone ? "Now" : "After"}</dt>
+        <dt>{afterTitle}</dt>
         <dd>
           <ServerLines text={after} />
         </dd>

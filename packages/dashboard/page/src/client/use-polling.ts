@@ -1,4 +1,4 @@
-import { useContext, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { useContext, useLayoutEffect, useState } from "preact/hooks";
 import type { Overview } from "../../../src/api.ts";
 import { PageContext } from "../page-context.ts";
 import type { Route } from "../route.ts";
@@ -8,12 +8,6 @@ import type { PollState } from "./polling.ts";
 import { Polling } from "./polling.ts";
 import { recordServerTime } from "./server-clock.ts";
 
-/** The data of a view. */
-interface PolledView<T> extends PollState<T> {
-  /** Sends a request at once. */
-  readonly refresh: () => void;
-}
-
 /**
  * Requests a view every few seconds while the tab is visible. `key` names the view and its parameters: another key is another
  * view. With `isPrivate`, nothing is cached.
@@ -22,13 +16,13 @@ export function usePolling<T extends { readonly at: number }>(
   key: string,
   load: (source: DataSource, signal: AbortSignal) => Promise<T>,
   isPrivate = false,
-): PolledView<T> {
+): PollState<T> {
   const { source, session, setLive } = useContext(PageContext);
   const [state, setState] = useState<{ key: string } & PollState<T>>();
-  const polling = useRef<Polling<T> | undefined>(undefined);
+  const cached = (): T | undefined => (isPrivate ? undefined : (cachedView(key) as T | undefined));
   // Before the paint: a cached response is shown in this frame.
   useLayoutEffect(() => {
-    const initialData = isPrivate ? undefined : (cachedView(key) as T | undefined);
+    const initialData = cached();
     const show = (polled: PollState<T>): void => {
       if (polled.data) recordServerTime(polled.data.at);
       if (polled.data && !isPrivate) cacheView(key, polled.data);
@@ -42,7 +36,6 @@ export function usePolling<T extends { readonly at: number }>(
       schedule: later,
       initialData,
     });
-    polling.current = poll;
     if (initialData) show({ data: initialData, failure: undefined });
     const watch = (): void => (document.hidden ? poll.pause() : poll.resume());
     document.addEventListener("visibilitychange", watch);
@@ -54,13 +47,7 @@ export function usePolling<T extends { readonly at: number }>(
       setLive({ at: undefined, failure: undefined, refresh: () => {} });
     };
   }, [key, source]);
-  const refresh = (): void => polling.current?.load();
-  if (state?.key === key) return { ...state, refresh };
-  return {
-    data: isPrivate ? undefined : (cachedView(key) as T | undefined),
-    failure: undefined,
-    refresh,
-  };
+  return state?.key === key ? state : { data: cached(), failure: undefined };
 }
 
 function later(run: () => void, ms: number): () => void {

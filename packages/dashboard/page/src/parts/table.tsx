@@ -15,30 +15,29 @@ export interface Column<Row> extends Sortable<Row> {
   readonly kind?: "number" | "wide" | "wide spare" | "tools";
 }
 
-/** The last column, with the actions on a row. */
-export function toolsColumn<Row>(cell: Column<Row>["cell"]): Column<Row> {
-  return { title: "Actions", isTitleHidden: true, kind: "tools", cell };
-}
-
 /** A table that scrolls in its own box. */
 export function Table<Row>({
   label,
-  columns,
+  columns: given,
+  tools,
   rows,
   keyOf,
-  order: given,
   first = DEFAULT_ROWS,
 }: {
   label: string;
   columns: readonly Column<Row>[];
+  /** The actions on a row, in the last column; false if the visitor may take none. */
+  tools?: Column<Row>["cell"] | false;
   rows: readonly Row[];
   keyOf: (row: Row) => string;
-  order?: SortOrder;
   /** The most rows shown at first. */
   first?: number;
 }): JSX.Element {
-  const [order, setOrder] = useState(given);
+  const [order, setOrder] = useState<SortOrder>();
   const [isWhole, showAll] = useState(false);
+  const columns = tools
+    ? [...given, { title: "Actions", isTitleHidden: true, kind: "tools" as const, cell: tools }]
+    : given;
   const sorted = sortRows(rows, columns, order);
   return (
     <>

@@ -12,7 +12,7 @@ import { Menu } from "../parts/menu.tsx";
 import type { Tone } from "../parts/panel.tsx";
 import { Badge, Empty, Loading, Notice, Panel } from "../parts/panel.tsx";
 import type { Column } from "../parts/table.tsx";
-import { Table, toolsColumn } from "../parts/table.tsx";
+import { Table } from "../parts/table.tsx";
 import { EndTime, Name, ServerText, TimeAgo } from "../parts/text.tsx";
 
 type Breaker = BreakersView["breakers"][number];
@@ -122,7 +122,6 @@ function Policy({ breaker: { policy, processes } }: { breaker: Breaker }): JSX.E
 
 function Targets({ breaker: { name, targets, hasAllTargets } }: { breaker: Breaker }): JSX.Element {
   const { isPermitted, openDialog } = useContext(PageContext);
-  const columns = isPermitted("breaker") ? [...COLUMNS, toolsOf(name, openDialog)] : COLUMNS;
   return (
     <>
       {!hasAllTargets && <p class="note">This list may be incomplete.</p>}
@@ -135,7 +134,8 @@ function Targets({ breaker: { name, targets, hasAllTargets } }: { breaker: Break
       ) : (
         <Table
           label={truncateVisible(`Targets of ${name}`, 160)}
-          columns={columns}
+          columns={COLUMNS}
+          tools={isPermitted("breaker") && (({ target }) => toolsOf(name, target, openDialog))}
           rows={targets}
           keyOf={({ target }) => target}
         />
@@ -208,26 +208,24 @@ const COLUMNS: readonly Column<TargetRow>[] = [
   },
 ];
 
-function toolsOf(breaker: string, open: PageState["openDialog"]): Column<TargetRow> {
-  return toolsColumn(({ target }) => {
-    const item = (title: string, order: "open" | "close" | "reset", note: string): MenuItem => ({
-      title: `${title}…`,
-      run: () =>
-        open({ form: "fixed", title, note, action: { kind: "breaker", breaker, target, order } }),
-    });
-    const items = [
-      item("Force open", "open", "Every call of the target fails at once until you reset it."),
-      item(
-        "Disable",
-        "close",
-        "Every call is made and none is counted until you reset it, even if all calls fail.",
-      ),
-      item(
-        "Reset",
-        "reset",
-        "Closes the breaker and erases its measurements. The breaker decides by itself again.",
-      ),
-    ];
-    return <Menu label={`Orders for ${truncateVisible(target, 60)}`} items={items} />;
+function toolsOf(breaker: string, target: string, open: PageState["openDialog"]): JSX.Element {
+  const item = (title: string, order: "open" | "close" | "reset", note: string): MenuItem => ({
+    title: `${title}…`,
+    run: () =>
+      open({ form: "fixed", title, note, action: { kind: "breaker", breaker, target, order } }),
   });
+  const items = [
+    item("Force open", "open", "Every call of the target fails at once until you reset it."),
+    item(
+      "Disable",
+      "close",
+      "Every call is made and none is counted until you reset it, even if all calls fail.",
+    ),
+    item(
+      "Reset",
+      "reset",
+      "Closes the breaker and erases its measurements. The breaker decides by itself again.",
+    ),
+  ];
+  return <Menu label={`Orders for ${truncateVisible(target, 60)}`} items={items} />;
 }

@@ -8,7 +8,7 @@ import { PageContext } from "../page-context.ts";
 import { ActionButton } from "../parts/menu.tsx";
 import { Badge, Empty, Loading, Panel } from "../parts/panel.tsx";
 import type { Column } from "../parts/table.tsx";
-import { Table, toolsColumn } from "../parts/table.tsx";
+import { Table } from "../parts/table.tsx";
 import { Name, Subject } from "../parts/text.tsx";
 import { hrefOf } from "../route.ts";
 import {
@@ -84,22 +84,21 @@ function Blocks({
       </Empty>
     );
   }
-  const unblock = toolsColumn<BlockRow>(
-    ({ limiter, subject, hash }) =>
-      // A subject can only be unblocked if its text is known.
-      hash === undefined && (
-        <ActionButton
-          label={`Unblock ${formatSubject(subject)} in ${limiter}`}
-          draft={{ form: "fixed", title: "Unblock", action: { kind: "unblock", limiter, subject } }}
-        >
-          Unblock…
-        </ActionButton>
-      ),
-  );
+  const unblock = ({ limiter, subject, hash }: BlockRow) =>
+    // A subject can only be unblocked if its text is known.
+    hash === undefined && (
+      <ActionButton
+        label={`Unblock ${formatSubject(subject)} in ${limiter}`}
+        draft={{ form: "fixed", title: "Unblock", action: { kind: "unblock", limiter, subject } }}
+      >
+        Unblock…
+      </ActionButton>
+    );
   return (
     <Table
       label="Blocks"
-      columns={isPermitted("unblock") ? [...BLOCK_COLUMNS, unblock] : BLOCK_COLUMNS}
+      columns={BLOCK_COLUMNS}
+      tools={isPermitted("unblock") && unblock}
       rows={blocks}
       keyOf={({ id }) => id}
     />
@@ -159,10 +158,10 @@ const BLOCK_COLUMNS: readonly Column<BlockRow>[] = [
 ];
 
 /** The networks that all HTTP limiters deny. */
-export function DenyList({ denied }: { denied: readonly DenyListRow[] }): JSX.Element {
+function DenyList({ denied }: { denied: readonly DenyListRow[] }): JSX.Element {
   const { isPermitted } = useContext(PageContext);
   if (denied.length === 0) return <Empty>No address is on the deny list.</Empty>;
-  const remove = toolsColumn<DenyListRow>(({ network }) => (
+  const remove = ({ network }: DenyListRow) => (
     <ActionButton
       label={`Remove ${network} from the deny list`}
       draft={{
@@ -173,11 +172,12 @@ export function DenyList({ denied }: { denied: readonly DenyListRow[] }): JSX.El
     >
       Remove…
     </ActionButton>
-  ));
+  );
   return (
     <Table
       label="Deny list"
-      columns={isPermitted("removeFromDenyList") ? [...DENIED_COLUMNS, remove] : DENIED_COLUMNS}
+      columns={DENIED_COLUMNS}
+      tools={isPermitted("removeFromDenyList") && remove}
       rows={denied}
       keyOf={({ id }) => id}
     />

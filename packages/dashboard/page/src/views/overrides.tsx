@@ -10,7 +10,7 @@ import { PageContext } from "../page-context.ts";
 import { ActionButton } from "../parts/menu.tsx";
 import { Badge, Empty, Unknown } from "../parts/panel.tsx";
 import type { Column } from "../parts/table.tsx";
-import { Table, toolsColumn } from "../parts/table.tsx";
+import { Table } from "../parts/table.tsx";
 import { LimiterLink, Name, ServerText, ShortTime, Subject } from "../parts/text.tsx";
 
 /** Overrides in force, and whether processes apply them. */
@@ -32,19 +32,19 @@ export function Overrides({
       </Empty>
     );
   }
-  const remove = toolsColumn<OverrideRow>(({ limiter, subject }) => (
+  const remove = ({ limiter, subject }: OverrideRow) => (
     <ActionButton
       label={`Remove the override of ${limiter} for ${formatSubject(subject)}`}
       draft={removeOverride({ limiter, subject })}
     >
       Remove…
     </ActionButton>
-  ));
-  const columns = isOfOne ? COLUMNS.filter((one) => one !== LIMITER_COLUMN) : COLUMNS;
+  );
   return (
     <Table
       label="Overrides"
-      columns={isPermitted("unsetOverride") ? [...columns, remove] : columns}
+      columns={isOfOne ? COLUMNS : [LIMITER_COLUMN, ...COLUMNS]}
+      tools={isPermitted("unsetOverride") && remove}
       rows={overrides}
       keyOf={({ id }) => id}
     />
@@ -135,7 +135,6 @@ function EndCell({ at }: { at: number | null }): JSX.Element {
 }
 
 const COLUMNS: readonly Column<OverrideRow>[] = [
-  LIMITER_COLUMN,
   {
     title: "For",
     sortKey: ({ subject }) => formatSubject(subject),

@@ -1,6 +1,6 @@
 import type { JSX } from "preact";
 import { useContext } from "preact/hooks";
-import type { LimitRow, SubjectStatus } from "../../../src/api.ts";
+import type { BlockRow, LimitRow, OverrideRow, SubjectStatus } from "../../../src/api.ts";
 import { formatCount } from "../../../src/counts.ts";
 import { isUnnamedDimension, shortenLimit, truncateVisible } from "../format/text.ts";
 import type { ActionDraft } from "../page-context.ts";
@@ -61,14 +61,14 @@ export function StatusPanel({
             </>
           )}
           , <EndTime at={block.until} />
-          <Author by={block.by} reason={block.reason} />
+          <Author row={block} />
         </p>
       ))}
       {override && (
         <p>
           <Badge tone="info">override</Badge> <ServerText text={override.change} />,{" "}
           <EndTime at={override.until} />
-          <Author by={override.by} reason={override.reason} />
+          <Author row={override} />
         </p>
       )}
       {history.length > 0 && (
@@ -81,13 +81,7 @@ export function StatusPanel({
   );
 }
 
-function Author({
-  by,
-  reason,
-}: {
-  by: string | undefined;
-  reason: string | undefined;
-}): JSX.Element {
+function Author({ row: { by, reason } }: { row: BlockRow | OverrideRow }): JSX.Element {
   return (
     <>
       {by && (
@@ -106,6 +100,7 @@ function Author({
 
 function Limit({ row }: { row: LimitRow }): JSX.Element {
   const { limit, description, used, capacity, allowed, nextAllowedAt, recoversFullyAt } = row;
+  const share = capacity > 0 ? Math.min(1, used / capacity) : 1;
   return (
     <li>
       <span class="what">
@@ -114,7 +109,9 @@ function Limit({ row }: { row: LimitRow }): JSX.Element {
           <ServerText text={shortenLimit(description, limit)} />
         </span>
       </span>
-      <Gauge used={used} most={capacity} isFull={!allowed} />
+      <span class={allowed ? "gauge" : "gauge full"} aria-hidden="true">
+        <span style={{ width: `${share * 100}%` }} />
+      </span>
       <span class="state">
         <strong>
           {formatCount(used)} of {formatCount(capacity)}
@@ -211,23 +208,5 @@ export function DenialCause({
       )}
       .
     </>
-  );
-}
-
-/** How much of a limit is used. */
-function Gauge({
-  used,
-  most,
-  isFull,
-}: {
-  used: number;
-  most: number;
-  isFull: boolean;
-}): JSX.Element {
-  const share = most > 0 ? Math.min(1, used / most) : 1;
-  return (
-    <span class={isFull ? "gauge full" : "gauge"} aria-hidden="true">
-      <span style={{ width: `${share * 100}%` }} />
-    </span>
   );
 }

@@ -9,7 +9,7 @@ import { PageContext } from "../page-context.ts";
 import { Menu } from "../parts/menu.tsx";
 import { Badge, Empty, Panel } from "../parts/panel.tsx";
 import type { Column } from "../parts/table.tsx";
-import { Table, toolsColumn } from "../parts/table.tsx";
+import { Table } from "../parts/table.tsx";
 import { Name, ShortTime, SubjectLink } from "../parts/text.tsx";
 
 const TITLES = { denied: "Most denied", used: "Most requests" } as const;
@@ -25,7 +25,6 @@ export function TopSubjects({
   const { isPermitted } = useContext(PageContext);
   const rows = view[kind];
   const total = kind === "denied" ? view.totals.denied : view.totals.allowed + view.totals.denied;
-  const columns = columnsOf(view, kind, total);
   const canAct = (["block", "reset", "forget", "setOverride"] as const).some(isPermitted);
   return (
     <Panel
@@ -45,7 +44,14 @@ export function TopSubjects({
       ) : (
         <Table
           label={TITLES[kind]}
-          columns={canAct ? [...columns, toolsOf(view.name)] : columns}
+          columns={columnsOf(view, kind, total)}
+          tools={
+            canAct &&
+            (({ subject, dimension }) =>
+              subject !== null && (
+                <SubjectTools limiter={view.name} subject={{ [dimension]: subject }} />
+              ))
+          }
           rows={rows}
           first={10}
           keyOf={({ dimension, subject, hash }) => `${dimension} ${subject ?? hash}`}
@@ -105,12 +111,6 @@ function TopName({
         </span>
       )}
     </>
-  );
-}
-
-function toolsOf(limiter: string): Column<TopSubjectRow> {
-  return toolsColumn(({ subject, dimension }) =>
-    subject === null ? null : <SubjectTools limiter={limiter} subject={{ [dimension]: subject }} />,
   );
 }
 
