@@ -1,12 +1,6 @@
-import type { Policy } from "@headgate/core";
-import type {
-  ByHeaderOptions,
-  ByIpOptions,
-  KeyFunction,
-  RequestPolicy,
-  TierPolicy,
-} from "@headgate/core/http";
+import type { ByHeaderOptions, ByIpOptions, KeyFunction } from "@headgate/core/http";
 import * as http from "@headgate/core/http";
+import type { PolicyFunctions } from "@headgate/core/internal-http";
 import type { Context } from "hono";
 import type { HonoRequest } from "./connection.ts";
 
@@ -31,36 +25,22 @@ export function byHeader(name: string, options?: ByHeaderOptions): KeyFunction<C
  * Counts by several keys together, such as address and account: `combineKeys(byIp(), (c) => c.get("email"))`. Each combination
  * is a subject of its own; a request that lacks one of them has no key. Throws `HEADGATE_INVALID_OPTION`.
  */
-export function combineKeys(...keys: readonly KeyFunction<Context>[]): KeyFunction<Context> {
-  return http.combineKeys<HonoRequest>(...keys) as KeyFunction<Context>;
-}
+export const combineKeys: PolicyFunctions<Context>["combineKeys"] = http.combineKeys as never;
 
 /**
  * Chooses the limits by a request's tier; each tier has its own counters. `select` returns the name of one of the tiers,
- * or a promise of it; another name does not compile. At run time a tier that does not exist is an error passed to the
- * framework, `HEADGATE_UNKNOWN_TIER`, never an unlimited request. A tier whose limits are null is not limited: its
- * requests pass without headers. Throws `HEADGATE_INVALID_OPTION`.
+ * or a promise of it. At run time a tier that does not exist is an error passed to the framework, `HEADGATE_UNKNOWN_TIER`,
+ * never an unlimited request. A tier whose limits are null is not limited: its requests pass without headers. Throws
+ * `HEADGATE_INVALID_OPTION`.
  */
-export function byTier<const Per extends string = never, Tier extends string = string>(
-  tiers: Readonly<Record<Tier, Policy<Per> | null>>,
-  select: (c: Context) => NoInfer<Tier> | Promise<NoInfer<Tier>>,
-): TierPolicy<Context, Per> {
-  return http.byTier(tiers, select);
-}
+export const byTier: PolicyFunctions<Context>["byTier"] = http.byTier;
 
 /**
  * Takes limits from the request: `perRequest(gcra({ limit: 30, window: "1m" }), (c) => c.get("customer").limits)`. The function
- * returns limits that count by dimensions of the base, null for a request that is not limited, or a promise of either. The
- * base's limits with other numbers keep the base's counts and names. Limits of another shape (another window, another
- * algorithm, more or fewer of them) have a counter of their own, so a client that could choose the shape could choose a fresh
- * counter: take limits from your own data, never from the client. At most 64 shapes besides the base's are in use at a time.
- *
- * Any other result is an error passed to the framework, `HEADGATE_INVALID_LIMIT`, never an unlimited request. Throws
+ * returns limits that count by dimensions of the base, null for a request that is not limited, or a promise of either; any other
+ * result is an error passed to the framework, `HEADGATE_INVALID_LIMIT`. The base's limits with other numbers keep the base's counts
+ * and names. Limits of another shape (another window, another algorithm, more or fewer of them) have a counter of their own, at most
+ * 64 shapes at a time: take them from your own data, never from the client, who could choose a fresh counter. Throws
  * `HEADGATE_INVALID_OPTION`; the base is checked when the limiter is created.
  */
-export function perRequest<const Per extends string = never>(
-  base: Policy<Per>,
-  limitsOf: (c: Context) => Policy<NoInfer<Per>> | null | Promise<Policy<NoInfer<Per>> | null>,
-): RequestPolicy<Context, Per> {
-  return http.perRequest(base, limitsOf);
-}
+export const perRequest: PolicyFunctions<Context>["perRequest"] = http.perRequest;

@@ -3,6 +3,7 @@ import { codeOf, formatKind, HeadgateError, invalidValue } from "../common/error
 import type { Policy } from "../common/policy.ts";
 import type { LimiterWithInternals } from "../limiter/limiter-internals.ts";
 import type { SlotHandle } from "../policy/slot.ts";
+import type { KeyFunction } from "./keys.ts";
 import type { RequestContext } from "./request-context.ts";
 import { holdSlots, isNodeResponse } from "./response-end.ts";
 import type { RequestSubjects } from "./subject.ts";
@@ -58,6 +59,21 @@ export function perRequest<const Per extends string = never, Request = never>(
   const policy = { base, limitsOf };
   requireLimitsOf(policy);
   return policy;
+}
+
+/** `combineKeys`, `byTier` and `perRequest` for the request of one framework, under which an adapter exports them. */
+export interface PolicyFunctions<Request> {
+  combineKeys(...keys: readonly KeyFunction<Request>[]): KeyFunction<Request>;
+  byTier<const Per extends string = never, Tier extends string = string>(
+    tiers: Readonly<Record<Tier, Policy<Per> | null>>,
+    select: (request: Request) => NoInfer<Tier> | Promise<NoInfer<Tier>>,
+  ): TierPolicy<Request, Per>;
+  perRequest<const Per extends string = never>(
+    base: Policy<Per>,
+    limitsOf: (
+      request: Request,
+    ) => Policy<NoInfer<Per>> | null | Promise<Policy<NoInfer<Per>> | null>,
+  ): RequestPolicy<Request, Per>;
 }
 
 /** Throws `HEADGATE_INVALID_OPTION` for invalid tiers, or without a function that selects one. */
