@@ -5,7 +5,7 @@ import type { HeadgateError } from "../common/errors.ts";
 import { escapeSubject } from "../common/key.ts";
 import type { HttpRequest } from "./client.ts";
 import type { KeyFunction } from "./keys.ts";
-import { byHeader, byIp, countsByAddress } from "./keys.ts";
+import { byHeader, byIp, describeKey } from "./keys.ts";
 import type { ByHeaderOptions, ByIpOptions, SubjectText } from "./subject.ts";
 import { formatSubject, parseKeyResult, subjectOfAddress, toOpaqueSubject } from "./subject.ts";
 
@@ -115,10 +115,10 @@ describe("byIp", () => {
   });
 
   test("keys of byIp are recognized by every copy of Headgate; other keys are not", () => {
-    expect(countsByAddress(byIp())).toBe(true);
+    expect(describeKey(byIp()).countsAddress).toBe(true);
     expect(Object.getOwnPropertySymbols(byIp())).toContain(Symbol.for("@headgate/core.own-key"));
-    expect(countsByAddress(byHeader("x-api-key"))).toBe(false);
-    expect(countsByAddress(() => "1.2.3.4")).toBe(false);
+    expect(describeKey(byHeader("x-api-key")).countsAddress).toBe(false);
+    expect(describeKey(() => "1.2.3.4").countsAddress).toBe(false);
   });
 });
 

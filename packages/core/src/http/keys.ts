@@ -5,13 +5,7 @@ import { addressSubject } from "../net/client-address.ts";
 import type { SubjectSource } from "../registry/record.ts";
 import type { HttpRequest } from "./client.ts";
 import { headerValue, unwrapRequest } from "./client.ts";
-import type {
-  AddressPrefixes,
-  ByHeaderOptions,
-  ByIpOptions,
-  OpaqueSubject,
-  SubjectText,
-} from "./subject.ts";
+import type { ByHeaderOptions, ByIpOptions, OpaqueSubject, SubjectText } from "./subject.ts";
 import {
   InvalidSubject,
   joinSubjects,
@@ -44,32 +38,27 @@ export type KeyFunction<Request = HttpRequest> = (
   address: string | undefined,
 ) => KeyResult | Promise<KeyResult>;
 
-/**
- * Reads the text of a subject. `address` is the client's whole address. `onRawAddress` is called for a key that holds this
- * address, although `byIp()` counts it in another form.
- */
-export type KeyReader<Request> = (
-  request: Request,
-  address: string | undefined,
-  onRawAddress: RawAddressListener | undefined,
-) => Awaitable<SubjectText>;
-
 /** Receives a request whose key holds its raw address. */
 export type RawAddressListener = (request: HttpRequest) => void;
 
-/** How Headgate's own key functions read a request, and how they are described. */
-interface BuiltInKey {
-  readonly read: KeyReader<HttpRequest>;
-  /** Whether addresses are counted, so that an untrusted proxy is noticed. */
+/** How a key function is called, and how it is described. */
+export interface KeyDescription<Request = HttpRequest> {
+  /**
+   * Reads the text of a subject. `address` is the client's whole address. `onRawAddress` is called for a key that holds this
+   * address, although `byIp()` counts it in another form.
+   */
+  readonly read: (
+    request: Request,
+    address: string | undefined,
+    onRawAddress: RawAddressListener | undefined,
+  ) => Awaitable<SubjectText>;
+  /** Whether addresses are counted, alone or together with others, so that an untrusted proxy is noticed. */
   readonly countsAddress: boolean;
   readonly source: SubjectSource;
 }
 
+/** Under this symbol Headgate's own key functions, of any copy, have their description. */
 const BUILT_IN: unique symbol = Symbol.for("@headgate/core.own-key") as never;
-
-function builtInKeyOf(key: object): BuiltInKey | undefined {
-  return (key as { [BUILT_IN]?: BuiltInKey })[BUILT_IN];
-}
 
 /** Under this symbol a request stores the client's address, for key functions that call `byIp()` themselves. */
 const ADDRESS: unique symbol = Symbol.for("@headgate/core.address") as never;
@@ -83,12 +72,18 @@ interface AddressedRequest {
   };
 }
 
-/** How to call a key function for a request. */
-export function keyReaderOf<Request extends HttpRequest>(
+export function describeKey<Request extends HttpRequest>(
   key: KeyFunction<Request>,
-): KeyReader<Request> {
-  const own = builtInKeyOf(key);
-  if (own !== undefined) return own.read as unknown as KeyReader<Request>;
+): KeyDescription<Request> {
+  const own = (key as { [BUILT_IN]?: KeyDescription })[BUILT_IN];
+  if (own !== undefined) return own as unknown as KeyDescription<Request>;
+  return { read: createReader(key), countsAddress: false, source: { by: "function" } };
+}
+
+/** Calls a key function of the application. */
+function createReader<Request extends HttpRequest>(
+  key: KeyFunction<Request>,
+): KeyDescription<Request>["read"] {
   return (request, whole, onRawAddress) => {
     const handed = whole && addressSubject(whole);
     (request as AddressedRequest)[ADDRESS] = { whole, handed };
@@ -112,32 +107,11 @@ function holdsAddress(result: unknown, address: string): boolean {
   return result === address || (address.length > "::1".length && result.includes(address));
 }
 
-/** How many bits of an address name a client, if a key function counts addresses alone. */
-export function addressPrefixesOf(key: object): AddressPrefixes | undefined {
-  const source = builtInKeyOf(key)?.source;
-  return source?.by === "ip" ? source : undefined;
-}
-
-/** How a key function forms subjects, for the registry. */
-export function subjectSourceOf(key: object): SubjectSource {
-  return builtInKeyOf(key)?.source ?? { by: "function" };
-}
-
-/** Whether a key function counts addresses, alone or together with others. */
-export function countsByAddress(key: object): boolean {
-  return builtInKeyOf(key)?.countsAddress === true;
-}
-
-/** Whether a key function counts addresses, or takes the client's as a parameter. */
-export function readsAddress(key: KeyFunction<never>): boolean {
-  return builtInKeyOf(key)?.countsAddress ?? key.length > 1;
-}
-
 /**
  * A key function that reads whole addresses. If an application calls it with the address that it received, or with none, the
  * whole address noted before is used; any other address is used as given.
  */
-function createBuiltInKey(own: BuiltInKey): KeyFunction<HttpRequest> {
+function createBuiltInKey(own: KeyDescription): KeyFunction<HttpRequest> {
   const key: KeyFunction<HttpRequest> = (request, address) => {
     const noted = (request as AddressedRequest)[ADDRESS];
     const isNoted = noted !== undefined && (address === undefined || address === noted.handed);
@@ -204,7 +178,7 @@ export function combineKeys<Request extends HttpRequest>(
       `combineKeys takes two or more key functions, got ${wrong === undefined ? keys.length : formatReceived(wrong)}`,
     );
   }
-  const readers = keys.map((key) => keyReaderOf(key as KeyFunction));
+  const described = keys.map((key) => describeKey(key as KeyFunction));
 
   function readFrom(
     request: HttpRequest,
@@ -212,17 +186,17 @@ export function combineKeys<Request extends HttpRequest>(
     onRawAddress: RawAddressListener | undefined,
     texts: readonly string[],
   ): Awaitable<SubjectText> {
-    const read = readers[texts.length];
-    if (read === undefined) return joinSubjects(texts);
+    const next = described[texts.length];
+    if (next === undefined) return joinSubjects(texts);
     const add = (text: SubjectText): Awaitable<SubjectText> =>
       typeof text === "string" ? readFrom(request, address, onRawAddress, [...texts, text]) : text;
-    const text = read(request, address, onRawAddress);
+    const text = next.read(request, address, onRawAddress);
     return isPromiseLike(text) ? text.then(add) : add(text);
   }
 
   return createBuiltInKey({
     read: (request, address, onRawAddress) => readFrom(request, address, onRawAddress, []),
-    countsAddress: keys.some(countsByAddress),
-    source: { by: "combined", keys: keys.map(subjectSourceOf) },
+    countsAddress: described.some(({ countsAddress }) => countsAddress),
+    source: { by: "combined", keys: described.map(({ source }) => source) },
   });
 }

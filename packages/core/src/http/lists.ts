@@ -80,7 +80,9 @@ export function createListStep<Request>(
   function read(i: number, request: Request, answer: unknown): Verdict | undefined {
     const { option, verdict } = lists[i] as (typeof lists)[number];
     // Otherwise the request would be unlimited, or not blocked.
-    if (typeof answer !== "boolean") throw notBooleanError(owner, option, answer);
+    if (typeof answer !== "boolean") {
+      throw invalidValue(`${owner}: ${option} must return true or false`, answer, formatKind);
+    }
     if (answer) onListed(request, option);
     return answer ? verdict : undefined;
   }
@@ -117,10 +119,6 @@ const listedRequests = channel(CHANNELS.listed);
 /** Creates the message only if there is a subscriber. */
 export function publishListed(describe: () => ListedRequest): void {
   if (listedRequests.hasSubscribers) publish(listedRequests, describe());
-}
-
-function notBooleanError(owner: string, option: string, answer: unknown): HeadgateError {
-  return invalidValue(`${owner}: ${option} must return true or false`, answer, formatKind);
 }
 
 function invalidListError(owner: string, option: string, received: unknown): HeadgateError {

@@ -8,15 +8,8 @@ import { addressSubject } from "../net/client-address.ts";
 import type { SubjectSource } from "../registry/record.ts";
 import type { HttpRequest } from "./client.ts";
 import { handleMissingAddress } from "./client.ts";
-import type { KeyFunction, KeyReader, RawAddressListener } from "./keys.ts";
-import {
-  addressPrefixesOf,
-  byIp,
-  countsByAddress,
-  keyReaderOf,
-  readsAddress,
-  subjectSourceOf,
-} from "./keys.ts";
+import type { KeyDescription, KeyFunction, RawAddressListener } from "./keys.ts";
+import { byIp, describeKey } from "./keys.ts";
 import type { GuardSettings } from "./parse-guard-options.ts";
 import { refuseMissingKey } from "./rate-limit-response.ts";
 import type { GuardStep, RequestContext } from "./request-context.ts";
@@ -62,11 +55,15 @@ export function createSubjectReader<Request extends HttpRequest>(
   dimensions.delete(GLOBAL_DIMENSION);
   const keys = [...dimensions].map((dimension): SubjectKey<Request> => {
     const key = keyOf(owner, dimension, option);
+    const described = describeKey(key);
+    const { countsAddress, source } = described;
     const subjectKey: SubjectKey<Request> = {
+      ...described,
       dimension,
-      key,
-      read: keyReaderOf(key),
-      prefixes: addressPrefixesOf(key),
+      // A second parameter is the client's address.
+      usesAddress:
+        countsAddress || missingKey === "ip" || (source.by === "function" && key.length > 1),
+      prefixes: source.by === "ip" ? source : undefined,
       onRawAddress(request) {
         subjectKey.onRawAddress = undefined;
         warn("HEADGATE_RAW_ADDRESS_KEY", rawAddressWarning(owner, dimension), request);
@@ -101,19 +98,17 @@ export function createSubjectReader<Request extends HttpRequest>(
   }
 
   return {
-    usesAddress: keys.some(({ key }) => missingKey === "ip" || readsAddress(key)),
-    sources: Object.fromEntries(
-      keys.map(({ dimension, key }) => [dimension, subjectSourceOf(key)]),
-    ),
+    usesAddress: keys.some(({ usesAddress }) => usesAddress),
+    sources: Object.fromEntries(keys.map(({ dimension, source }) => [dimension, source])),
     read,
   };
 }
 
 /** One dimension, with how its subject is read. */
-interface SubjectKey<Request> {
+interface SubjectKey<Request> extends KeyDescription<Request> {
   readonly dimension: string;
-  readonly key: KeyFunction<Request>;
-  readonly read: KeyReader<Request>;
+  /** Whether the client's address is counted, by the key or instead of a missing one, or passed to it. */
+  readonly usesAddress: boolean;
   /** The bits of an address that count, for a key of addresses alone. */
   readonly prefixes: AddressPrefixes | undefined;
   /** Warns of the first raw address; undefined from then on. */
@@ -134,13 +129,12 @@ function createSubjectSetter<Request extends HttpRequest>(
   text: SubjectText,
   context: RequestContext<Request>,
 ) => Awaitable<Verdict> | undefined {
-  return ({ dimension, key }, text, { client, subjects }) => {
+  return ({ dimension, countsAddress }, text, { client, subjects }) => {
     const made = subjects as MutableSubjects;
     const { address } = client;
     if (text instanceof InvalidSubject) throw invalidKey(owner, dimension, text.value);
     if (text !== undefined) made[dimension] = text;
-    else if (!address && countsByAddress(key))
-      return handleMissingAddress(owner, client, OWN_KEY_FIX);
+    else if (!address && countsAddress) return handleMissingAddress(owner, client, OWN_KEY_FIX);
     else if (missing === "skip") made[dimension] = null;
     else if (missing === "reject") return refuseUnlessShadow(limiter, dimension);
     else if (!address) return handleMissingAddress(owner, client, OWN_KEY_FIX);

@@ -18,7 +18,7 @@ import { memoryStore } from "../store/memory-store.ts";
 import type { CountingStore } from "../store/store.ts";
 import { requireStore } from "../store/store.ts";
 import type { CheckedDurations } from "./failure-options.ts";
-import { FAILURE_OPTIONS, failureOptionsOf, readFailureOptions } from "./failure-options.ts";
+import { FAILURE_OPTIONS, readFailureOptions } from "./failure-options.ts";
 import type { Limiter, LimiterOptions } from "./limiter.ts";
 import type { LimiterInstance } from "./limiter-instance.ts";
 import { closedError, createLimiterInstance, openHandle } from "./limiter-instance.ts";
@@ -52,13 +52,13 @@ export function createLimiterForPlugin(
     store,
     limits: limits as Policy,
     extended: parent && internalsOf(parent).policy,
-    options: [plugin, maxQueue, shadow, blockOn, ...Object.values(failureOptionsOf(options))],
+    options: [plugin, maxQueue, shadow, blockOn, ...FAILURE_OPTIONS.map((name) => options[name])],
   };
   const existing = findLimiter(identity);
   if (existing !== undefined) return openHandle(existing, parent);
   // No other call can use a store that is created here.
   const isShared = options.store !== undefined || parent !== undefined;
-  const created = createInstance(options, { name, store, plugin, isShared });
+  const created = createInstance(options, name, store, plugin, isShared);
   if (isShared) cacheLimiter(created, identity);
   return openHandle(created, parent);
 }
@@ -74,17 +74,13 @@ const OPTIONS = [
   ...FAILURE_OPTIONS,
 ] as const;
 
-interface ResolvedOptions {
-  readonly name: string;
-  readonly store: CountingStore;
-  readonly plugin: string | undefined;
-  readonly isShared: boolean;
-}
-
 /** Validates the options and claims the name. */
 function createInstance(
   options: LimiterOptions<string>,
-  { name, store, plugin, isShared }: ResolvedOptions,
+  name: string,
+  store: CountingStore,
+  plugin: string | undefined,
+  isShared: boolean,
 ): LimiterInstance {
   const { extends: parent, maxQueue = 1_000, shadow = false } = options;
   if (!Number.isSafeInteger(maxQueue) || maxQueue < 1) {

@@ -79,12 +79,6 @@ export const defaultStoreTimeout: () => { byDefault: number } = shareInProcess(
 /** The default of `connectTimeout`, in milliseconds. */
 const DEFAULT_CONNECT_MS = 1_000;
 
-/** Picks these options out of others. */
-export function failureOptionsOf(options: FailureOptions): FailureOptions {
-  const { storeTimeout, connectTimeout, onUnavailable, localShare, denyCache, lease } = options;
-  return { storeTimeout, connectTimeout, onUnavailable, localShare, denyCache, lease };
-}
-
 /** Timeouts must be from 1 ms to 1 minute. In microseconds. */
 const MIN_TIMEOUT_MICROS = 1_000;
 
