@@ -24,7 +24,7 @@ const SIZES = {
   fastify: { files: 14, kib: 48 },
   hono: { files: 9, kib: 30 },
   nestjs: { files: 10, kib: 44 },
-  replay: { files: 25, kib: 145 },
+  replay: { files: 27, kib: 150 },
   telemetry: { files: 12, kib: 46 },
 } as const;
 
