@@ -2,7 +2,7 @@
 
 export type { CounterKey } from "./admin/counter-keys.ts";
 export { counterKeysOf } from "./admin/counter-keys.ts";
-export { isInShadow } from "./admin/in-shadow.ts";
+export { isInShadow } from "./admin/limiter-versions.ts";
 export type { LuaSource } from "./algorithms/algorithm.ts";
 export { addAbortCallback } from "./common/abort-listeners.ts";
 export { BackgroundTimer, background } from "./common/background.ts";

@@ -1,7 +1,14 @@
-import { formatKind, invalidOption, invalidValue } from "../common/errors.ts";
+import { hintForLargeCount, MAX_COUNT } from "../algorithms/read-limit.ts";
+import { formatKind, formatReceived, invalidOption, invalidValue } from "../common/errors.ts";
 import { readBoolean, rejectUnknownOptions } from "../common/options.ts";
+import { parseDuration } from "../common/time.ts";
+import { isPlainObject } from "../common/type-guards.ts";
+import type { DeniedNetwork } from "../control/record.ts";
+import { isActive } from "../control/record.ts";
+import { LIMIT_OVERRIDE_FIELDS } from "../control/record-text.ts";
+import { createNetworkSet, normaliseNetwork, parseNetwork, positionOf } from "../net/network.ts";
 import { requireName } from "../policy/names.ts";
-import type { ActionOptions, BreakerAction } from "./admin.ts";
+import type { ActionOptions, BreakerAction, NewOverride, OverrideKey } from "./admin.ts";
 
 /** Longer subjects would make the record large, and every process reads it. */
 const MAX_SUBJECT_CHARACTERS = 1_000;
@@ -43,4 +50,120 @@ export function readBreakerAction(action: BreakerAction): BreakerAction {
   }
   requireShortSubject({ target });
   return action;
+}
+
+/** The most characters as JSON: every process reads it. */
+const MAX_OVERRIDE_CHARACTERS = 4_096;
+
+/** How many microseconds an override lasts; undefined for ever. Throws `HEADGATE_INVALID_OPTION`. */
+export function readDuration(duration: unknown = "1d"): number | undefined {
+  if (duration === "forever") return undefined;
+  return parseDuration(duration, 'for, unless it is "forever",', "HEADGATE_INVALID_OPTION");
+}
+
+/** Checks the limiter and the subject of an override. Throws `HEADGATE_INVALID_OPTION`. */
+export function readOverrideKey({ limiter, subject }: OverrideKey): OverrideKey {
+  if (typeof limiter !== "string" || limiter === "" || limiter.length > 512) {
+    throw invalidValue("limiter must be the name of a limiter", limiter);
+  }
+  if (subject === undefined) return { limiter };
+  const isRecord =
+    isPlainObject(subject) &&
+    Object.keys(subject).length > 0 &&
+    Object.values(subject).every((text) => typeof text === "string" && text !== "");
+  if (!isRecord) {
+    throw invalidOption(
+      `subject must be a string for each dimension, as in { default: "..." }; got ${formatKind(subject)}`,
+    );
+  }
+  requireShortSubject(subject);
+  return { limiter, subject };
+}
+
+/** Checks an override, as far as possible without the limiter's policy. Throws `HEADGATE_INVALID_OPTION`. */
+export function readOverride(override: NewOverride): NewOverride {
+  rejectUnknownOptions("setOverride", override, ["limiter", "subject", "limits", "shadow"]);
+  const { limits, shadow } = override;
+  if (limits === undefined && shadow === undefined) {
+    throw invalidOption("an override has limits, shadow, or both");
+  }
+  readBoolean("shadow", shadow);
+  if (limits !== undefined) requireLimitOverrides(limits);
+  const read = { ...readOverrideKey(override), limits, shadow };
+  const { length } = JSON.stringify(read);
+  if (length <= MAX_OVERRIDE_CHARACTERS) return read;
+  throw invalidOption(
+    `an override must have at most ${MAX_OVERRIDE_CHARACTERS} characters as JSON, got ${length}`,
+  );
+}
+
+function requireLimitOverrides(limits: unknown): void {
+  if (!isPlainObject(limits) || Object.keys(limits).length === 0) {
+    throw invalidOption(
+      `limits must be numbers by the name of a limit, as in { "100-per-1m": { limit: 50 } }; got ${formatReceived(limits)}`,
+    );
+  }
+  for (const [name, numbers] of Object.entries(limits)) {
+    rejectUnknownOptions(`limits ${formatReceived(name)}`, numbers, LIMIT_OVERRIDE_FIELDS);
+    const given = Object.entries(numbers as object).filter(([, number]) => number !== undefined);
+    if (given.length === 0) {
+      throw invalidOption(`limits ${formatReceived(name)}: no number is given`);
+    }
+    for (const [what, number] of given) {
+      const least = what === "limit" || what === "capacity" ? 0 : 1;
+      if (Number.isSafeInteger(number) && number >= least && number <= MAX_COUNT) continue;
+      throw invalidOption(
+        `limits ${formatReceived(name)}: ${what} must be a whole number from ${least} to ${MAX_COUNT}, got ${formatReceived(number)}${hintForLargeCount(number, MAX_COUNT)}`,
+      );
+    }
+  }
+}
+
+/** The shortest prefixes: a wider network is a large part of the internet, and rejected as a mistake. */
+const MIN_PREFIX = { 4: 8, 6: 16 } as const;
+
+/** The longest reason, in characters: every process reads it. */
+const MAX_REASON_CHARACTERS = 200;
+
+/** Checks an address or network, and returns its canonical form. Throws `HEADGATE_INVALID_OPTION`. */
+export function readNetworkOption(text: string): string {
+  const read = normaliseNetwork(text);
+  if (read === undefined) {
+    throw invalidValue(
+      'network must be an address or a network, like "203.0.113.7" or "2001:db8::/32"',
+      text,
+    );
+  }
+  const { network, version, prefix } = read;
+  if (prefix >= MIN_PREFIX[version]) return network;
+  throw invalidValue(
+    `network must have a prefix of at least ${MIN_PREFIX[version]} for IPv${version}`,
+    text,
+  );
+}
+
+/** Throws `HEADGATE_INVALID_OPTION` for a reason that is too long for the record. */
+export function requireShortReason(reason: string | undefined): void {
+  if (reason === undefined || reason.length <= MAX_REASON_CHARACTERS) return;
+  throw invalidOption(
+    `reason must have at most ${MAX_REASON_CHARACTERS} characters on the deny list, which all processes read, got ${reason.length}`,
+  );
+}
+
+/** The entries in force at a time in microseconds; with an address, those that contain it. Throws `HEADGATE_INVALID_OPTION`. */
+export function activeEntries(
+  denied: readonly DeniedNetwork[],
+  now: number,
+  address: string | undefined,
+): readonly DeniedNetwork[] {
+  const active = denied.filter((one) => isActive(one, now));
+  if (address === undefined) return active;
+  const position = positionOf(address);
+  if (position === undefined) {
+    throw invalidValue("address must be an IP address", address);
+  }
+  return active.filter(({ network }) => {
+    const read = parseNetwork(network);
+    return read !== undefined && createNetworkSet([read]).has(position);
+  });
 }

@@ -1,15 +1,18 @@
 import { readPolicy } from "../algorithms/read-policy.ts";
-import type { Decision } from "../common/decision.ts";
+import type { Decision, LimitState } from "../common/decision.ts";
+import { formatKind, invalidValue } from "../common/errors.ts";
 import { readBoolean, rejectUnknownOptions } from "../common/options.ts";
 import type { Policy } from "../common/policy.ts";
 import { readBlockOn } from "../common/policy.ts";
+import { toMilliseconds } from "../common/time.ts";
 import type { ControlSnapshot } from "../control/control-edit.ts";
 import { createOverrides } from "../control/limiter-overrides.ts";
 import type { StoreMonitor } from "../health/store-monitor.ts";
 import type { FailurePolicy } from "../limiter/failure-options.ts";
 import { readFailureOptions } from "../limiter/failure-options.ts";
 import { operationFor } from "../operations/decide.ts";
-import { copyCounterTo } from "../operations/peek-one.ts";
+import type { DecideCall } from "../operations/decide-call.ts";
+import { copyCounterTo, peekBlock } from "../operations/peek-one.ts";
 import { createDecisionRequest } from "../pipeline/decision-request.ts";
 import { decodeReply, removeHoles } from "../pipeline/decode-reply.ts";
 import { createDenyCacheStage } from "../pipeline/deny-cache-stage.ts";
@@ -33,9 +36,6 @@ import type { CountingStore, Operation, ScriptTransport } from "../store/store.t
 import { brandStore } from "../store/store.ts";
 import { requireShortSubject } from "./action-options.ts";
 import type { Inspection, LimiterDefinition, SubjectBlock } from "./admin.ts";
-import type { RunOperation } from "./inspect-block.ts";
-import { inspectBlock } from "./inspect-block.ts";
-import { readPerCallPolicies, reportedLimits } from "./per-call-policies.ts";
 
 /** The store of the counters, and its connection. */
 export interface AdminStore {
@@ -44,6 +44,13 @@ export interface AdminStore {
   /** The monitor of the client while the client is in use. */
   readonly monitor: StoreMonitor;
 }
+
+/** Runs an operation on the server of the key. */
+type RunOperation = (
+  operation: Operation<DecideCall>,
+  call: DecideCall,
+  key: string,
+) => Promise<readonly number[]>;
 
 /** An operation of a limiter on counters. */
 export type CounterChange = (stage: Stage, counters: readonly SubjectCounter[]) => Promise<unknown>;
@@ -249,4 +256,37 @@ export class AdminCounters {
     const server = createRedisStage({ ...this.#adminStore, policy }, fallback, new InFlight());
     return work(createDenyCacheStage(server, policy, false));
   }
+}
+
+/** The block of a counter; undefined if it has none. Rejects with `HEADGATE_WRONG_TYPE`, and with the errors of `run`. */
+export async function inspectBlock(
+  counter: SubjectCounter,
+  run: RunOperation,
+): Promise<SubjectBlock | undefined> {
+  const call = { cost: 0, mode: "peek", counters: [counter] } as const;
+  const reply = await run(peekBlock, call, counter.key);
+  rejectWrongType(reply, [counter]);
+  const [, rest = 0, setBy = 0] = reply;
+  if (rest === 0) return undefined;
+  const endsInMs = toMilliseconds(rest);
+  const { dimension: per } = counter.group;
+  return setBy === 0
+    ? { per, endsInMs }
+    : { per, limit: counter.limits[setBy - 1]?.name, endsInMs };
+}
+
+/** Throws `HEADGATE_INVALID_OPTION`. */
+function readPerCallPolicies(policies: unknown): readonly Policy[] {
+  if (Array.isArray(policies)) return policies as readonly Policy[];
+  throw invalidValue("perCallPolicies must be a list of policies", policies, formatKind);
+}
+
+/** The limits of the limiter's own policy, and those of the others that are in use. */
+function reportedLimits(all: readonly (readonly LimitState[])[]): readonly LimitState[] {
+  const [own = [], ...others] = all;
+  return [...own, ...others.flat().filter(isUsed)];
+}
+
+function isUsed({ limit, remaining, resetAfterMs }: LimitState): boolean {
+  return remaining < limit || resetAfterMs > 0;
 }

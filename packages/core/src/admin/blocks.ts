@@ -1,3 +1,6 @@
+import { escapePart, escapeSubject } from "../common/key.ts";
+import type { ActionLog } from "../control/log-entry.ts";
+import type { StoredBlock } from "../usage/parse-records.ts";
 import type { UnreadableRecord } from "./admin-source.ts";
 
 /** A block in force. */
@@ -31,4 +34,58 @@ export interface ActiveBlocks {
   readonly uncheckedCount: number;
   /** The records that could not be read; if there are any, the rest may be incomplete. */
   readonly unreadable: readonly UnreadableRecord[];
+}
+
+/** A subject that may be blocked. */
+export interface BlockCandidate {
+  readonly limiter: string;
+  readonly dimension: string;
+  /** The subject as a part of a key. */
+  readonly part: string;
+  /** Whether only its hash may be shown. */
+  readonly isHashed: boolean;
+  /** The log entry of the last block by hand. */
+  readonly log?: Pick<ActiveBlock, "setAt" | "by" | "reason"> | undefined;
+}
+
+/** Subjects that may be blocked by the named limiters, and how many listed ones belong to others. */
+interface BlockCandidates {
+  readonly candidates: readonly BlockCandidate[];
+  readonly unknown: number;
+}
+
+/** Merges what is known of subjects: one that an operator has named need not be shown as a hash. */
+export function collectBlockCandidates(
+  listed: readonly StoredBlock[],
+  { entries }: ActionLog,
+  names: readonly string[],
+): BlockCandidates {
+  const candidates = new Map<string, BlockCandidate>();
+  function add(candidate: BlockCandidate): void {
+    const { limiter, dimension, part, isHashed, log } = candidate;
+    const id = JSON.stringify([limiter, dimension, part]);
+    const known = candidates.get(id);
+    const isHidden = isHashed && (known?.isHashed ?? true);
+    // The log is ordered newest first.
+    candidates.set(id, { ...candidate, isHashed: isHidden, log: known?.log ?? log });
+  }
+  const byPart = new Map(names.map((name) => [escapePart(name), name]));
+  let unknown = 0;
+  for (const { limiter, dimension, part, isHashed } of listed) {
+    const name = byPart.get(limiter);
+    if (name === undefined) unknown += 1;
+    else add({ limiter: name, dimension, part, isHashed });
+  }
+  for (const { kind, limiter, subject, at, by, reason } of entries) {
+    if (kind !== "block" || limiter === undefined || !names.includes(limiter)) continue;
+    const log = {
+      setAt: at.getTime(),
+      ...(by === undefined ? {} : { by }),
+      ...(reason === undefined ? {} : { reason }),
+    };
+    for (const [dimension, text] of Object.entries(subject ?? {})) {
+      add({ limiter, dimension, part: escapeSubject(text), isHashed: false, log });
+    }
+  }
+  return { candidates: [...candidates.values()], unknown };
 }

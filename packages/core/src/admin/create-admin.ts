@@ -13,7 +13,16 @@ import type { SubjectCounter, Subjects } from "../policy/counters.ts";
 import { unitCountersOf } from "../policy/counters.ts";
 import type { Store } from "../store/store.ts";
 import { requireStore } from "../store/store.ts";
-import { readActionOptions, readBreakerAction } from "./action-options.ts";
+import {
+  activeEntries,
+  readActionOptions,
+  readBreakerAction,
+  readDuration,
+  readNetworkOption,
+  readOverride,
+  readOverrideKey,
+  requireShortReason,
+} from "./action-options.ts";
 import { Actions } from "./actions.ts";
 import type {
   ActionResult,
@@ -24,8 +33,6 @@ import type {
 } from "./admin.ts";
 import type { AdminStore, CounterChange } from "./admin-counters.ts";
 import { AdminCounters } from "./admin-counters.ts";
-import { activeEntries, readNetworkOption, requireShortReason } from "./deny-list.ts";
-import { readDuration, readOverride, readOverrideKey } from "./override-options.ts";
 
 /** Options of `createAdmin`. */
 export interface AdminOptions {

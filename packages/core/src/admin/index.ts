@@ -44,21 +44,36 @@ export type {
 } from "./admin.ts";
 export type { UnreadableRecord } from "./admin-source.ts";
 export type { ActiveBlock, ActiveBlocks } from "./blocks.ts";
-export { breakerOptionsOf } from "./breaker-options.ts";
-export type { BreakerOrderState } from "./breaker-orders.ts";
-export { previewOrder } from "./breaker-orders.ts";
+export type { BreakerOrderState } from "./breakers.ts";
+export { breakerOptionsOf, previewOrder } from "./breakers.ts";
 export type { AdminOptions } from "./create-admin.ts";
 export { createAdmin } from "./create-admin.ts";
-export type { FormatLimitOptions } from "./format-limit.ts";
-export { formatBreakerOptions, formatLimit } from "./format-limit.ts";
-export { formatActor, formatLogValue, formatOverride, formatSubject } from "./format-log-entry.ts";
-export type { LimiterVersion } from "./limiter-versions.ts";
-export { dimensionsOf, limiterVersionsOf } from "./limiter-versions.ts";
-export type { IgnoredOverride, OverrideCoverage } from "./override-coverage.ts";
-export { ignoredReasonOf, overrideCoverageOf, requireCompatible } from "./override-coverage.ts";
+export type { FormatLimitOptions } from "./format.ts";
+export {
+  formatActor,
+  formatBreakerOptions,
+  formatLimit,
+  formatLogValue,
+  formatOverride,
+  formatSubject,
+} from "./format.ts";
+export type { IgnoredOverride, LimiterVersion, OverrideCoverage } from "./limiter-versions.ts";
+export {
+  dimensionsOf,
+  ignoredReasonOf,
+  limiterVersionsOf,
+  overrideCoverageOf,
+  requireCompatible,
+} from "./limiter-versions.ts";
 export type { ReadBlocksOptions } from "./read-blocks.ts";
 export { readBlocks } from "./read-blocks.ts";
-export type { ReadRegistryOptions } from "./read-registry.ts";
+export type {
+  ReadRegistryOptions,
+  Registry,
+  RegistryBreaker,
+  RegistryLimiter,
+  RegistryProcess,
+} from "./read-registry.ts";
 export { readRegistry } from "./read-registry.ts";
 export type { ReadUsageOptions } from "./read-usage.ts";
 export { readUsage } from "./read-usage.ts";
@@ -68,14 +83,8 @@ export type {
   UsageReport,
 } from "./read-usage-coverage.ts";
 export { readUsageCoverage } from "./read-usage-coverage.ts";
-export type {
-  Registry,
-  RegistryBreaker,
-  RegistryLimiter,
-  RegistryProcess,
-} from "./registry.ts";
+export type { SubjectQuery } from "./resolve-subjects.ts";
 export { resolveSubjects, subjectSourcesOf } from "./resolve-subjects.ts";
-export type { SubjectQuery } from "./subject-query.ts";
 export type {
   DenialsByLimit,
   LimitDenials,

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { limiterVersionsOf } from "./limiter-versions.ts";
-import type { RegistryLimiter } from "./registry.ts";
+import type { RegistryLimiter } from "./read-registry.ts";
 
 test("processes in shadow mode have a version of their own, and equal processes share one", () => {
   const record = (shadow: boolean) =>

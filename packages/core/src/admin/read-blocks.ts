@@ -8,17 +8,16 @@ import { blocksKey, readUsageClock } from "../usage/operations.ts";
 import { parseBlockList } from "../usage/parse-records.ts";
 import { hashSubject } from "../usage/top-subjects.ts";
 import type { SubjectBlock } from "./admin.ts";
+import { inspectBlock } from "./admin-counters.ts";
 import type { SourceOptions, UnreadableRecord } from "./admin-source.ts";
 import { createRecordReader, readFrom } from "./admin-source.ts";
-import type { BlockCandidate } from "./block-candidates.ts";
-import { collectBlockCandidates } from "./block-candidates.ts";
-import type { ActiveBlock, ActiveBlocks } from "./blocks.ts";
-import { createCounterLookup } from "./counter-lookup.ts";
+import type { ActiveBlock, ActiveBlocks, BlockCandidate } from "./blocks.ts";
+import { collectBlockCandidates } from "./blocks.ts";
+import { createCounterLookup } from "./counter-keys.ts";
 import { adminStoreOf, createAdmin } from "./create-admin.ts";
-import { isInShadow } from "./in-shadow.ts";
-import { inspectBlock } from "./inspect-block.ts";
+import { isInShadow } from "./limiter-versions.ts";
+import type { Registry, RegistryLimiter } from "./read-registry.ts";
 import { readRegistryOf } from "./read-registry.ts";
-import type { Registry, RegistryLimiter } from "./registry.ts";
 
 /** Options of `readBlocks`. */
 export interface ReadBlocksOptions extends SourceOptions {

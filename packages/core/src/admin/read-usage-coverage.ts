@@ -5,8 +5,8 @@ import { readUsageClock, usageProcessKey } from "../usage/operations.ts";
 import { parseReport } from "../usage/parse-records.ts";
 import type { SourceOptions, UnreadableRecord } from "./admin-source.ts";
 import { createRecordReader, readFrom } from "./admin-source.ts";
+import type { Registry } from "./read-registry.ts";
 import { readRegistryOf } from "./read-registry.ts";
-import type { Registry } from "./registry.ts";
 
 /** Options of `readUsageCoverage`. */
 export interface ReadUsageCoverageOptions extends SourceOptions {

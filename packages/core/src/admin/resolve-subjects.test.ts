@@ -8,8 +8,8 @@ import {
 } from "../http/subject.ts";
 import type { HttpUse, SubjectSource } from "../registry/record.ts";
 import type { LimiterVersion } from "./limiter-versions.ts";
+import type { SubjectQuery } from "./resolve-subjects.ts";
 import { resolveSubjects, subjectSourcesOf } from "./resolve-subjects.ts";
-import type { SubjectQuery } from "./subject-query.ts";
 
 const IP = { by: "ip", ipv6Prefix: 64 } as const;
 const KEY = { by: "header", name: "x-key", hash: "sha256" } as const;

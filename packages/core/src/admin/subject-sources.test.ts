@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { likelySource, mayComeFrom, registeredSource, usesOf } from "./subject-query.ts";
+import { likelySource, mayComeFrom, registeredSource, usesOf } from "./resolve-subjects.ts";
 
 const BY_64 = { by: "ip", ipv6Prefix: 64 } as const;
 
