@@ -14,40 +14,45 @@ import type { UsageCounter } from "../usage/usage-counter.ts";
 import type { ConsumeOptions, Limiter } from "./limiter.ts";
 import type { PerCallPolicies } from "./per-call-policies.ts";
 
-/** The parts of a limiter that only a store on servers needs; all undefined in memory. */
-export interface BackendParts {
+/** The parts of a limiter that its methods share with the rest of Headgate. */
+interface SharedParts {
+  readonly policy: CompiledPolicy;
+  /** The policies of another shape passed with calls. */
+  readonly perCallPolicies: PerCallPolicies;
+  /** Whether it leases units. A leased unit counts for every limit. */
+  readonly hasLease: boolean;
+  /** The HTTP requests that guards are deciding with it, for which `close` waits a second at most. */
+  readonly requestsInFlight: InFlight;
+  /** The monitor of its store; undefined if the store is in this process's memory. */
   readonly monitor: StoreMonitor | undefined;
-  /** Decides when the store does not answer. */
-  readonly fallback: FallbackStage | undefined;
-  /** Follows operators' changes. */
+  /** Follows operators' changes; undefined if the store has no control record. */
   readonly control: LimiterControl | undefined;
-  /** Operators' overrides; undefined if `control` is. */
-  readonly overrides: Overrides | undefined;
   /** Counts its decisions for operators; undefined if the store keeps no usage. */
   readonly usage: UsageCounter | undefined;
 }
 
+/** The parts of a limiter that only a store on servers needs; all undefined in memory. */
+export interface BackendParts extends Pick<SharedParts, "monitor" | "control" | "usage"> {
+  /** Decides when the store does not answer. */
+  readonly fallback: FallbackStage | undefined;
+  /** Operators' overrides; undefined if `control` is. */
+  readonly overrides: Overrides | undefined;
+}
+
 /** Shared by the methods of one limiter. */
-export interface LimiterCore extends BackendParts {
+export interface LimiterCore extends SharedParts, BackendParts {
   readonly name: string;
-  readonly policy: CompiledPolicy;
-  /** The policies of another shape passed with calls. */
-  readonly perCallPolicies: PerCallPolicies;
   /** The first stage of the pipeline that decides. */
   readonly pipeline: Stage;
-  /** Whether it leases units. A leased unit counts for every limit. */
-  readonly hasLease: boolean;
   /** The calls in progress: each ends in time. */
   readonly inFlight: InFlight;
-  /** The HTTP requests that guards are deciding with it, for which `close` waits a second at most. */
-  readonly requestsInFlight: InFlight;
 }
 
 /** Under this symbol, other parts and copies of Headgate find the parts of a limiter. */
 export const LIMITER: unique symbol = Symbol.for("@headgate/core.limiter") as never;
 
 /** The parts of a limiter that the rest of Headgate uses. */
-export interface LimiterInternals extends LimiterCore {
+export interface LimiterInternals extends SharedParts {
   /** The limiter it extends. */
   readonly parent: Limiter | undefined;
   /**
