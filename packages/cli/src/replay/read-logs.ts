@@ -1,4 +1,5 @@
 import { stat } from "node:fs/promises";
+import { setFlagsFromString } from "node:v8";
 import type { LogCounts, LogFile, ReadLogOptions } from "@headgate/replay";
 import {
   escapeHidden,
@@ -29,6 +30,8 @@ export async function openLogs(
   if (logs.filter((log) => log === "-").length > 1) {
     throw new CommandError("standard input (-) can be read once only");
   }
+  // Most objects are short-lived. Without this flag, the heap would grow to several times the live data.
+  setFlagsFromString("--heap-growing-percent=100");
   const options = { signal, fields: fields === undefined ? undefined : parseFields(fields) };
   const progress = createProgress(stderr, "{bar} {percentage}% | {eta_formatted} left");
   const total = await totalBytesOf(logs);
