@@ -31,7 +31,7 @@ import { maxDeniedIn, meetsTarget, readTarget } from "./target.ts";
 const DAY = 86_400_000;
 
 /** The windows that are considered by default. */
-export const DEFAULT_WINDOWS: readonly Duration[] = ["1s", "10s", "1m", "10m", "1h", "1d"];
+const DEFAULT_WINDOWS: readonly Duration[] = ["1s", "10s", "1m", "10m", "1h", "1d"];
 
 /** Options of `recommend`. */
 export interface RecommendOptions extends ReadLogOptions {
