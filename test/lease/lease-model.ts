@@ -2,29 +2,28 @@ import type { Algorithm, CompiledLimit } from "../../packages/core/src/algorithm
 import type { CounterState } from "../../packages/core/src/operations/counter.ts";
 import { loadCounter } from "../../packages/core/src/operations/counter.ts";
 import { decide } from "../../packages/core/src/operations/decide.ts";
+import type { CounterDecision } from "../../packages/core/src/operations/decide-call.ts";
 import type { Receipt } from "../../packages/core/src/operations/refund.ts";
 import { refund } from "../../packages/core/src/operations/refund.ts";
-import { decodeReply } from "../../packages/core/src/pipeline/decode-reply.ts";
+import { receiptsOf } from "../../packages/core/src/pipeline/decision-request.ts";
+import type { Lease, LeaseAccount } from "../../packages/core/src/pipeline/leases/lease-account.ts";
 import {
   closeAccount,
   findLease,
+  leaseOf,
   openAccount,
   receiptFor,
   recordDenial,
   recordFailure,
   recordGrant,
+  remainingUnits,
   returnToLease,
   spend,
   takeExpired,
   unitsToLeaseNext,
   unitsToLeaseWithRequest,
 } from "../../packages/core/src/pipeline/leases/lease-account.ts";
-import { leaseOf, remainingUnits } from "../../packages/core/src/pipeline/leases/lease-reply.ts";
-import type {
-  Lease,
-  LeaseAccount,
-  LeaseSettings,
-} from "../../packages/core/src/pipeline/leases/leases.ts";
+import type { LeaseSettings } from "../../packages/core/src/pipeline/leases/lease-options.ts";
 import type { CompiledPolicy } from "../../packages/core/src/policy/compiled-policy.ts";
 import type { SubjectCounter } from "../../packages/core/src/policy/counters.ts";
 import { MemoryTable } from "../../packages/core/src/store/memory-table.ts";
@@ -161,8 +160,8 @@ export function sendRequest(setup: ModelSetup, p: number, cost: number): Transit
     const lease = findLease(account, cost, model.now);
     let wanted: number;
     if (lease === undefined) {
-      const { allowed, remaining, receipt } = charge(setup, model, cost);
-      if (allowed) admit(setup, model, cost, receipt.windowEnd);
+      const { decision, remaining, receipt } = charge(setup, model, cost);
+      if (decision.allowed) admit(setup, model, cost, receipt.windowEnd);
       sendRefunds(model, takeExpired(account, model.now));
       // The units of the request itself may be leased, too: see `openHotAccount`.
       account.remainingInStore += cost;
@@ -189,9 +188,9 @@ export function sendRequest(setup: ModelSetup, p: number, cost: number): Transit
 export function decideLease(setup: ModelSetup, p: number, a: number): Transition {
   return (model) => {
     const leaseRequest = (model.processes[p] as Process).leaseRequests[a] as LeaseRequest;
-    const { allowed, reply, receipt, remaining } = charge(setup, model, leaseRequest.units);
-    const lease = allowed
-      ? leaseOf(setup.settings, setup.counter.group, receipt, reply, leaseRequest.sentAt)
+    const { decision, receipt, remaining } = charge(setup, model, leaseRequest.units);
+    const lease = decision.allowed
+      ? leaseOf(setup.settings, receipt, decision, leaseRequest.sentAt)
       : undefined;
     leaseRequest.result = { lease, remaining };
     if (leaseRequest.receiver === "none") loseReply(model, p, a);
@@ -333,36 +332,37 @@ function admit({ monitor }: ModelSetup, model: LeaseModel, units: number, window
 }
 
 function charge({ policy, counter, hasWindows }: ModelSetup, model: LeaseModel, cost: number) {
-  let reply: readonly number[] = [];
-  withStore(model, counter, (memory) => {
-    const call = { cost, mode: "charge", counters: [counter] } as const;
-    reply = decide.runInMemory(call, memory, { now: model.now, generation: model.generations + 1 });
-  });
-  const read = decodeReply(policy, [counter], cost, reply);
-  const resets = counter.limits.map((_, i) => reply[4 * i + 5] as number);
+  const call = { cost, mode: "charge", counters: [counter] } as const;
+  const context = { now: model.now, generation: model.generations + 1 };
+  const decision = withStore(model, counter, (memory) => decide.runInMemory(call, memory, context));
+  const [receipt] = receiptsOf({ policy, cost }, [decision]) as [Receipt];
+  const resets = (decision.counters[0] as CounterDecision).limits.map(
+    ({ resetAfter }) => resetAfter,
+  );
   const windowEnd = hasWindows ? model.now + Math.min(...resets) : 0;
-  const receipt: Charge = { ...(read.receipts[0] as Receipt), windowEnd };
-  return { allowed: read.allowed, reply, receipt, remaining: remainingUnits(counter.group, reply) };
+  const remaining = remainingUnits(decision);
+  return { decision, receipt: { ...receipt, windowEnd } satisfies Charge, remaining };
 }
 
 /** Runs an operation of the memory store on the counter of the model. */
-function withStore(
+function withStore<T>(
   model: LeaseModel,
   counter: SubjectCounter,
-  run: (memory: MemoryTable) => void,
-): void {
+  run: (memory: MemoryTable) => T,
+): T {
   const memory = new MemoryTable(1);
   const { stored } = model;
   if (stored)
     memory.set(counter.key, stored.counter, { usedShare: 0, expiresAt: 0, logEntries: 0 }, 0);
-  run(memory);
+  const reply = run(memory);
   const state = memory.get(counter.key) as CounterState | undefined;
-  if (state === undefined) return;
+  if (state === undefined) return reply;
   if (stored === undefined) model.generations += 1;
   model.stored = {
     counter: state,
     expiresAt: model.now + Math.max(...counter.limits.map(resetOf(state))),
   };
+  return reply;
 }
 
 function resetOf(state: CounterState): (limit: CompiledLimit, i: number) => number {

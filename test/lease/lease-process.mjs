@@ -15,7 +15,7 @@ function noteClocks(store) {
   const run = async (operation, call) => {
     const request = current;
     const reply = await store.run(operation, call);
-    if (operation.name === "decide" && call.cost === 1) request.at = reply[0];
+    if (operation.name === "decide" && call.cost === 1) request.at = reply.now;
     return reply;
   };
   const send = (sent) =>

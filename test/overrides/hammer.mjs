@@ -16,7 +16,7 @@ function noteClocks(store) {
   const run = async (step, call) => {
     const request = requests.getStore();
     const reply = await store.run(step, call);
-    if (step.name === "decide" && call.cost === 1) request.at = reply[0];
+    if (step.name === "decide" && call.cost === 1) request.at = reply.now;
     return reply;
   };
   const send = (sent) =>

@@ -55,12 +55,12 @@ async function charge(
   const client = new Redis(own.server.socket, { enableAutoPipelining: true });
   const store = requireStore(redisStore(client));
   const once = async (key: string) => {
-    const [, , , wait] = await store.run(decide, {
+    const { allowed } = await store.run(decide, {
       cost: 1,
       mode: "charge" as const,
       counters: [{ ...limits, key }],
     });
-    if (wait !== 0) throw new Error(`${key} was denied`);
+    if (!allowed) throw new Error(`${key} was denied`);
   };
   const calls = keys.flatMap((key) => new Array<string>(times).fill(key));
   for (let i = 0; i < calls.length; i += 1_000) {

@@ -153,7 +153,7 @@ describe("a script that was sent with the boundaries of another time", () => {
   const dated = prepareLimits(compilePolicy(fixedWindow({ limit: 5, window: "day" })));
   const counter = { ...dated, key: "hg:{u}:test" };
   const counters = [counter];
-  const calls: Record<string, readonly [Operation<never>, readonly object[]]> = {
+  const calls: Record<string, readonly [Operation<never, unknown>, readonly object[]]> = {
     "of a decision": [decide, [{ cost: 1, mode: "charge", counters }]],
     "of a batch": [decide, [1, 2, 1].map((cost) => ({ cost, mode: "charge", counters }))],
     "of a look": [peek, [{ cost: 1, mode: "peek", counters }]],

@@ -9,14 +9,9 @@ const store = redisStore(client);
 /** The server's clock at each admission, in microseconds, as the script answered it. */
 const admissions = [];
 
-/** Whether a reply about one counter says of each limit that there is nothing to wait for. */
-function isAllowed(reply) {
-  return reply.every((wait, at) => at % 4 !== 3 || wait === 0);
-}
-
 async function run(step, call) {
   const reply = await store.run(step, call);
-  if (step.name === "decide" && isAllowed(reply)) admissions.push(reply[0]);
+  if (step.name === "decide" && reply.allowed) admissions.push(reply.now);
   return reply;
 }
 

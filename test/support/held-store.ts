@@ -78,8 +78,8 @@ export function holdStore(slotOf: (key: string) => number): HeldStore {
       lastError: () => undefined,
     },
     now: () => now * 1_000,
-    run<Call>(operation: Operation<Call>, call: Call) {
-      return new Promise<readonly number[]>((resolve, reject) => {
+    run<Call, Reply>(operation: Operation<Call, Reply>, call: Call) {
+      return new Promise<Reply>((resolve, reject) => {
         let answer = (): void => {};
         const execute = async (): Promise<void> => {
           answer = await memory.run(operation, call).then(

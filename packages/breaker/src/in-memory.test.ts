@@ -12,7 +12,7 @@ function countOperations(options = {}) {
   let count = 0;
   const store = brandStore({
     ...memory,
-    runSync<Call>(operation: Operation<Call>, call: Call) {
+    runSync<Call, Reply>(operation: Operation<Call, Reply>, call: Call) {
       count += 1;
       return (memory.runSync as NonNullable<CountingStore["runSync"]>)(operation, call);
     },

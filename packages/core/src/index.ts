@@ -48,7 +48,7 @@ export type {
 } from "./limiter/limiter.ts";
 export type { PublishedDecision } from "./limiter/published-decision.ts";
 export type { OnUnavailable } from "./pipeline/fallback-stage.ts";
-export type { LeaseOptions } from "./pipeline/leases/leases.ts";
+export type { LeaseOptions } from "./pipeline/leases/lease-options.ts";
 export type { DegradedDecision } from "./pipeline/stage.ts";
 export type { ThresholdReached } from "./pipeline/thresholds.ts";
 export type { Subjects } from "./policy/counters.ts";

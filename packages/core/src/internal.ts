@@ -42,9 +42,9 @@ export { monitorStore } from "./health/store-monitor.ts";
 export { FAILURE_OPTIONS, readFailureOptions } from "./limiter/failure-options.ts";
 export { internalsOf } from "./limiter/limiter-internals.ts";
 export { defineListOperation } from "./operations/list-script.ts";
+export { rejectWrongType } from "./operations/wrong-type.ts";
 export type { NameClaim } from "./policy/names.ts";
 export { claimName, requireName } from "./policy/names.ts";
-export { rejectWrongType } from "./policy/wrong-type.ts";
 export {
   addToRegistry,
   removeFromRegistry,

@@ -62,7 +62,7 @@ export function holdBreaker<Result = unknown>(
     now,
     run: (operation, call) =>
       new Promise((resolve, reject) => {
-        held.push(holdCall(memory, operation, call, resolve, reject));
+        held.push(holdCall(memory, operation as never, call, resolve as never, reject));
       }),
   });
   const options = { name: "payments", store, minimumCalls: 4, trialCalls: 2, ...chosen };

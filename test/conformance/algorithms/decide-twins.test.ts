@@ -4,7 +4,10 @@ import { requireStore } from "@headgate/core/internal";
 import { redisStore } from "@headgate/core/redis";
 import { describe, expect, test } from "vitest";
 import { decide, operationFor, peek } from "../../../packages/core/src/operations/decide.ts";
-import type { DecideMode } from "../../../packages/core/src/operations/decide-call.ts";
+import type {
+  DecideMode,
+  StoreDecision,
+} from "../../../packages/core/src/operations/decide-call.ts";
 import { compileLimiterPolicy } from "../../../packages/core/src/policy/compiled-policy.ts";
 import type { SubjectCounter } from "../../../packages/core/src/policy/counters.ts";
 import { countersOf } from "../../../packages/core/src/policy/counters.ts";
@@ -14,6 +17,7 @@ import { KINDS, randomLimit, randomPolicy } from "../random/limits.ts";
 import type { Random } from "../random/random.ts";
 import { randomStart, randomSubjects } from "../random/steps.ts";
 import { claim } from "../support/claim.ts";
+import { decisionText } from "../support/decision-text.ts";
 import { MicroClock } from "../support/micro-clock.ts";
 
 /*
@@ -23,11 +27,6 @@ import { MicroClock } from "../support/micro-clock.ts";
 
 const HISTORIES = historiesOf(25, 1_500);
 const LENGTH = 75;
-
-/** Numbers of a reply before those of the counters, which is the clock; of a counter before those of its limits; and of a limit. */
-const HEAD = 1;
-const COUNTER_HEAD = 2;
-const LIMIT_NUMBERS = 4;
 
 const redis = useOwnDatabase();
 
@@ -75,8 +74,14 @@ async function compare(random: Random, name: string, limits: readonly Limit[]): 
   const stores = [memory, requireStore(redisStore(redis, { clock: time.clock }))] as const;
   const counted = compileLimiterPolicy(name, limits, memory);
   const dimensions = [...new Set(limits.map(({ per = "default" }) => per))];
-  const run = (mode: DecideMode, counters: readonly SubjectCounter[], cost: number) =>
-    Promise.all(stores.map((store) => store.run(operationFor(mode), { cost, mode, counters })));
+  const run = (mode: DecideMode, counters: readonly SubjectCounter[], cost: number) => {
+    const [inMemory, onRedis] = stores;
+    const call = { cost, mode, counters };
+    return Promise.all([
+      inMemory.run(operationFor(mode), call),
+      onRedis.run(operationFor(mode), call),
+    ]);
+  };
   for (let step = 0; step < LENGTH; step += 1) {
     const subjects = randomSubjects(random, dimensions);
     const counters = countersOf(counted, subjects as never);
@@ -84,21 +89,34 @@ async function compare(random: Random, name: string, limits: readonly Limit[]): 
     const cost = random.magnitude(1, most + 1);
     const context = () => `step ${step}, cost ${cost}, of ${JSON.stringify(limits)}`;
     const [inMemory, onRedis] = await run("inspect", counters, cost);
+    const text = decisionText(inMemory);
     claim(
-      sameNumbers(counters, inMemory, onRedis),
-      () => `${inMemory} is not ${onRedis}, ${context()}`,
+      text === decisionText(onRedis),
+      () => `${text} is not ${decisionText(onRedis)}, ${context()}`,
     );
     // A second inspection reports the same: the first one charged nothing and created no key.
     const [again, againOnRedis] = await run("inspect", counters, cost);
-    claim(sameNumbers(counters, inMemory, again), () => `then ${again} in memory, ${context()}`);
-    claim(sameNumbers(counters, onRedis, againOnRedis), () => `then ${againOnRedis}, ${context()}`);
+    claim(
+      text === decisionText(again),
+      () => `then ${decisionText(again)} in memory, ${context()}`,
+    );
+    claim(
+      text === decisionText(againOnRedis),
+      () => `then ${decisionText(againOnRedis)}, ${context()}`,
+    );
     // A charge is allowed exactly if the inspection was, and leaves the reported units less the cost.
     const [charged, chargedOnRedis] = await run("charge", counters, cost);
-    const allowed = isAllowed(counters, inMemory);
-    claim(isAllowed(counters, charged) === allowed, () => `charging says ${charged}, ${context()}`);
-    claim(isAllowed(counters, chargedOnRedis) === allowed, () => `on Redis too, ${context()}`);
-    const before = remainingIn(counters, inMemory);
-    for (const [i, left] of remainingIn(counters, charged).entries()) {
+    const { allowed } = inMemory;
+    claim(
+      decisionText(charged) === decisionText(chargedOnRedis),
+      () => `${decisionText(charged)} is not ${decisionText(chargedOnRedis)}, ${context()}`,
+    );
+    claim(
+      charged.allowed === allowed,
+      () => `charging says ${decisionText(charged)}, ${context()}`,
+    );
+    const before = remainingIn(inMemory);
+    for (const [i, left] of remainingIn(charged).entries()) {
       const reported = before[i] as number;
       const expected = allowed ? reported - cost : reported;
       claim(left === expected, () => `${reported} were reported, ${left} are left, ${context()}`);
@@ -107,56 +125,7 @@ async function compare(random: Random, name: string, limits: readonly Limit[]): 
   }
 }
 
-/** Whether two replies are equal, apart from the generations, which are random. */
-function sameNumbers(
-  counters: readonly SubjectCounter[],
-  a: readonly number[] | undefined,
-  b: readonly number[] | undefined,
-): boolean {
-  if (a === undefined || b === undefined || a.length !== b.length) return false;
-  const generations = generationsIn(counters);
-  return a.every((number, i) => generations.has(i) || number === b[i]);
-}
-
-function generationsIn(counters: readonly SubjectCounter[]): Set<number> {
-  const positions = new Set<number>();
-  let at = HEAD;
-  for (const { limits } of counters) {
-    positions.add(at);
-    at += COUNTER_HEAD + limits.length * LIMIT_NUMBERS;
-  }
-  return positions;
-}
-
-/** Whether each limit allows the request. */
-function isAllowed(
-  counters: readonly SubjectCounter[],
-  reply: readonly number[] | undefined,
-): boolean {
-  return numbersIn(counters, reply, 0).every((wait) => wait === 0);
-}
-
-function remainingIn(
-  counters: readonly SubjectCounter[],
-  reply: readonly number[] | undefined,
-): number[] {
-  return numbersIn(counters, reply, 1);
-}
-
-/** The number at an offset within the numbers of each limit in a reply. */
-function numbersIn(
-  counters: readonly SubjectCounter[],
-  reply: readonly number[] = [],
-  offset: number,
-): number[] {
-  const numbers: number[] = [];
-  let at = HEAD;
-  for (const { limits } of counters) {
-    at += COUNTER_HEAD;
-    for (let i = 0; i < limits.length; i += 1) {
-      numbers.push(reply[at + offset] as number);
-      at += LIMIT_NUMBERS;
-    }
-  }
-  return numbers;
+/** The units that remain in each limit. */
+function remainingIn({ counters }: StoreDecision): number[] {
+  return counters.flatMap(({ limits }) => limits.map(({ remaining }) => remaining));
 }

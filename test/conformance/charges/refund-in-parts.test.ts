@@ -14,6 +14,7 @@ import { KINDS, randomLimit } from "../random/limits.ts";
 import type { Random } from "../random/random.ts";
 import { randomStart } from "../random/steps.ts";
 import { claim } from "../support/claim.ts";
+import { decisionText } from "../support/decision-text.ts";
 import { MicroClock } from "../support/micro-clock.ts";
 
 /*
@@ -48,28 +49,28 @@ async function compare(
   const counters = countersOf(counted, "somebody");
   const open: { left: number; readonly receipts: readonly Receipt[] }[] = [];
 
-  /** The numbers of a decision without its generations, which are the same in both stores. */
+  /** Both stores decide alike. */
   async function decideBoth(mode: DecideMode, cost: number) {
-    const replies = await Promise.all(
+    const decisions = await Promise.all(
       stores.map((store) => store.run(operationFor(mode), { cost, mode, counters })),
     );
-    const reported = replies.map((reply) => reply.slice(2).join());
+    const reported = decisions.map(decisionText);
     claim(
       reported[0] === reported[1],
       () => `${reported.join(" is not ")}, ${JSON.stringify(limit)}`,
     );
-    return { replies, allowed: replies[0]?.[3] === 0 };
+    return decisions;
   }
 
   for (let step = 0; step < LENGTH; step += 1) {
     const cost = random.whole(1, most);
-    const { replies, allowed } = await decideBoth("charge", cost);
-    if (allowed) {
-      const receipts = replies.map((reply) => ({
+    const decisions = await decideBoth("charge", cost);
+    if (decisions.every(({ allowed }) => allowed)) {
+      const receipts = decisions.map((decision) => ({
         cost,
         counters,
-        chargedAt: reply[0] as number,
-        generations: [reply[1] as number],
+        chargedAt: decision.now,
+        generations: decision.counters.map(({ generation }) => generation),
       }));
       open.push({ left: cost, receipts });
     }
@@ -81,7 +82,7 @@ async function compare(
           store.run(refund, { ...(charge.receipts[i] as Receipt), cost: part }),
         ),
       );
-      claim(given[0]?.[1] === given[1]?.[1], () => `${given}, ${JSON.stringify(limit)}`);
+      claim(given[0] === given[1], () => `${given}, ${JSON.stringify(limit)}`);
       charge.left -= part;
       if (charge.left === 0) open.splice(open.indexOf(charge), 1);
     }

@@ -5,6 +5,10 @@ import { requireStore } from "@headgate/core/internal";
 import { redisStore } from "@headgate/core/redis";
 import { describe, expect, test } from "vitest";
 import { decide } from "../../../packages/core/src/operations/decide.ts";
+import type {
+  CounterDecision,
+  LimitDecision,
+} from "../../../packages/core/src/operations/decide-call.ts";
 import { slotsOperation } from "../../../packages/core/src/operations/slots.ts";
 import { compileLimiterPolicy } from "../../../packages/core/src/policy/compiled-policy.ts";
 import type { SubjectCounter } from "../../../packages/core/src/policy/counters.ts";
@@ -63,19 +67,19 @@ function counterOn(
 /** Requests a slot, and returns the reported wait in microseconds and the free slots. */
 async function requestSlot(store: CountingStore, counter: SubjectCounter, holder: string) {
   const mode = "charge" as const;
-  const reply = await store.run(decide, { cost: 1, mode, holder, counters: [counter] });
-  const [now, , , wait, remaining, ...times] = reply as [number, number, number, number, number];
-  return { now, wait, remaining, times };
+  const { now, counters } = await store.run(decide, { cost: 1, mode, holder, counters: [counter] });
+  const [{ limits }] = counters as [CounterDecision];
+  const [{ wait, remaining, resetAfter, refillAfter }] = limits as [LimitDecision];
+  return { now, wait, remaining, times: [resetAfter, refillAfter] };
 }
 
-async function renewOrRelease(
+function renewOrRelease(
   store: CountingStore,
   counter: SubjectCounter,
   holders: string[],
   renews: boolean,
 ) {
-  const [, ...areHeld] = await store.run(slotsOperation, { counters: [counter], holders, renews });
-  return areHeld.map((isHeld) => isHeld === 1);
+  return store.run(slotsOperation, { counters: [counter], holders, renews });
 }
 
 /** Compares random operations on slots in some stores with the oracle. */

@@ -25,7 +25,7 @@ function watchRenewals() {
     owner: memory.owner,
     prefix: memory.prefix,
     now: memory.now,
-    run<Call>(operation: Operation<Call>, call: Call) {
+    run<Call, Reply>(operation: Operation<Call, Reply>, call: Call) {
       if ((call as { renews?: boolean }).renews) seen.renewals += 1;
       return memory.run(operation, call);
     },

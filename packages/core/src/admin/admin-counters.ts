@@ -10,27 +10,25 @@ import { createOverrides } from "../control/limiter-overrides.ts";
 import type { StoreMonitor } from "../health/store-monitor.ts";
 import type { FailurePolicy } from "../limiter/failure-options.ts";
 import { readFailureOptions } from "../limiter/failure-options.ts";
-import { operationFor } from "../operations/decide.ts";
+import { peek } from "../operations/decide.ts";
 import type { DecideCall } from "../operations/decide-call.ts";
+import type { BlockReport } from "../operations/peek-one.ts";
 import { copyCounterTo, peekBlock } from "../operations/peek-one.ts";
-import { createDecisionRequest } from "../pipeline/decision-request.ts";
-import { decodeReply, removeHoles } from "../pipeline/decode-reply.ts";
-import { createDenyCacheStage } from "../pipeline/deny-cache-stage.ts";
+import { decideByHashSlot } from "../pipeline/cross-slot.ts";
+import { createDecisionRequest, toDecision } from "../pipeline/decision-request.ts";
 import { createFallbackStage } from "../pipeline/fallback-stage.ts";
 import { InFlight } from "../pipeline/in-flight.ts";
 import { createMemoryStage } from "../pipeline/memory-stage.ts";
-import { createRedisStage, crossSlotDepsOf, decideByHashSlot } from "../pipeline/redis-stage.ts";
-import type { Stage, StoreDecision } from "../pipeline/stage.ts";
+import { createRedisStage } from "../pipeline/redis-stage.ts";
+import type { Stage } from "../pipeline/stage.ts";
 import type { CompiledPolicy } from "../policy/compiled-policy.ts";
 import { compileLimiterPolicy } from "../policy/compiled-policy.ts";
 import { assignCosts, requireCost } from "../policy/costs.ts";
 import type { SubjectCounter, Subjects } from "../policy/counters.ts";
 import { countersOfGivenSubjects } from "../policy/counters.ts";
-import { LimiterDecision, withCostByName } from "../policy/limiter-decision.ts";
 import { requireName } from "../policy/names.ts";
 import type { PolicyCounters } from "../policy/per-call-policy.ts";
 import { countersOfOtherPolicies } from "../policy/per-call-policy.ts";
-import { rejectWrongType } from "../policy/wrong-type.ts";
 import { MemoryTable } from "../store/memory-table.ts";
 import type { CountingStore, Operation, ScriptTransport } from "../store/store.ts";
 import { brandStore } from "../store/store.ts";
@@ -47,10 +45,10 @@ export interface AdminStore {
 
 /** Runs an operation on the server of the key. */
 type RunOperation = (
-  operation: Operation<DecideCall>,
+  operation: Operation<DecideCall, BlockReport>,
   call: DecideCall,
   key: string,
-) => Promise<readonly number[]>;
+) => Promise<BlockReport>;
 
 /** An operation of a limiter on counters. */
 export type CounterChange = (stage: Stage, counters: readonly SubjectCounter[]) => Promise<unknown>;
@@ -150,13 +148,12 @@ export class AdminCounters {
     let now = 0;
     for (const counter of this.#parts.flatMap(({ counters }) => counters)) {
       const call = { cost: 0, mode: "peek", counters: [counter] } as const;
-      const reply = await monitor.run(store, copyCounterTo(copies), call, counter.key);
-      rejectWrongType(reply, [counter]);
-      now = Math.max(now, reply[0] as number);
+      now = Math.max(now, await monitor.run(store, copyCounterTo(copies), call, counter.key));
     }
     const runNow: CountingStore["runSync"] = (operation, call) =>
       operation.runInMemory(call, copies, { now, generation: 1 });
-    const run = async <Call>(operation: Operation<Call>, call: Call) => runNow(operation, call);
+    const run = async <Call, Reply>(operation: Operation<Call, Reply>, call: Call) =>
+      runNow(operation, call);
     const copied = brandStore({
       owner: copies,
       prefix: store.prefix,
@@ -165,12 +162,12 @@ export class AdminCounters {
       runSync: runNow,
     });
     const inspectCopies = async (): Promise<Inspection> => {
-      const replies = this.#parts.map(({ policy, counters }) => {
-        const reply = runNow(operationFor("peek"), { cost: 0, mode: "peek", counters });
-        return decodeReply(policy, counters, 0, reply);
+      const decisions = this.#parts.map(({ policy, counters }) => {
+        const request = createDecisionRequest(policy, counters, 0, "peek");
+        return toDecision(request, [runNow(peek, request)], "store");
       });
-      const blocked = replies.some((reply) => reply.blocked);
-      const limits = reportedLimits(replies.map(({ states }) => removeHoles(states)));
+      const limits = reportedLimits(decisions.map((decision) => decision.limits));
+      const blocked = decisions.some((decision) => decision.blocked);
       return { limits, blocked, blocks: await this.#inspectBlocks(run) };
     };
     const before = await inspectCopies();
@@ -201,35 +198,18 @@ export class AdminCounters {
       });
       const overridden = overrides.apply(this.#counters);
       const { counters, cost: maxUnits } = assignCosts(overridden, given);
-      const { allowed, blocked, limits } = await this.#peek(
-        { policy: this.#policy },
-        counters,
-        maxUnits,
-      );
-      const outcome = {
-        allowed,
-        blocked,
-        limits,
-        cost: maxUnits,
-        source: "store",
-        receipts: [],
-        overrideEffect: counters[0]?.overrideEffect,
-      } as const;
-      const isNamed = typeof given !== "number" && maxUnits > 0;
-      return new LimiterDecision(
-        this.#policy,
-        isNamed ? withCostByName(counters, outcome) : outcome,
-      );
+      return this.#peek({ policy: this.#policy }, counters, maxUnits);
     });
   }
 
-  #peek(
+  async #peek(
     { policy }: Pick<PolicyCounters, "policy">,
     counters: readonly SubjectCounter[],
     cost: number,
-  ): Promise<StoreDecision> {
-    const deps = crossSlotDepsOf({ ...this.#adminStore, policy });
-    return decideByHashSlot(deps, createDecisionRequest(policy, counters, cost, "peek"));
+  ): Promise<Decision> {
+    const request = createDecisionRequest(policy, counters, cost, "peek");
+    const { decisions } = await decideByHashSlot({ ...this.#adminStore, policy }, request);
+    return toDecision(request, decisions, "store");
   }
 
   async #applyTo(stage: Stage, work: CounterChange): Promise<void> {
@@ -253,8 +233,8 @@ export class AdminCounters {
   async #withStage<T>(work: (stage: Stage) => Promise<T>): Promise<T> {
     const policy = this.#policy;
     const fallback = createFallbackStage(policy, this.#failure);
-    const server = createRedisStage({ ...this.#adminStore, policy }, fallback, new InFlight());
-    return work(createDenyCacheStage(server, policy, false));
+    const servers = { ...this.#adminStore, policy };
+    return work(createRedisStage(servers, fallback, new InFlight(), false));
   }
 }
 
@@ -264,13 +244,11 @@ export async function inspectBlock(
   run: RunOperation,
 ): Promise<SubjectBlock | undefined> {
   const call = { cost: 0, mode: "peek", counters: [counter] } as const;
-  const reply = await run(peekBlock, call, counter.key);
-  rejectWrongType(reply, [counter]);
-  const [, rest = 0, setBy = 0] = reply;
-  if (rest === 0) return undefined;
-  const endsInMs = toMilliseconds(rest);
+  const { remaining, setBy } = await run(peekBlock, call, counter.key);
+  if (remaining === 0) return undefined;
+  const endsInMs = toMilliseconds(remaining);
   const { dimension: per } = counter.group;
-  return setBy === 0
+  return setBy === "operator"
     ? { per, endsInMs }
     : { per, limit: counter.limits[setBy - 1]?.name, endsInMs };
 }

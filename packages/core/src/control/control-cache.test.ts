@@ -62,12 +62,12 @@ function startServer() {
       lastError: () => undefined,
     },
     now: () => performance.now() * 1_000,
-    async run<Call>(operation: Operation<Call>, call: Call) {
+    async run<Call, Reply>(operation: Operation<Call, Reply>, call: Call) {
       asked.push(operation.name);
       const { gate } = state;
       const reply =
         operation.name === "read-control"
-          ? readText(call as ReadControlCall)
+          ? (readText(call as ReadControlCall) as Reply)
           : await memory.run(operation, call);
       await gate;
       if (operation.name === "read-control" && state.failure !== undefined) throw state.failure;

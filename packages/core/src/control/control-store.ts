@@ -1,5 +1,5 @@
 import { HeadgateError } from "../common/errors.ts";
-import { rejectWrongType } from "../policy/wrong-type.ts";
+import { rejectWrongType } from "../operations/wrong-type.ts";
 import type { Operation } from "../store/store.ts";
 import type { ControlDeps } from "./control.ts";
 import type { ControlDraft, ControlSnapshot } from "./control-edit.ts";

@@ -95,7 +95,7 @@ function start({
       Object.assign(outcome, { state, at: performance.now() });
     };
     monitor
-      .run(...callOf(sent, probe), waitedMs, late as OnLateReply | undefined)
+      .run(...callOf(sent, probe), waitedMs, late as OnLateReply<unknown> | undefined)
       .then(settle as never, (error: Error) => settle(error.message));
     return {
       outcome,

@@ -30,25 +30,25 @@ class MonitoredCall implements PendingCall, ListNode {
   sentAt = 0;
   readonly monitor: ServerMonitor;
   readonly store: CountingStore;
-  readonly operation: Operation<never>;
+  readonly operation: Operation<never, unknown>;
   readonly call: never;
   /** A key in the hash slot of the call. */
   readonly key: string;
   /** Milliseconds of its timeout that had passed when it was sent. */
   readonly usedTimeoutMs: number;
-  readonly onLateReply: OnLateReply | undefined;
+  readonly onLateReply: OnLateReply<never> | undefined;
   /** `onReply` and `onError` settle the promise of the call. */
-  onReply: (reply: readonly number[]) => void = noop;
+  onReply: (reply: never) => void = noop;
   onError: (error: unknown) => void = noop;
 
   constructor(
     monitor: ServerMonitor,
     store: CountingStore,
-    operation: Operation<never>,
+    operation: Operation<never, unknown>,
     call: never,
     key: string,
     usedTimeoutMs: number,
-    onLateReply: OnLateReply | undefined,
+    onLateReply: OnLateReply<never> | undefined,
   ) {
     this.monitor = monitor;
     this.store = store;
@@ -59,7 +59,7 @@ class MonitoredCall implements PendingCall, ListNode {
     this.onLateReply = onLateReply;
   }
 
-  resolve(reply: readonly number[]): void {
+  resolve(reply: unknown): void {
     this.monitor.onReply(this, reply);
   }
 
@@ -73,10 +73,10 @@ class MonitoredCall implements PendingCall, ListNode {
   }
 
   /** Errors of `onLateReply` are dropped, because no caller waits for it. */
-  notifyLate(reply: readonly number[] | undefined): void {
+  notifyLate(reply: unknown): void {
     if (this.onLateReply === undefined) return;
     try {
-      background.runInAsyncScope(this.onLateReply, undefined, reply);
+      background.runInAsyncScope(this.onLateReply, undefined, reply as never);
     } catch {}
   }
 }
@@ -128,18 +128,18 @@ export class ServerMonitor implements ClockListener {
   }
 
   /** Runs a call as `StoreMonitor.run` does. Rejects at once if the server is down. */
-  run<Call>(
+  run<Call, Reply>(
     store: CountingStore,
-    operation: Operation<Call>,
+    operation: Operation<Call, Reply>,
     call: Call,
     key: string,
     usedTimeoutMs = 0,
-    onLateReply?: OnLateReply,
-  ): Promise<readonly number[]> {
+    onLateReply?: OnLateReply<Reply>,
+  ): Promise<Reply> {
     const monitored = new MonitoredCall(
       this,
       store,
-      operation as never,
+      operation as unknown as Operation<never, unknown>,
       call as never,
       key,
       usedTimeoutMs,
@@ -170,10 +170,10 @@ export class ServerMonitor implements ClockListener {
   }
 
   /** Receives the reply to a call. A late one does not admit its request, although its units were charged. */
-  onReply(call: MonitoredCall, reply: readonly number[]): void {
+  onReply(call: MonitoredCall, reply: unknown): void {
     this.#remove(call, true);
     if (call.isAbandoned) call.notifyLate(reply);
-    else call.onReply(reply);
+    else call.onReply(reply as never);
   }
 
   /** Receives the error of a call. */
@@ -264,4 +264,4 @@ export class ServerMonitor implements ClockListener {
  * Called for a call that may have taken effect after its caller gave up: with its late reply, or undefined if the store could
  * not answer.
  */
-export type OnLateReply = (reply: readonly number[] | undefined) => void;
+export type OnLateReply<Reply> = (reply: Reply | undefined) => void;

@@ -36,14 +36,14 @@ export interface StoreMonitor extends StoreTimeouts {
    * `onLateReply` is called if the call may have taken effect after its caller gave up: with the late reply, or with undefined
    * if the call was sent and the store could not answer. Its errors are dropped.
    */
-  run<Call>(
+  run<Call, Reply>(
     store: CountingStore,
-    operation: Operation<Call>,
+    operation: Operation<Call, Reply>,
     call: Call,
     counterKey: string,
     usedTimeoutMs?: number,
-    onLateReply?: OnLateReply,
-  ): Promise<readonly number[]>;
+    onLateReply?: OnLateReply<Reply>,
+  ): Promise<Reply>;
   /** Why the server of a counter's key is down; undefined if it is not known to be. */
   downReason(counterKey: string): HeadgateError | undefined;
   /** The log for this client. */

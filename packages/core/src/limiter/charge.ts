@@ -91,7 +91,7 @@ export function createChargeMethods(
   /** Applies changes. Resolves with whether the store received all of them. */
   async function isApplied<Call>(
     stage: Stage,
-    changes: readonly Mutation<Call>[],
+    changes: readonly Mutation<Call, boolean>[],
   ): Promise<boolean> {
     try {
       await applyMutations(stage, changes);

@@ -6,7 +6,7 @@ import { readBoolean, rejectUnknownOptions } from "../common/options.ts";
 import type { Limit, Policy } from "../common/policy.ts";
 import { formatPolicy, readBlockOn } from "../common/policy.ts";
 import { isPlainObject } from "../common/type-guards.ts";
-import { requireLeasable } from "../pipeline/leases/require-leasable.ts";
+import { requireLeasable } from "../pipeline/leases/lease-options.ts";
 import type { CompiledPolicy } from "../policy/compiled-policy.ts";
 import { compileLimiterPolicy, joinPolicies } from "../policy/compiled-policy.ts";
 import { replaceLimits } from "../policy/effective-limits.ts";

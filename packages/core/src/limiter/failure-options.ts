@@ -5,8 +5,8 @@ import type { CheckedDuration, Duration } from "../common/time.ts";
 import { parseDuration, toMilliseconds } from "../common/time.ts";
 import type { StoreTimeouts } from "../health/store-monitor.ts";
 import type { FallbackOptions, OnUnavailable } from "../pipeline/fallback-stage.ts";
+import type { LeaseOptions, LeaseSettings } from "../pipeline/leases/lease-options.ts";
 import { readLeaseOption } from "../pipeline/leases/lease-options.ts";
-import type { LeaseOptions, LeaseSettings } from "../pipeline/leases/leases.ts";
 
 /**
  * Options for saving calls to the store, and for decisions while the store is unavailable. They have no effect with

@@ -6,10 +6,9 @@ import { requireUndelivered } from "../health/store-failure.ts";
 import { monitorStore } from "../health/store-monitor.ts";
 import { decide, operationFor } from "../operations/decide.ts";
 import { probe, probeKeyFor } from "../operations/probe.ts";
-import { groupByHashSlot } from "../pipeline/cross-slot.ts";
-import { createDenyCacheStage } from "../pipeline/deny-cache-stage.ts";
 import { createFallbackStage } from "../pipeline/fallback-stage.ts";
 import { createLeaseStage } from "../pipeline/leases/lease-stage.ts";
+import { groupByHashSlot } from "../pipeline/mutate-on-servers.ts";
 import { createRedisStage } from "../pipeline/redis-stage.ts";
 import type { Stage } from "../pipeline/stage.ts";
 import type { CompiledPolicy } from "../policy/compiled-policy.ts";
@@ -41,11 +40,9 @@ export const redisBackend: StoreBackend = {
     const release = monitor.use();
     const fallback = createFallbackStage(policy, failure);
     const deps = { policy, monitor, transport };
-    const redisStage = createRedisStage(deps, fallback, inFlight);
-    const denyCacheStage = createDenyCacheStage(redisStage, policy, failure.denyCache);
+    const redisStage = createRedisStage(deps, fallback, inFlight, failure.denyCache);
     const { lease } = failure;
-    const firstStage =
-      lease === undefined ? denyCacheStage : createLeaseStage(denyCacheStage, lease, deps);
+    const firstStage = lease === undefined ? redisStage : createLeaseStage(redisStage, lease, deps);
     const close = async (): Promise<void> => {
       await firstStage.close();
       release();

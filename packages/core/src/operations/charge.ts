@@ -10,8 +10,8 @@ import { encodeThresholds } from "../scripts/encode-rules.ts";
 import type { Operation } from "../store/store.ts";
 import type { Counter } from "./counter.ts";
 import { costAt, encodeCosts, hasCostsByName, loadCounter, saveCounter } from "./counter.ts";
-import { readInteger } from "./list-script.ts";
 import { defineMutation, readIntegers } from "./mutation.ts";
+import type { ThresholdReport } from "./notify-thresholds.ts";
 import { notifyThresholds } from "./notify-thresholds.ts";
 
 /** The most units that a limit can hold; MAX_UNITS in the scripts. */
@@ -27,25 +27,26 @@ export interface ChargeCall {
   readonly counters: readonly Counter[];
 }
 
-/**
- * Charges counters regardless of how much of their limits is left. The reply has the units that every limit could hold or,
- * with a cost by name, the units of each limit; then the reached thresholds, as described in notify-thresholds.ts.
- */
-export const charge: Operation<ChargeCall> = defineMutation("charge", {
+/** The result of a charge. */
+export interface ChargeReply {
+  /** The units that every limit could hold or, with a cost by name, the units of each limit. */
+  readonly units: readonly number[];
+  /** One for each limit that notifies. */
+  readonly thresholds: readonly ThresholdReport[];
+}
+
+/** Charges counters regardless of how much of their limits is left. */
+export const charge: Operation<ChargeCall, ChargeReply> = defineMutation("charge", {
   encode: ({ counters, cost }) =>
     encodeCosts(counters, cost) +
     counters.map(({ limits }) => encodeThresholds(limits)).join("") +
     newGeneration(),
 
-  decode({ counters }, answer) {
-    const size = unitCountOf(counters);
-    if (counters.some(({ shape }) => shape.notifies)) return decodeReport(counters, size, answer);
-    return hasCostsByName(counters) ? readIntegers(answer, size) : [readInteger(answer)];
-  },
+  decode: decodeCharge,
 
   runInMemory({ cost, alreadyCharged, counters }, memory, context) {
     const charged: number[] = [];
-    const thresholds: number[] = [];
+    const thresholds: ThresholdReport[] = [];
     for (const counter of counters) {
       const state = loadCounter(counter, memory, context);
       counter.limits.forEach((limit, i) => {
@@ -58,49 +59,53 @@ export const charge: Operation<ChargeCall> = defineMutation("charge", {
       saveCounter(counter, state, memory);
     }
     const units = hasCostsByName(counters) ? charged : [Math.min(cost, ...charged)];
-    return [context.now, ...units, ...thresholds];
+    return { units, thresholds };
   },
 });
 
-/** The number of unit counts in a reply. */
-export function unitCountOf(counters: readonly Counter[]): number {
-  return hasCostsByName(counters) ? counters.flatMap(({ limits }) => limits).length : 1;
+/**
+ * The script replies with one integer, or with a list: the integers, then, for each counter that notifies, its value, and for each
+ * limit of it that notifies, the number of thresholds to report and the used units of a log.
+ */
+function decodeCharge({ counters }: ChargeCall, reply: unknown): ChargeReply | undefined {
+  const size = hasCostsByName(counters) ? counters.flatMap(({ limits }) => limits).length : 1;
+  const notifies = counters.some(({ shape }) => shape.notifies);
+  const values: unknown = notifies || hasCostsByName(counters) ? reply : [reply];
+  if (!Array.isArray(values)) return undefined;
+  const units = readIntegers(values.slice(0, size), size);
+  const thresholds = decodeThresholds(counters, values.slice(size));
+  return units && thresholds && { units, thresholds };
 }
 
-/** The reply for an answer with reached thresholds; undefined if the script never gives such an answer. */
-function decodeReport(
+function decodeThresholds(
   counters: readonly Counter[],
-  size: number,
-  answer: unknown,
-): readonly number[] | undefined {
-  if (!Array.isArray(answer)) return undefined;
-  const reply = answer.slice(0, size).map(readInteger);
-  let next = size;
-  for (const { limits, notifyingLimits, shape } of counters) {
+  values: readonly unknown[],
+): readonly ThresholdReport[] | undefined {
+  const thresholds: ThresholdReport[] = [];
+  let next = 0;
+  for (const counter of counters) {
+    const { limits, notifyingLimits, shape } = counter;
     if (notifyingLimits.length === 0) continue;
-    const value: unknown = answer[next];
+    const value: unknown = values[next];
     if (!isCounterValue(value, shape)) return undefined;
     const [stamp = 0] = readNumbers(value, STAMP_AND_GENERATION);
     next += 1;
-    for (const i of notifyingLimits) {
-      const { algorithm, quota, shape: limitShape } = limits[i] as CompiledLimit;
-      const [reached = Number.NaN, used = Number.NaN] = answer
-        .slice(next, next + 2)
-        .map(readInteger);
+    for (const limit of notifyingLimits) {
+      const { algorithm, quota, shape: limitShape } = limits[limit] as CompiledLimit;
+      const [reached, used] = readIntegers(values.slice(next, next + 2), 2) ?? [];
+      if (reached === undefined || used === undefined) return undefined;
       // The entries of a log stay in Redis, so the state is built from the units used. Its newest entry is this charge.
       const numbers =
         limitShape.reported === undefined
-          ? readNumbers(value, shape.offsets[i] as readonly FieldOffset[])
+          ? readNumbers(value, shape.offsets[limit] as readonly FieldOffset[])
           : [used, 0, 0, 0];
-      const { remaining, resetAfter } = algorithm.report(
-        algorithm.readState(numbers, quota, stamp),
-        quota,
-      );
-      reply.push(reached, remaining, resetAfter);
+      const state = algorithm.readState(numbers, quota, stamp);
+      const { remaining, resetAfter } = algorithm.report(state, quota);
+      thresholds.push({ counter, limit, reached, remaining, resetAfter });
       next += 2;
     }
   }
-  return next === answer.length ? reply : undefined;
+  return next === values.length ? thresholds : undefined;
 }
 
 /** How many more units a limit can hold. */

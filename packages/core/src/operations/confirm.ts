@@ -5,7 +5,7 @@ import type { Operation } from "../store/store.ts";
 import { UNBLOCKED } from "./block.ts";
 import type { Counter } from "./counter.ts";
 import { costAt, encodeCosts, loadCounter, saveCounter } from "./counter.ts";
-import { defineMutation } from "./mutation.ts";
+import { defineMutation, readFlag } from "./mutation.ts";
 import type { Receipt } from "./refund.ts";
 import { encodeChargeFields, receiptFor } from "./refund.ts";
 import { setBlock } from "./set-block.ts";
@@ -35,10 +35,10 @@ export function confirmationsOf(
 }
 
 /**
- * Confirms units of a charge, and blocks counters in which as many units are confirmed as a limit grants. The reply is 1 if
- * that set a block, otherwise 0.
+ * Confirms units of a charge, and blocks counters in which as many units are confirmed as a limit grants. Replies
+ * whether that set a block.
  */
-export const confirm: Operation<Confirmation> = defineMutation("confirm", {
+export const confirm: Operation<Confirmation, boolean> = defineMutation("confirm", {
   encode(call) {
     const { cost, units, counters, mayBlock } = call;
     const rules = counters
@@ -50,6 +50,8 @@ export const confirm: Operation<Confirmation> = defineMutation("confirm", {
     const charged = encodeCosts(before, cost) + encodeChargeFields(call);
     return encodeCosts(counters, units) + charged + rules + newGeneration();
   },
+
+  decode: (_, reply) => readFlag(reply),
 
   runInMemory({ cost, units, chargedAt, counters, generations, mayBlock }, memory, context) {
     let isSet = false;
@@ -70,6 +72,6 @@ export const confirm: Operation<Confirmation> = defineMutation("confirm", {
       isSet = (mayBlock && setBlock(counter, state, isExceeded, context.generation)) || isSet;
       saveCounter(counter, state, memory);
     });
-    return [context.now, isSet ? 1 : 0];
+    return isSet;
   },
 });

@@ -1,4 +1,4 @@
-import type { CompiledLimit } from "../algorithms/algorithm.ts";
+import type { CompiledLimit, LimitReport } from "../algorithms/algorithm.ts";
 import type { CounterShape } from "../scripts/counter-shape.ts";
 import { getShape } from "../scripts/counter-shape.ts";
 import { encodeDigits, LONG_DIGITS, PARAMETER_DIGITS } from "../scripts/digits.ts";
@@ -184,45 +184,25 @@ function createCounterState(
   };
 }
 
-/**
- * Writes the report of each limit into a reply, after its wait: the remaining units, microseconds until it has fully
- * recovered, and microseconds until more units remain. `at` is the index of the first wait.
- */
-export function reportLimits(
-  reply: number[],
-  at: number,
-  limits: readonly CompiledLimit[],
-  states: readonly unknown[],
-): void {
-  for (let i = 0; i < limits.length; i += 1) {
-    const { algorithm, quota } = limits[i] as CompiledLimit;
-    const { remaining, resetAfter, refillAfter } = algorithm.report(states[i], quota);
-    const offset = at + 4 * i;
-    reply[offset + 1] = remaining;
-    reply[offset + 2] = resetAfter;
-    reply[offset + 3] = refillAfter;
-  }
-}
-
 /** Stores a changed counter. */
 export function saveCounter(counter: Counter, state: CounterState, memory: MemoryAccess): void {
-  const reply = new Array<number>(4 * counter.limits.length);
-  reportLimits(reply, 0, counter.limits, state.limitStates);
-  saveReportedCounter(counter, state, reply, 0, true, memory);
+  const reports = counter.limits.map(({ algorithm, quota }, i) =>
+    algorithm.report(state.limitStates[i], quota),
+  );
+  saveReportedCounter(counter, state, reports, true, memory);
 }
 
 /** Above the used share of any limit, so that subjects with a current or recent block are evicted last. */
 const BLOCKED_SHARE = 2;
 
 /**
- * Stores a counter whose report is in a reply. An unchanged counter is stored only if it now recovers later than at the last
+ * Stores a counter with the reports of its limits. An unchanged counter is stored only if it now recovers later than at the last
  * write.
  */
 export function saveReportedCounter(
   { key, limits }: Counter,
   state: CounterState,
-  reply: readonly number[],
-  at: number,
+  reports: readonly LimitReport[],
   isChanged: boolean,
   memory: MemoryAccess,
 ): void {
@@ -232,12 +212,14 @@ export function saveReportedCounter(
   let logEntries = 0;
   for (let i = 0; i < limits.length; i += 1) {
     const { algorithm, limit, shape } = limits[i] as CompiledLimit;
-    const reset = reply[at + 4 * i + 2] as number;
+    const { remaining, resetAfter } = reports[i] as LimitReport;
     const lastsFor =
-      algorithm.lastsFor === undefined ? reset : algorithm.lastsFor(limitStates[i], reset);
+      algorithm.lastsFor === undefined
+        ? resetAfter
+        : algorithm.lastsFor(limitStates[i], resetAfter);
     unused = Math.max(unused, stamp + lastsFor);
     // A limit of 0 counts as completely used.
-    share = Math.max(share, 1 - (reply[at + 4 * i + 1] as number) / Math.max(1, limit));
+    share = Math.max(share, 1 - remaining / Math.max(1, limit));
     if (shape.hasLog) logEntries += algorithm.entryCount?.(limitStates[i]) ?? 0;
   }
   if (thresholdMarks !== undefined) unused = Math.max(unused, lastEndOf(thresholdMarks));

@@ -1,12 +1,10 @@
-import type { CompiledLimit } from "../algorithms/algorithm.ts";
+import type { CompiledLimit, LimitReport } from "../algorithms/algorithm.ts";
 import { NEVER } from "../algorithms/exact-arithmetic.ts";
-import type { CounterShape, FieldOffset } from "../scripts/counter-shape.ts";
-import { isCounterValue, readNumbers, STAMP_AND_GENERATION } from "../scripts/digits.ts";
 import type { Block } from "./block.ts";
 import { remainingMicrosOf } from "./block.ts";
 import type { Counter, CounterState } from "./counter.ts";
-import { costAt, reportLimits } from "./counter.ts";
-import { readInteger } from "./list-script.ts";
+import { costAt } from "./counter.ts";
+import type { ThresholdReport } from "./notify-thresholds.ts";
 
 export type DecideMode = "enforce" | "charge" | "peek" | "inspect";
 
@@ -24,34 +22,60 @@ export interface DecideCall {
   readonly counters: readonly Counter[];
 }
 
+/** The decision of a store on a request. Times are in microseconds. */
+export interface StoreDecision {
+  /** The store's clock, since the epoch. */
+  readonly now: number;
+  readonly allowed: boolean;
+  /** In the order of the call. */
+  readonly counters: readonly CounterDecision[];
+  /** One for each limit that notifies, if the request was charged; otherwise empty. */
+  readonly thresholds: readonly ThresholdReport[];
+}
+
+/** The part of a decision that is about one counter. */
+export interface CounterDecision {
+  readonly counter: Counter;
+  readonly generation: number;
+  /** The rest of its block; 0 if it has none. */
+  readonly blockedFor: number;
+  readonly limits: readonly LimitDecision[];
+}
+
+/** The part of a decision that is about one limit. */
+export interface LimitDecision extends LimitReport {
+  /** Until the limit allows the cost: 0 if it does now, `NEVER` if the cost never fits. */
+  readonly wait: number;
+}
+
 /** Whether an allowed request is charged. */
 export function isCharging(mode: DecideMode): boolean {
   return mode === "enforce" || mode === "charge";
 }
 
-/**
- * Writes the head of a counter and the waits of its limits into the reply; false if the counter denies. A charged one never
- * does.
- */
-export function decideOnCounter(
-  reply: number[],
-  counter: Counter,
-  { generation, block, stamp, limitStates }: CounterState,
-  cost: number,
-  isCharged = false,
-): boolean {
-  const remaining = block === undefined ? 0 : remainingMicrosOf(block, stamp);
-  let allowed = remaining === 0;
-  reply.push(generation, remaining);
+/** Whether a counter allows a cost: it is not blocked, and none of its limits has to wait. */
+export function isAllowing(counter: Counter, state: CounterState, cost: number): boolean {
+  if (state.block !== undefined && isBlocked(state)) return false;
   for (let i = 0; i < counter.limits.length; i += 1) {
-    const { algorithm, quota } = counter.limits[i] as CompiledLimit;
-    const units = isCharged ? 0 : costAt(counter, i, cost);
-    // A cost of 0 is never denied, even if usage exceeds the limit.
-    const wait = units === 0 ? 0 : algorithm.waitTime(limitStates[i], quota, units);
-    if (wait !== 0) allowed = false;
-    reply.push(wait, 0, 0, 0);
+    if (waitOf(counter, state, i, cost) !== 0) return false;
   }
-  return allowed;
+  return true;
+}
+
+export function isBlocked({ block, stamp }: CounterState): boolean {
+  return block !== undefined && remainingMicrosOf(block, stamp) > 0;
+}
+
+/** The wait of a limit. A cost of 0 is never denied, even if usage exceeds the limit. */
+export function waitOf(
+  counter: Counter,
+  { limitStates }: CounterState,
+  i: number,
+  cost: number,
+): number {
+  const { algorithm, quota } = counter.limits[i] as CompiledLimit;
+  const units = costAt(counter, i, cost);
+  return units === 0 ? 0 : algorithm.waitTime(limitStates[i], quota, units);
 }
 
 /** Spends a cost: on the states if it is charged, otherwise on copies of them. Returns the states to report. */
@@ -75,146 +99,49 @@ export function spend(
 }
 
 /**
- * Writes into the reply that a counter is blocked. A limit's block shows on that limit, even if the cost leaves it out; a
- * manual block shows on all limits of the counter. `at` is the index of the first wait. A cost of 0 reports the limits
- * unchanged.
+ * The decision on a counter, whose limits are reported from the states in `reported`, regardless of its block. If the request is
+ * allowed, they have no wait, and their states may have been charged already.
  */
-export function denyByBlock(
-  reply: number[],
-  at: number,
-  { limits, costs }: Counter,
-  { setBy }: Block,
+export function decideCounter(
+  counter: Counter,
+  state: CounterState,
   cost: number,
-): void {
-  const remaining = reply[at - 1] as number;
-  const only = setBy === "operator" || costs?.[setBy - 1] === 0 ? undefined : setBy - 1;
+  allowed: boolean,
+  reported: readonly unknown[] = state.limitStates,
+): CounterDecision {
+  const { generation, block, stamp } = state;
+  const limits = new Array<LimitDecision>(counter.limits.length);
   for (let i = 0; i < limits.length; i += 1) {
-    if (only !== undefined && only !== i) continue;
-    const from = at + 4 * i;
-    const wait = reply[from] as number;
-    if (wait !== NEVER) reply[from] = Math.max(wait, remaining);
-    if (only === undefined && cost === 0) continue;
-    reply[from + 1] = Math.min(0, reply[from + 1] as number);
-    reply[from + 2] = Math.max(remaining, reply[from + 2] as number);
-    reply[from + 3] = Math.max(remaining, reply[from + 3] as number);
+    const { algorithm, quota } = counter.limits[i] as CompiledLimit;
+    const wait = allowed ? 0 : waitOf(counter, state, i, cost);
+    const { remaining, resetAfter, refillAfter } = algorithm.report(reported[i], quota);
+    limits[i] = { wait, remaining, resetAfter, refillAfter };
   }
-}
-
-/** A script's answer to a decision, which is read value by value. */
-export interface AnswerCursor {
-  readonly values: readonly unknown[];
-  /** Whether the request was charged. If so, the values are as of the decision, otherwise as of the last write. */
-  readonly isCharged: boolean;
-  /** The clock of the decision, in microseconds. */
-  readonly now: number;
-  /** The index of the next value. */
-  next: number;
+  const blockedFor = block === undefined ? 0 : remainingMicrosOf(block, stamp);
+  return { counter, generation, blockedFor, limits };
 }
 
 /**
- * Computes the numbers of the reply to a decision from the answer of decide.lua or peek.lua. The answer has the states, which the
- * algorithms read. Undefined for an answer that the scripts never give, such as a denial although every limit allows the
- * request.
+ * The decision on a counter that is blocked. A limit's block shows on that limit, even if the cost leaves it out; a manual block
+ * shows on all limits of the counter. A cost of 0 reports the limits unchanged.
  */
-export function decodeAnswer(call: DecideCall, raw: unknown): readonly number[] | undefined {
-  const { mode, cost, counters } = call;
-  const values: readonly unknown[] = Array.isArray(raw) ? raw : [raw];
-  const [first] = values;
-  const mayCharge = isCharging(mode);
-  const isCharged = mayCharge && Buffer.isBuffer(first);
-  const now = isCharged
-    ? (readNumbers(first, STAMP_AND_GENERATION)[0] as number)
-    : readInteger(first);
-  if (now === -1 && values.length === 1) return [0, -1];
-  const answer: AnswerCursor = { values, isCharged, now, next: isCharged ? 0 : 1 };
-  const opened = new Array<CounterState>(counters.length);
-  const reply = [now];
-  let allowed = true;
-  let marks = 0;
-  for (let u = 0; u < counters.length; u += 1) {
-    const counter = counters[u] as Counter;
-    const state = decodeCounter(answer, counter);
-    if (state === undefined) return undefined;
-    opened[u] = state;
-    if (isCharged) marks += counter.notifyingLimits.length;
-    if (!decideOnCounter(reply, counter, state, cost, isCharged)) allowed = false;
-  }
-  if (answer.next + marks !== values.length) return undefined;
-  if (mayCharge && allowed !== isCharged) return undefined;
-  const spends = allowed && mode === "peek" && cost > 0;
-  let at = 3;
-  for (let u = 0; u < counters.length; u += 1) {
-    const counter = counters[u] as Counter;
-    const { limitStates, block } = opened[u] as CounterState;
-    const reported = spends ? spend(counter, limitStates, cost, false) : limitStates;
-    reportLimits(reply, at, counter.limits, reported);
-    if ((reply[at - 1] as number) > 0) denyByBlock(reply, at, counter, block as Block, cost);
-    at += 2 + 4 * counter.limits.length;
-  }
-  if (marks > 0) addThresholds(reply, answer, counters);
-  return reply.every(Number.isSafeInteger) ? reply : undefined;
-}
-
-/** Adds the reached thresholds, as described in notify-thresholds.ts, to an otherwise complete reply. */
-function addThresholds(reply: number[], answer: AnswerCursor, counters: readonly Counter[]): void {
-  let at = 3;
-  for (const { limits, notifyingLimits } of counters) {
-    for (const i of notifyingLimits) {
-      const reached = readInteger(answer.values[answer.next]);
-      reply.push(reached, reply[at + 4 * i + 1] as number, reply[at + 4 * i + 2] as number);
-      answer.next += 1;
-    }
-    at += 2 + 4 * limits.length;
-  }
-}
-
-/** Decodes the next counter of an answer, updated to the time of the answer; undefined if its value has another shape. */
-export function decodeCounter(
-  answer: AnswerCursor,
-  { limits, shape }: Counter,
-): CounterState | undefined {
-  const { values, isCharged, now } = answer;
-  const value = values[answer.next];
-  answer.next += 1;
-  const bytes =
-    value === null && !isCharged ? null : isCounterValue(value, shape) ? value : undefined;
-  if (bytes === undefined) return undefined;
-  const [stamp = now, generation = 0] =
-    bytes === null ? [] : readNumbers(bytes, STAMP_AND_GENERATION);
-  const limitStates = new Array<unknown>(limits.length);
-  for (let i = 0; i < limits.length; i += 1) {
-    const { algorithm, quota, shape: limit } = limits[i] as CompiledLimit;
-    if (limit.reported !== undefined) {
-      const end = answer.next + limit.reported.length;
-      limitStates[i] = algorithm.readState(
-        values.slice(answer.next, end).map(readInteger),
-        quota,
-        now,
-      );
-      answer.next = end;
-      continue;
-    }
-    const offsets = shape.offsets[i] as readonly FieldOffset[];
-    limitStates[i] =
-      bytes === null
-        ? algorithm.createState(quota)
-        : algorithm.readState(readNumbers(bytes, offsets), quota, stamp);
-    if (!isCharged) algorithm.advance(limitStates[i], quota, Math.max(0, now - stamp), now);
-  }
-  const isBlocked = bytes !== null && bytes.length > shape.width;
-  const block = isBlocked ? decodeBlock(bytes, shape, now) : undefined;
-  return { stamp: now, generation, expiresAt: now, limitStates, block, thresholdMarks: undefined };
-}
-
-/** Decodes the block in a value. If the clock stepped back, the block lasts no longer than before. */
-function decodeBlock(value: Buffer, { block }: CounterShape, now: number): Block {
-  const [stamp = 0] = readNumbers(value, STAMP_AND_GENERATION);
-  const ahead = Math.max(0, stamp - now);
-  const [ends = 0, levelEnds = 0, level = 0, setBy = 0] = readNumbers(value, block);
-  return {
-    endsAt: ends - ahead,
-    levelEndsAt: levelEnds - ahead,
-    level,
-    setBy: setBy || "operator",
-  };
+export function denyByBlock(
+  decision: CounterDecision,
+  { setBy }: Block,
+  cost: number,
+): CounterDecision {
+  const { counter, blockedFor } = decision;
+  const isOfAll = setBy === "operator" || counter.costs?.[setBy - 1] === 0;
+  const limits = decision.limits.map((limit, i) => {
+    if (!isOfAll && setBy - 1 !== i) return limit;
+    const wait = limit.wait === NEVER ? NEVER : Math.max(limit.wait, blockedFor);
+    if (isOfAll && cost === 0) return { ...limit, wait };
+    return {
+      wait,
+      remaining: Math.min(0, limit.remaining),
+      resetAfter: Math.max(blockedFor, limit.resetAfter),
+      refillAfter: Math.max(blockedFor, limit.refillAfter),
+    };
+  });
+  return { ...decision, limits };
 }

@@ -3,7 +3,6 @@ import { COUNT_DIGITS, encodeDigits, LONG_DIGITS, newGeneration } from "../scrip
 import { encodeBlockRules, encodeThresholds } from "../scripts/encode-rules.ts";
 import type { MemoryAccess, Operation, OperationContext, Replies } from "../store/store.ts";
 import type { Block } from "./block.ts";
-import { remainingMicrosOf } from "./block.ts";
 import type { Run } from "./coalesce.ts";
 import { coalesce } from "./coalesce.ts";
 import type { Counter, CounterState } from "./counter.ts";
@@ -13,30 +12,33 @@ import {
   encodeCosts,
   encodeParameters,
   loadCounter,
-  reportLimits,
   saveReportedCounter,
   scriptsOf,
   weightOf,
 } from "./counter.ts";
-import type { DecideCall, DecideMode } from "./decide-call.ts";
-import { decideOnCounter, decodeAnswer, denyByBlock, isCharging, spend } from "./decide-call.ts";
+import type { CounterDecision, DecideCall, DecideMode, StoreDecision } from "./decide-call.ts";
+import {
+  decideCounter,
+  denyByBlock,
+  isAllowing,
+  isCharging,
+  spend,
+  waitOf,
+} from "./decide-call.ts";
+import { decodeDecision } from "./decode-decision.ts";
+import type { ThresholdReport } from "./notify-thresholds.ts";
 import { notifyThresholds } from "./notify-thresholds.ts";
 import { setBlock } from "./set-block.ts";
 
 /** The operation that decides a request in this mode. */
-export function operationFor(mode: DecideMode): Operation<DecideCall> {
+export function operationFor(mode: DecideMode): Operation<DecideCall, StoreDecision> {
   return isCharging(mode) ? decide : peek;
 }
 
-/**
- * Decides requests: a request is charged to all its limits if every one of them allows it, otherwise to none.
- *
- * The reply, which `decodeAnswer` computes from the script's answer, has the clock, then for each counter its generation and the remaining microseconds of its block (0 if it has none). For each
- * limit of the counter follow the microseconds to wait (0: allowed, `NEVER`: the cost never fits), the remaining units, the
- * microseconds until it has fully recovered, and the microseconds until more units remain. A charged request adds the
- * reached thresholds, as described in notify-thresholds.ts.
- */
-export const decide: Operation<DecideCall> = {
+const NONE: readonly never[] = [];
+
+/** Decides requests: a request is charged to all its limits if every one of them allows it, otherwise to none. */
+export const decide: Operation<DecideCall, StoreDecision> = {
   ...counterOperation,
   name: "decide",
 
@@ -58,15 +60,15 @@ export const decide: Operation<DecideCall> = {
   },
 
   decode: (calls, reply) =>
-    isSingle(calls) ? [decodeAnswer(calls[0] as DecideCall, reply)] : decodeAll(calls, reply),
+    isSingle(calls) ? [decodeDecision(calls[0] as DecideCall, reply)] : decodeAll(calls, reply),
 
   weight: ({ counters }) => weightOf(counters, 4),
 
   runInMemory: decideInMemory,
 };
 
-/** Reads limits, and changes nothing. Its reply has the form of `decide`. */
-export const peek: Operation<DecideCall> = {
+/** Decides without charging, and changes nothing. */
+export const peek: Operation<DecideCall, StoreDecision> = {
   ...decide,
   name: "peek",
   encode: (calls, compose, clock, times = "") => ({
@@ -128,9 +130,9 @@ function encodeRules(counters: readonly Counter[], mode: DecideMode): string {
   return rules + thresholds;
 }
 
-function decodeAll(calls: readonly DecideCall[], reply: unknown): Replies {
-  const answers: readonly unknown[] = Array.isArray(reply) ? reply : [];
-  return calls.map((call, i) => decodeAnswer(call, answers[i]));
+function decodeAll(calls: readonly DecideCall[], reply: unknown): Replies<StoreDecision> {
+  const replies: readonly unknown[] = Array.isArray(reply) ? reply : [];
+  return calls.map((call, i) => decodeDecision(call, replies[i]));
 }
 
 /** Whether two calls on counters of the same shapes have the same costs and parameters. */
@@ -151,71 +153,59 @@ function decideInMemory(
   { cost, mode, counters, holder }: DecideCall,
   memory: MemoryAccess,
   context: OperationContext,
-): readonly number[] {
-  const opened = new Array<CounterState>(counters.length);
-  const reply = [context.now];
+): StoreDecision {
+  const { now } = context;
+  const states = new Array<CounterState>(counters.length);
   let allowed = true;
   for (let u = 0; u < counters.length; u += 1) {
     const counter = counters[u] as Counter;
     const state = loadCounter(counter, memory, context);
-    opened[u] = state;
-    if (!decideOnCounter(reply, counter, state, cost)) allowed = false;
+    states[u] = state;
+    allowed &&= isAllowing(counter, state, cost);
   }
   const mayCharge = isCharging(mode);
   const charges = allowed && mayCharge;
+  const mayBlock = !allowed && mode === "enforce";
   // Spending 0 would append an entry to a log.
   const spends = allowed && mode !== "inspect" && cost > 0;
-  let thresholds: number[] | undefined;
-  let at = 3;
+  const decided = new Array<CounterDecision>(counters.length);
+  let thresholds: ThresholdReport[] | undefined;
   for (let u = 0; u < counters.length; u += 1) {
     const counter = counters[u] as Counter;
-    const state = opened[u] as CounterState;
-    const { limits, shape } = counter;
+    const state = states[u] as CounterState;
     const blocks =
-      shape.blocksOnDenial &&
-      !allowed &&
-      mode === "enforce" &&
-      blockOnDenial(reply, at, counter, state, cost, context);
-    const states = spends
-      ? spend(counter, state.limitStates, cost, charges, holder)
-      : state.limitStates;
-    reportLimits(reply, at, limits, states);
+      mayBlock && counter.shape.blocksOnDenial && blockOnDenial(counter, state, cost, context);
+    const reported = spends ? spend(counter, state.limitStates, cost, charges, holder) : undefined;
+    const decision = decideCounter(counter, state, cost, allowed, reported);
     if (charges && counter.notifyingLimits.length > 0) {
       thresholds ??= [];
       notifyThresholds(thresholds, counter, state, (i) => costAt(counter, i, cost));
     }
     // A denial stores a debt that takes longer to drain than under the limits that charged it.
-    if (mayCharge) saveReportedCounter(counter, state, reply, at, charges || blocks, memory);
-    if ((reply[at - 1] as number) > 0) denyByBlock(reply, at, counter, state.block as Block, cost);
-    at += 2 + 4 * limits.length;
+    if (mayCharge) saveReportedCounter(counter, state, decision.limits, charges || blocks, memory);
+    decided[u] =
+      decision.blockedFor === 0 ? decision : denyByBlock(decision, state.block as Block, cost);
   }
-  return thresholds === undefined ? reply : [...reply, ...thresholds];
+  return { now, allowed, counters: decided, thresholds: thresholds ?? NONE };
 }
 
 /**
- * Blocks a counter that denied a request, if limits that block denied a cost that fits them, often enough. Returns whether
- * that changed the counter.
+ * Blocks a counter that denied a request, if limits that block denied a cost that fits them, often enough. Returns whether that
+ * changed the counter.
  */
 function blockOnDenial(
-  reply: number[],
-  at: number,
   counter: Counter,
   state: CounterState,
   cost: number,
-  { now, generation }: OperationContext,
+  { generation }: OperationContext,
 ): boolean {
   let isCounted = false;
   const isExceeded = ({ limit, shape, algorithm, block }: CompiledLimit, i: number) => {
-    const isDenied = reply[at + 4 * i] !== 0 && costAt(counter, i, cost) <= limit;
+    const isDenied = waitOf(counter, state, i, cost) !== 0 && costAt(counter, i, cost) <= limit;
     if (!isDenied || !shape.blocksOnDenial) return false;
     if (algorithm.countDenial === undefined) return true;
     isCounted = true;
     return algorithm.countDenial(state.limitStates[i], block as BlockRule);
   };
-  if (!setBlock(counter, state, isExceeded, generation)) return isCounted;
-  reply[at - 2] = generation;
-  reply[at - 1] = remainingMicrosOf(state.block, now);
-  const { setBy } = state.block as Block;
-  reply[at + 4 * ((setBy as number) - 1)] = 0;
-  return true;
+  return setBlock(counter, state, isExceeded, generation) || isCounted;
 }

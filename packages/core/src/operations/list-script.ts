@@ -1,5 +1,5 @@
 import type { LuaSource } from "../algorithms/algorithm.ts";
-import type { Operation, Replies } from "../store/store.ts";
+import type { Integers, Operation } from "../store/store.ts";
 import { coalesce } from "./coalesce.ts";
 
 /** The arguments and results of a script that is not composed. */
@@ -11,6 +11,11 @@ export interface ListScript<Call> {
   replySize(call: Call): number;
 }
 
+/** Decodes the list of integers: for each call the clock and its own integers; undefined for all if the list has another length. */
+interface ListDecoder<Call> {
+  decode(calls: readonly Call[], reply: unknown): ReadonlyArray<Integers | undefined>;
+}
+
 /**
  * Defines the parts of an operation whose script follows the conventions of call.lua: it takes a list of calls and returns
  * one list of integers.
@@ -18,7 +23,7 @@ export interface ListScript<Call> {
 export function defineListOperation<Call>(
   name: string,
   { source, parameters, replySize }: ListScript<Call>,
-): Pick<Operation<Call>, "name" | "kind" | "batchKey" | "encode" | "decode"> {
+): Pick<Operation<Call>, "name" | "kind" | "batchKey" | "encode"> & ListDecoder<Call> {
   return {
     name,
     kind: name,
@@ -27,7 +32,7 @@ export function defineListOperation<Call>(
       script: source,
       args: encodeArguments(calls.map(parameters), clock),
     }),
-    decode: (calls, reply) => decodeReply(calls.map(replySize), reply),
+    decode: (calls, reply) => decodeList(calls.map(replySize), reply),
   };
 }
 
@@ -43,8 +48,7 @@ function encodeArguments(calls: readonly CallParameters[], clock: string): strin
   return [clock, String(Math.floor(Math.random() * 2 ** 48)), ...args];
 }
 
-/** The clock and the integers of each call; undefined for all of them if the reply has the wrong length. */
-function decodeReply(sizes: readonly number[], reply: unknown): Replies {
+function decodeList(sizes: readonly number[], reply: unknown): ReadonlyArray<Integers | undefined> {
   const values: readonly unknown[] = Array.isArray(reply) ? reply.map(readInteger) : [];
   if (values.length !== sizes.reduce((sum, size) => sum + size, 1))
     return sizes.map(() => undefined);
@@ -52,7 +56,7 @@ function decodeReply(sizes: readonly number[], reply: unknown): Replies {
   return sizes.map((size) => {
     const callReply = [values[0], ...values.slice(from, from + size)];
     from += size;
-    return callReply.every(Number.isSafeInteger) ? (callReply as readonly number[]) : undefined;
+    return callReply.every(Number.isSafeInteger) ? (callReply as Integers) : undefined;
   });
 }
 

@@ -3,7 +3,7 @@ import type { Operation } from "../store/store.ts";
 import { applyManualBlock, remainingMicrosOf } from "./block.ts";
 import type { Counter } from "./counter.ts";
 import { loadCounter, saveCounter } from "./counter.ts";
-import { defineMutation } from "./mutation.ts";
+import { defineMutation, readFlag } from "./mutation.ts";
 
 /** Counters to block or unblock. */
 export interface BlockCall {
@@ -12,9 +12,11 @@ export interface BlockCall {
   readonly duration: number;
 }
 
-/** Sets manual blocks, or ends the blocks of counters. The reply is 1 if a counter is blocked now, or was before; otherwise 0. */
-export const block: Operation<BlockCall> = defineMutation("block", {
+/** Sets manual blocks, or ends the blocks of counters. Replies whether a counter is blocked now, or was before. */
+export const block: Operation<BlockCall, boolean> = defineMutation("block", {
   encode: ({ duration }) => encodeDigits(duration, LONG_DIGITS) + newGeneration(),
+
+  decode: (_, reply) => readFlag(reply),
 
   runInMemory({ counters, duration }, memory, context) {
     let isDone = false;
@@ -25,6 +27,6 @@ export const block: Operation<BlockCall> = defineMutation("block", {
       saveCounter(counter, state, memory);
       isDone = true;
     }
-    return [context.now, isDone ? 1 : 0];
+    return isDone;
   },
 });

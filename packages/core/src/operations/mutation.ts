@@ -4,28 +4,24 @@ import type { Operation } from "../store/store.ts";
 import type { CounterCall } from "./counter.ts";
 import { counterOperation, encodeParameters, scriptsOf, weightOf } from "./counter.ts";
 import { readInteger } from "./list-script.ts";
+import { wrongTypeError } from "./wrong-type.ts";
 
 /** How an operation changes counters. */
-interface MutationDefinition<Call extends CounterCall> {
+interface MutationDefinition<Call extends CounterCall, Reply> {
   /** The part of a call's argument after the parameters of its counters, in digits. */
   encode(call: Call): string;
-  /** The integers of a script's answer other than -1; undefined for an invalid one. By default an answer is one integer. */
-  decode?(call: Call, answer: unknown): readonly number[] | undefined;
+  /** Decodes a script's reply to one call; undefined for one that it never gives. */
+  decode(call: Call, reply: unknown): Reply | undefined;
   /** The weight of each log, for `weightOf`. Default 4. */
   logWeight?(call: Call): number;
-  readonly runInMemory: Operation<Call>["runInMemory"];
+  readonly runInMemory: Operation<Call, Reply>["runInMemory"];
 }
 
-/** Defines an operation that changes counters with the script of this name. Its replies have no clock. */
-export function defineMutation<Call extends CounterCall>(
+/** Defines an operation that changes counters with the script of this name. */
+export function defineMutation<Call extends CounterCall, Reply>(
   name: ScriptName,
-  {
-    encode,
-    decode = (_, answer) => [readInteger(answer)],
-    logWeight = () => 4,
-    runInMemory,
-  }: MutationDefinition<Call>,
-): Operation<Call> {
+  { encode, decode, logWeight = () => 4, runInMemory }: MutationDefinition<Call, Reply>,
+): Operation<Call, Reply> {
   return {
     ...counterOperation,
     name,
@@ -40,19 +36,25 @@ export function defineMutation<Call extends CounterCall>(
       ],
     }),
     decode(calls, reply) {
-      const answers: readonly unknown[] = Array.isArray(reply) ? reply : [];
-      return calls.map((call, i) => {
-        const answer = answers[i];
-        const integers = readInteger(answer) === -1 ? [-1] : decode(call, answer);
-        return integers?.every(Number.isSafeInteger) ? [0, ...integers] : undefined;
-      });
+      const replies: readonly unknown[] = Array.isArray(reply) ? reply : [];
+      return calls.map((call, i) =>
+        readInteger(replies[i]) === -1 ? wrongTypeError(call.counters) : decode(call, replies[i]),
+      );
     },
     weight: (call) => weightOf(call.counters, logWeight(call)),
     runInMemory,
   };
 }
 
-/** The integers of an answer that is a list of `size` integers; undefined for any other answer. */
-export function readIntegers(answer: unknown, size: number): readonly number[] | undefined {
-  return Array.isArray(answer) && answer.length === size ? answer.map(readInteger) : undefined;
+/** Decodes the integer 1 as true, and any other as false; undefined for anything else. */
+export function readFlag(reply: unknown): boolean | undefined {
+  const integer = readInteger(reply);
+  return Number.isSafeInteger(integer) ? integer === 1 : undefined;
+}
+
+/** The integers of a list of `size` integers; undefined for any other reply. */
+export function readIntegers(reply: unknown, size: number): readonly number[] | undefined {
+  if (!Array.isArray(reply) || reply.length !== size) return undefined;
+  const integers = reply.map(readInteger);
+  return integers.every(Number.isSafeInteger) ? integers : undefined;
 }

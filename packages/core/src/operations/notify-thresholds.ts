@@ -1,35 +1,33 @@
 import type { CompiledLimit } from "../algorithms/algorithm.ts";
 import type { Counter, CounterState } from "./counter.ts";
 
-/*
- * How a charge reports the thresholds that it reaches. Twin of thresholds.lua.
- *
- * The report is the end of the reply. For each limit that notifies, it has the number of thresholds that this charge reports,
- * which are the highest ones reached; the remaining units, negative if usage exceeds the limit; and the microseconds until it
- * has fully recovered.
- */
-
-/** The numbers of each limit in the report. */
-export const THRESHOLD_REPORT_SIZE = 3;
+/** What a charge reports on a limit that notifies. Twin of thresholds.lua. */
+export interface ThresholdReport {
+  readonly counter: Counter;
+  /** The index of the limit in the counter. */
+  readonly limit: number;
+  /** The number of thresholds to report: the highest ones that were reached. */
+  readonly reached: number;
+  /** Units; negative if usage exceeds the limit. */
+  readonly remaining: number;
+  /** Microseconds until the limit has fully recovered. */
+  readonly resetAfter: number;
+}
 
 /**
- * Adds the report on a counter to a reply, and stores the reported thresholds. `unitsOf` returns the units charged to a
- * limit.
+ * Adds the reports on a counter, and stores the reported thresholds in its state. `unitsOf` returns the units charged to a limit.
  */
 export function notifyThresholds(
-  reply: number[],
+  reports: ThresholdReport[],
   counter: Counter,
   state: CounterState,
-  unitsOf: (i: number) => number,
+  unitsOf: (limit: number) => number,
 ): void {
   for (const i of counter.notifyingLimits) {
     const { algorithm, quota } = counter.limits[i] as CompiledLimit;
     const { remaining, resetAfter } = algorithm.report(state.limitStates[i], quota);
-    reply.push(
-      unitsOf(i) > 0 ? crossThreshold(counter, state, i, remaining) : 0,
-      remaining,
-      resetAfter,
-    );
+    const reached = unitsOf(i) > 0 ? crossThreshold(counter, state, i, remaining) : 0;
+    reports.push({ counter, limit: i, reached, remaining, resetAfter });
   }
 }
 

@@ -1,47 +1,55 @@
 import type { MemoryTable } from "../store/memory-table.ts";
 import type { Operation } from "../store/store.ts";
+import type { BlockSource } from "./block.ts";
 import { remainingMicrosOf } from "./block.ts";
 import type { Counter, CounterState } from "./counter.ts";
 import { saveCounter } from "./counter.ts";
 import { peek } from "./decide.ts";
 import type { DecideCall } from "./decide-call.ts";
-import { decodeCounter } from "./decide-call.ts";
+import { decodeCounter } from "./decode-decision.ts";
 import { readInteger } from "./list-script.ts";
+import { wrongTypeError } from "./wrong-type.ts";
+
+/** The block of a counter that is in force. */
+export interface BlockReport {
+  /** Microseconds until it ends; 0 if there is none. */
+  readonly remaining: number;
+  readonly setBy: BlockSource;
+}
+
+/** Reads the block of a call's only counter. */
+export const peekBlock: Operation<DecideCall, BlockReport> = peekOne(
+  "peek-block",
+  (_, state, now) => ({
+    remaining: remainingMicrosOf(state?.block, now),
+    setBy: state?.block?.setBy ?? "operator",
+  }),
+);
 
 /**
- * Reads the block of a call's only counter. After the clock, the reply has the remaining microseconds of the block, and the
- * limit that set it, from 1 in canonical order; 0 for a manual block, or without a block.
+ * Copies a call's only counter into memory, where other operations can be tried on the copy. Replies with the clock of the copy, in
+ * microseconds.
  */
-export const peekBlock: Operation<DecideCall> = peekOne("peek-block", (_, state, now) => {
-  const rest = remainingMicrosOf(state?.block, now);
-  const setBy = rest > 0 ? state?.block?.setBy : undefined;
-  return [now, rest, setBy === undefined || setBy === "operator" ? 0 : setBy];
-});
-
-/**
- * Copies a call's only counter into memory, where other operations can be tried on the copy. The reply is the clock of the
- * copy.
- */
-export function copyCounterTo(copies: MemoryTable): Operation<DecideCall> {
+export function copyCounterTo(copies: MemoryTable): Operation<DecideCall, number> {
   return peekOne("copy-counter", (counter, state, now) => {
-    if (state === undefined) return [now];
+    if (state === undefined) return now;
     const limitStates = counter.limits.map(({ algorithm }, i) =>
       algorithm.copyState(state.limitStates[i]),
     );
     saveCounter(counter, { ...state, limitStates }, copies);
-    return [now];
+    return now;
   });
 }
 
 /** Defines an operation that reads one counter. `replyFor` receives the stored state; undefined if the counter is absent. */
-function peekOne(
+function peekOne<Reply>(
   name: string,
-  replyFor: (counter: Counter, state: CounterState | undefined, now: number) => readonly number[],
-): Operation<DecideCall> {
-  function read(counter: Counter, given: unknown): readonly number[] | undefined {
-    const values: readonly unknown[] = Array.isArray(given) ? given : [given];
+  replyFor: (counter: Counter, state: CounterState | undefined, now: number) => Reply,
+): Operation<DecideCall, Reply> {
+  function read(counter: Counter, reply: unknown): Reply | Error | undefined {
+    const values: readonly unknown[] = Array.isArray(reply) ? reply : [reply];
     const now = readInteger(values[0]);
-    if (values.length === 1 && now === -1) return [0, -1];
+    if (values.length === 1 && now === -1) return wrongTypeError([counter]);
     if (!Number.isSafeInteger(now)) return undefined;
     if (values[1] === null) return replyFor(counter, undefined, now);
     const state = decodeCounter({ values, isCharged: false, now, next: 1 }, counter);
@@ -51,8 +59,8 @@ function peekOne(
     ...peek,
     name,
     decode(calls, reply) {
-      const answers: readonly unknown[] = Array.isArray(reply) ? reply : [];
-      return calls.map(({ counters: [counter] }, i) => read(counter as Counter, answers[i]));
+      const replies: readonly unknown[] = Array.isArray(reply) ? reply : [];
+      return calls.map(({ counters: [counter] }, i) => read(counter as Counter, replies[i]));
     },
     runInMemory({ counters: [counter] }, memory, { now }) {
       const { key } = counter as Counter;

@@ -3,7 +3,7 @@ import { encodeDigits, LONG_DIGITS, PARAMETER_DIGITS } from "../scripts/digits.t
 import type { Operation } from "../store/store.ts";
 import type { Counter } from "./counter.ts";
 import { costAt, encodeCosts, loadCounter, saveCounter } from "./counter.ts";
-import { defineMutation } from "./mutation.ts";
+import { defineMutation, readFlag } from "./mutation.ts";
 
 /** The record of a charge, which allows refunding it. */
 export interface Receipt {
@@ -21,11 +21,13 @@ export interface Receipt {
 }
 
 /**
- * Refunds the remainder of a charge, only into the generation of the counter that was charged. The reply is 1 if something
- * was refunded, otherwise 0.
+ * Refunds the remainder of a charge, only into the generation of the counter that was charged. Replies whether something
+ * was refunded.
  */
-export const refund: Operation<Receipt> = defineMutation("refund", {
+export const refund: Operation<Receipt, boolean> = defineMutation("refund", {
   encode: (receipt) => encodeCosts(receipt.counters, receipt.cost) + encodeChargeFields(receipt),
+
+  decode: (_, reply) => readFlag(reply),
 
   // The script has to search a log for the charge.
   logWeight: () => 64,
@@ -46,7 +48,7 @@ export const refund: Operation<Receipt> = defineMutation("refund", {
       if (changed) saveCounter(counter, state, memory);
       isRefunded ||= changed;
     });
-    return [context.now, isRefunded ? 1 : 0];
+    return isRefunded;
   },
 });
 

@@ -8,22 +8,24 @@ import { keysOf, saveCounter } from "./counter.ts";
 import { defineListOperation } from "./list-script.ts";
 import { resetLua } from "./lua.generated.ts";
 
-/** Resets counters, except for manual blocks. The reply is 1 if there was anything to reset, otherwise 0. */
-export const reset: Operation<readonly Counter[]> = {
-  ...defineListOperation("reset", {
-    source: resetLua,
-    parameters: (counters: readonly Counter[]) => [
-      counters.length,
-      ...counters.flatMap((counter) => [keysOf([counter]).length, encodeKeptBytes(counter.shape)]),
-    ],
-    replySize: () => 1,
-  }),
+const resetScript = defineListOperation("reset", {
+  source: resetLua,
+  parameters: (counters: readonly Counter[]) => [
+    counters.length,
+    ...counters.flatMap((counter) => [keysOf([counter]).length, encodeKeptBytes(counter.shape)]),
+  ],
+  replySize: () => 1,
+});
+
+/** Resets counters, except for manual blocks. Replies whether there was anything to reset. */
+export const reset: Operation<readonly Counter[], boolean> = {
+  ...resetScript,
+  decode: (calls, reply) =>
+    resetScript.decode(calls, reply).map((integers) => integers && integers[1] === 1),
   keys: keysOf,
   weight: (counters) => counters.length,
-  runInMemory: (counters, memory, context) => [
-    context.now,
-    Math.max(...counters.map((counter) => resetInMemory(counter, memory, context))),
-  ],
+  runInMemory: (counters, memory, context) =>
+    counters.map((counter) => resetInMemory(counter, memory, context)).includes(true),
 };
 
 /** A digit for each byte of a counter's states: 1 for the bytes of times, which a reset keeps. */
@@ -42,7 +44,7 @@ function resetInMemory(
   counter: Counter,
   memory: MemoryAccess,
   { now, generation }: OperationContext,
-): number {
+): boolean {
   const { key, limits } = counter;
   const state = memory.get(key) as CounterState | undefined;
   const { block } = state ?? {};
@@ -52,7 +54,7 @@ function resetInMemory(
     block.setBy !== "operator" ||
     remainingMicrosOf(block, now) === 0
   ) {
-    return memory.delete(key) ? 1 : 0;
+    return memory.delete(key);
   }
   const states = limits.map(({ algorithm, quota }: CompiledLimit) => algorithm.createState(quota));
   const kept = { ...block, levelEndsAt: 0, level: 0 };
@@ -64,5 +66,5 @@ function resetInMemory(
     thresholdMarks: undefined,
   };
   saveCounter(counter, { ...state, ...emptyState }, memory);
-  return 1;
+  return true;
 }

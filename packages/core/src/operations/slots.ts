@@ -15,11 +15,12 @@ export interface SlotsCall {
   readonly renews: boolean;
 }
 
-/** Renews or releases slots. The reply has 1 for each holder that held a slot, otherwise 0. */
-export const slotsOperation: Operation<SlotsCall> = defineMutation("slots", {
+/** Renews or releases slots. Replies for each holder whether it held a slot. */
+export const slotsOperation: Operation<SlotsCall, readonly boolean[]> = defineMutation("slots", {
   encode: ({ holders, renews }) => encodeDigits(renews ? 1 : 0, 1) + holders.join(""),
 
-  decode: ({ holders }, answer) => readIntegers(answer, holders.length),
+  decode: ({ holders }, reply) =>
+    readIntegers(reply, holders.length)?.map((wasHeld) => wasHeld === 1),
 
   logWeight: ({ holders }) => 4 + holders.length,
 
@@ -30,9 +31,9 @@ export const slotsOperation: Operation<SlotsCall> = defineMutation("slots", {
     const wereHeld = holders.map((holder) => {
       const number = algorithm.releaseSlots?.(state, holder) ?? 0;
       if (number > 0 && renews) algorithm.acquireSlots?.(state, quota, holder, number);
-      return number > 0 ? 1 : 0;
+      return number > 0;
     });
-    if (wereHeld.includes(1)) saveCounter(counter, loaded, memory);
-    return [context.now, ...wereHeld];
+    if (wereHeld.includes(true)) saveCounter(counter, loaded, memory);
+    return wereHeld;
   },
 });

@@ -1,62 +1,85 @@
-import type { LimitState } from "../common/decision.ts";
 import { HeadgateError } from "../common/errors.ts";
 import type { StoreMonitor } from "../health/store-monitor.ts";
 import type { Counter } from "../operations/counter.ts";
 import { operationFor } from "../operations/decide.ts";
-import type { DecideCall, DecideMode } from "../operations/decide-call.ts";
+import type { DecideCall, DecideMode, StoreDecision } from "../operations/decide-call.ts";
 import { isCharging } from "../operations/decide-call.ts";
-import type { Receipt } from "../operations/refund.ts";
+import { slotsOperation } from "../operations/slots.ts";
 import type { CompiledPolicy } from "../policy/compiled-policy.ts";
 import type { SubjectCounter } from "../policy/counters.ts";
-import type { ScriptTransport } from "../store/store.ts";
-import type { DecodedReply } from "./decode-reply.ts";
-import { decodeReply, removeHoles } from "./decode-reply.ts";
-import type { CountersReply, DecisionRequest, StoreDecision } from "./stage.ts";
+import { slotCountersOf } from "../policy/counters.ts";
+import type { SlotHandle } from "../policy/slot.ts";
+import type { DecisionRequest } from "./decision-request.ts";
+import { receiptsOf } from "./decision-request.ts";
+import type { PolicyOnServers } from "./mutate-on-servers.ts";
+import { groupByHashSlot, mutateOnServers, regroupByHashSlot } from "./mutate-on-servers.ts";
+import { refundMutation } from "./mutations.ts";
+import { publishThresholds } from "./thresholds.ts";
 
-/** The counters by hash slot: those of one hash slot can go in one call. */
-export function groupByHashSlot<C extends Counter>(
-  counters: readonly C[],
-  transport: ScriptTransport,
-): readonly (readonly C[])[] {
-  if (counters.length === 1) return [counters];
-  const groups = new Map<number, C[]>();
-  for (const counter of counters) {
-    const hashSlot = transport.hashSlotOf(counter.key);
-    const group = groups.get(hashSlot);
-    if (group === undefined) groups.set(hashSlot, [counter]);
-    else group.push(counter);
+/** The decisions of the hash slots on a request; of two on the same limit, the later one counts. */
+export interface HashSlotDecisions {
+  readonly decisions: readonly StoreDecision[];
+  /** Whether the waits of a denial are certain: not if other requests may be refunding. */
+  readonly isCacheable: boolean;
+}
+
+/** Decides on counters that may be in several hash slots. Rejects with the store's error. Releases `slots` if charges are undone. */
+export async function decideByHashSlot(
+  servers: PolicyOnServers,
+  request: DecisionRequest,
+  slots?: SlotHandle,
+): Promise<HashSlotDecisions> {
+  const { monitor, transport } = servers;
+  const { policy, counters, usedTimeoutMs } = request;
+  const withinMs = monitor.timeoutMs - usedTimeoutMs;
+  const hashSlots = groupByHashSlot(counters, transport);
+  if (hashSlots.length > 1) {
+    return new CrossSlotDecision(servers, hashSlots, request, slots).decide(withinMs);
   }
-  return [...groups.values()];
+  const sentAt = monitor.now();
+  try {
+    const decision = await decideInOneCall(monitor, policy, request, usedTimeoutMs);
+    publishThresholds(policy, decision.thresholds);
+    return { decisions: [decision], isCacheable: true };
+  } catch (error) {
+    // The refused call did nothing, so each hash slot gets a call of its own in the time that is left.
+    const regrouped = regroupByHashSlot(error, counters, transport);
+    if (regrouped === undefined) throw error;
+    const leftMs = withinMs - (monitor.now() - sentAt);
+    return new CrossSlotDecision(servers, regrouped, request, slots).decide(leftMs);
+  }
 }
 
-/** The counters by hash slot if a call with all of them was refused because they are in several; otherwise undefined. */
-export function regroupByHashSlot<C extends Counter>(
-  error: unknown,
-  counters: readonly C[],
-  transport: ScriptTransport,
-): readonly (readonly C[])[] | undefined {
-  if (!transport.isCrossSlotError(error)) return undefined;
-  const groups = groupByHashSlot(counters, transport);
-  return groups.length > 1 ? groups : undefined;
+/**
+ * Decides with one call. If it is answered after it timed out, its slots are released, and the thresholds that it reached are
+ * published, because no other process receives that report.
+ */
+export function decideInOneCall(
+  monitor: StoreMonitor,
+  policy: CompiledPolicy,
+  call: DecideCall,
+  usedTimeoutMs: number,
+): Promise<StoreDecision> {
+  const { counters, mode, holder } = call;
+  let needsLateReply = holder !== undefined;
+  for (const { notifyingLimits } of counters) needsLateReply ||= notifyingLimits.length > 0;
+  const onLateReply = needsLateReply
+    ? (decision?: StoreDecision) => {
+        if (holder !== undefined) releaseSlots(policy, call);
+        if (decision !== undefined) publishThresholds(policy, decision.thresholds);
+      }
+    : undefined;
+  const { key } = counters[0] as Counter;
+  return monitor.run(policy.store, operationFor(mode), call, key, usedTimeoutMs, onLateReply);
 }
 
-/** The dependencies of a cross-slot decision: how it calls the hash slots, and how it undoes charges. */
-export interface CrossSlotDeps {
-  readonly policy: CompiledPolicy;
-  readonly monitor: StoreMonitor;
-  readonly transport: ScriptTransport;
-  refund(receipt: Receipt): Promise<unknown>;
-  /**
-   * Called when a call that timed out is answered or fails: releases its concurrency slots, and publishes the thresholds that it
-   * reached.
-   */
-  onLateReply(call: DecideCall, reply: LateReply): void;
+/** Bypasses the monitor, which knows that the late server is down. Slots that are not released expire. */
+function releaseSlots({ store }: CompiledPolicy, { counters, holder }: DecideCall): void {
+  for (const counter of slotCountersOf(counters as readonly SubjectCounter[])) {
+    const call = { counters: [counter], holders: [holder as string], renews: false } as const;
+    store.run(slotsOperation, call).catch(() => {});
+  }
 }
-
-/** The reply to a call that timed out; undefined if the call failed. */
-export type LateReply = readonly number[] | undefined;
-
-type HashSlotReply = DecodedReply & CountersReply;
 
 /**
  * One decision on counters in several hash slots of a cluster, which a single call cannot cover.
@@ -68,128 +91,98 @@ type HashSlotReply = DecodedReply & CountersReply;
  * the refund failed.
  */
 export class CrossSlotDecision {
-  readonly #deps: CrossSlotDeps;
+  readonly #servers: PolicyOnServers;
   readonly #hashSlots: readonly (readonly SubjectCounter[])[];
   readonly #request: DecisionRequest;
+  readonly #slots: SlotHandle | undefined;
   /** Set when the time for the decision is over: nothing more is charged, and late charges are refunded. */
   #isOver = false;
   /** The denial of the second round, set while charges are still being refunded. */
-  #denial: StoreDecision | undefined;
+  #denial: HashSlotDecisions | undefined;
 
   constructor(
-    deps: CrossSlotDeps,
+    servers: PolicyOnServers,
     hashSlots: readonly (readonly SubjectCounter[])[],
     request: DecisionRequest,
+    slots: SlotHandle | undefined,
   ) {
-    this.#deps = deps;
+    this.#servers = servers;
     this.#hashSlots = hashSlots;
     this.#request = request;
+    this.#slots = slots;
   }
 
   /** Takes at most `withinMs` in all. Rejects with the store's error; charges are then refunded in the background. */
-  decide(withinMs: number): Promise<StoreDecision> {
+  decide(withinMs: number): Promise<HashSlotDecisions> {
+    const { monitor } = this.#servers;
     return new Promise((resolve, reject) => {
       const giveUp = (): void => {
         this.#isOver = true;
         if (this.#denial !== undefined) resolve(this.#denial);
-        else reject(timeoutError(this.#deps.monitor.timeoutMs));
+        else reject(timeoutError(monitor.timeoutMs));
       };
-      const cancel = this.#deps.monitor.giveUpAfter(withinMs, giveUp);
+      const cancel = monitor.giveUpAfter(withinMs, giveUp);
       this.#decide().then(resolve, reject).finally(cancel);
     });
   }
 
-  async #decide(): Promise<StoreDecision> {
+  async #decide(): Promise<HashSlotDecisions> {
     const { cost, mode } = this.#request;
     const checks = await Promise.all(this.#hashSlots.map((some) => this.#send(some, "inspect")));
     if (checks.some(({ allowed }) => !allowed)) {
-      return mode === "enforce" ? this.#setBlocks(checks) : combineDenied(checks, checks);
+      return {
+        decisions: mode === "enforce" ? await this.#setBlocks(checks) : checks,
+        isCacheable: true,
+      };
     }
     // A cost of 0 charges nothing, so there is no second round.
-    if (cost === 0) return combineAllowed(checks, mode === "peek" ? [] : receiptsOf(checks));
-    if (this.#isOver) return combineDenied(checks, []);
+    if (cost === 0 || this.#isOver) return { decisions: checks, isCacheable: false };
     const settled = await Promise.allSettled(this.#hashSlots.map((some) => this.#send(some, mode)));
-    const replies = settled.flatMap((one) => (one.status === "fulfilled" ? [one.value] : []));
-    const receipts = isCharging(mode) ? receiptsOf(replies.filter(({ allowed }) => allowed)) : [];
+    const decisions = settled.flatMap((one) => (one.status === "fulfilled" ? [one.value] : []));
+    const charges = isCharging(mode) ? decisions.filter(({ allowed }) => allowed) : [];
     const failed = settled.find((one) => one.status === "rejected");
-    const denials = replies.filter(({ allowed }) => !allowed);
-    // Other requests may be refunding too, so this denial may end early and is not cacheable.
-    if (denials.length > 0) this.#denial = combineDenied([...checks, ...denials], []);
-    if (failed !== undefined || denials.length > 0 || this.#isOver)
-      await this.#undoCharges(receipts);
+    const denials = decisions.filter(({ allowed }) => !allowed);
+    // Other requests may be refunding too, so this denial may end early.
+    if (denials.length > 0)
+      this.#denial = { decisions: [...checks, ...denials], isCacheable: false };
+    if (failed !== undefined || denials.length > 0 || this.#isOver) await this.#undo(charges);
     if (this.#denial !== undefined) return this.#denial;
     if (failed !== undefined) throw failed.reason;
-    return combineAllowed(replies, receipts);
+    return { decisions, isCacheable: false };
   }
 
   /** Calls the hash slots that denied once more, so that they set their blocks: the first round sets none. */
-  async #setBlocks(checks: readonly HashSlotReply[]): Promise<StoreDecision> {
-    const replies = await Promise.all(checks.map((reply) => this.#setBlock(reply)));
-    return combineDenied(replies, replies);
+  #setBlocks(checks: readonly StoreDecision[]): Promise<readonly StoreDecision[]> {
+    return Promise.all(checks.map((check, i) => this.#setBlock(check, i)));
   }
 
-  async #setBlock(check: HashSlotReply): Promise<HashSlotReply> {
-    const { allowed, blocked, counters } = check;
-    if (allowed || blocked || !counters.some(({ shape }) => shape.blocksOnDenial)) return check;
+  async #setBlock(check: StoreDecision, i: number): Promise<StoreDecision> {
+    const counters = this.#hashSlots[i] as readonly SubjectCounter[];
+    const isBlocked = check.counters.some(({ blockedFor }) => blockedFor > 0);
+    if (check.allowed || isBlocked || !counters.some(({ shape }) => shape.blocksOnDenial))
+      return check;
     const [decided] = await Promise.allSettled([this.#send(counters, "enforce")]);
     if (decided.status === "rejected") return check;
     if (!decided.value.allowed) return decided.value;
-    await this.#undoCharges(decided.value.receipts);
+    await this.#undo([decided.value]);
     return check;
   }
 
-  async #send(counters: readonly SubjectCounter[], mode: DecideMode): Promise<HashSlotReply> {
-    const { monitor } = this.#deps;
+  async #send(counters: readonly SubjectCounter[], mode: DecideMode): Promise<StoreDecision> {
     const { policy, cost, holder } = this.#request;
-    const { key } = counters[0] as SubjectCounter;
     const call = { cost, mode, counters, holder: isCharging(mode) ? holder : undefined };
-    const needsLateReply =
-      call.holder !== undefined ||
-      counters.some(({ notifyingLimits }) => notifyingLimits.length > 0);
-    const onLate = needsLateReply
-      ? (reply: LateReply) => this.#deps.onLateReply(call, reply)
-      : undefined;
-    const reply = await monitor.run(policy.store, operationFor(mode), call, key, 0, onLate);
-    return { counters, reply, ...decodeReply(policy, counters, cost, reply) };
+    const decision = await decideInOneCall(this.#servers.monitor, policy, call, 0);
+    publishThresholds(policy, decision.thresholds);
+    return decision;
   }
 
-  /** Refunds the charges and releases the slots. If a refund fails, the charge stays. */
-  async #undoCharges(receipts: readonly Receipt[]): Promise<void> {
-    const refunds = receipts.map((receipt) => this.#deps.refund(receipt));
-    await Promise.allSettled([...refunds, this.#request.slots?.release()]);
+  /** Refunds charges and releases the slots. If a refund fails, the charge stays. */
+  async #undo(charges: readonly StoreDecision[]): Promise<void> {
+    const refunds = receiptsOf(this.#request, charges).map((receipt) =>
+      mutateOnServers(this.#servers, refundMutation(receipt)),
+    );
+    await Promise.allSettled([...refunds, this.#slots?.release()]);
   }
-}
-
-function combineAllowed(
-  replies: readonly DecodedReply[],
-  receipts: readonly Receipt[],
-): StoreDecision {
-  const limits = removeHoles(mergeStates(replies));
-  return { allowed: true, blocked: false, limits, receipts, cacheableReplies: [] };
-}
-
-function combineDenied(
-  replies: readonly DecodedReply[],
-  cacheableReplies: readonly CountersReply[],
-): StoreDecision {
-  const blocked = replies.some((reply) => reply.blocked);
-  const limits = removeHoles(mergeStates(replies));
-  return { allowed: false, blocked, limits, receipts: [], cacheableReplies };
-}
-
-/** Combines the limits of several replies; later replies replace earlier ones. */
-function mergeStates(replies: readonly DecodedReply[]): DecodedReply["states"] {
-  const merged: (LimitState | undefined)[] = [];
-  for (const { states } of replies) {
-    states.forEach((state, position) => {
-      if (state !== undefined) merged[position] = state;
-    });
-  }
-  return merged;
-}
-
-function receiptsOf(replies: readonly DecodedReply[]): readonly Receipt[] {
-  return replies.flatMap(({ receipts }) => receipts);
 }
 
 function timeoutError(timeoutMs: number): HeadgateError {

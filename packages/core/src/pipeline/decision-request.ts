@@ -1,11 +1,38 @@
-import type { DecideMode } from "../operations/decide-call.ts";
-import { isCharging } from "../operations/decide-call.ts";
+import type { CompiledLimit } from "../algorithms/algorithm.ts";
+import { windowMsAt } from "../algorithms/calendar.ts";
+import { NEVER } from "../algorithms/exact-arithmetic.ts";
+import type { Decision, DecisionSource, LimitState } from "../common/decision.ts";
+import type { Counter } from "../operations/counter.ts";
+import type {
+  CounterDecision,
+  DecideCall,
+  DecideMode,
+  LimitDecision,
+  StoreDecision,
+} from "../operations/decide-call.ts";
+import type { Receipt } from "../operations/refund.ts";
 import type { CompiledPolicy } from "../policy/compiled-policy.ts";
 import { includedCounters } from "../policy/costs.ts";
 import type { SubjectCounter } from "../policy/counters.ts";
-import type { SlotKeeper } from "../slots/held-slots.ts";
-import { prepareSlots } from "../slots/slot-keeper.ts";
-import type { DecisionRequest } from "./stage.ts";
+import type { DecisionInit } from "../policy/limiter-decision.ts";
+import { LimiterDecision, withCostByName } from "../policy/limiter-decision.ts";
+import type { SlotHandle } from "../policy/slot.ts";
+
+const MICROS_PER_MS = 1_000;
+
+const NONE: readonly never[] = [];
+
+/** A request for a decision: one record, created once, that all stages and the store share. No stage changes it. */
+export interface DecisionRequest extends DecideCall {
+  /** The limiter's own policy, or one passed with the call. */
+  readonly policy: CompiledPolicy;
+  /** The counters to decide on. Counters that a cost by name excludes are in `allCounters` only. */
+  readonly counters: readonly SubjectCounter[];
+  /** With a cost by name, all counters, including excluded ones; otherwise undefined. */
+  readonly allCounters: readonly SubjectCounter[] | undefined;
+  /** How much of `storeTimeout` the request has used already, by reading the control record, in milliseconds. */
+  readonly usedTimeoutMs: number;
+}
 
 /** Creates the request that travels through the stages. A cost of 0 is never charged and never sets a block. */
 export function createDecisionRequest(
@@ -23,16 +50,129 @@ export function createDecisionRequest(
     cost,
     mode: cost === 0 && mode !== "peek" ? "inspect" : mode,
     usedTimeoutMs,
-    slots: undefined,
     holder: undefined,
-    sentAt: 0,
-    onDecision: undefined,
   };
 }
 
-/** Gives a request that will be charged the slots of its concurrency limits; they become held when it is admitted. */
-export function attachSlots(request: DecisionRequest, slotKeeper: SlotKeeper): void {
-  if (!isCharging(request.mode)) return;
-  request.slots = prepareSlots(slotKeeper, request.counters);
-  request.holder = request.slots?.holder;
+/**
+ * The decision that the caller gets from the store's decisions: one, or one for each hash slot, where a later one on the same limit
+ * counts. If they allow the request, its slots count as held from now on.
+ */
+export function toDecision(
+  request: DecisionRequest,
+  decisions: readonly StoreDecision[],
+  source: DecisionSource,
+  slots?: SlotHandle,
+): Decision {
+  const { policy, counters, allCounters, mode } = request;
+  /** By position in the policy, with holes for limits whose counter is not in the request, or that a cost by name excludes. */
+  const states = new Array<LimitState | undefined>(policy.limits.length);
+  let allowed = true;
+  let blocked = false;
+  for (let d = 0; d < decisions.length; d += 1) {
+    const { now, allowed: isAllowed, counters: decided } = decisions[d] as StoreDecision;
+    if (!isAllowed) allowed = false;
+    for (let u = 0; u < decided.length; u += 1) {
+      const { counter, blockedFor, limits } = decided[u] as CounterDecision;
+      const { group, costs } = counter as SubjectCounter;
+      if (blockedFor > 0) blocked = true;
+      for (let i = 0; i < limits.length; i += 1) {
+        if (costs?.[i] === 0) continue;
+        const limit = group.limits[i] as CompiledLimit;
+        const position = group.positions[i] as number;
+        states[position] = toLimitState(limit, now, limits[i] as LimitDecision);
+      }
+    }
+  }
+  if (allowed) slots?.markGranted();
+  const hasAll = allCounters === undefined && counters.length === policy.groups.length;
+  return createDecision(request, {
+    allowed,
+    blocked,
+    limits: hasAll ? (states as readonly LimitState[]) : removeHoles(states),
+    source,
+    receipts: allowed && mode !== "peek" ? receiptsOf(request, decisions) : NONE,
+    slots: allowed ? slots : undefined,
+  });
+}
+
+/** The decision on a request with these contents. */
+export function createDecision(
+  { policy, cost, counters, allCounters }: DecisionRequest,
+  contents: Omit<DecisionInit, "cost" | "overrideEffect" | "allCounters">,
+): Decision {
+  const { allowed, blocked = false, limits, source, receipts, slots, retryAfterMs = 0 } = contents;
+  const overrideEffect = (allCounters ?? counters)[0]?.overrideEffect;
+  // Not by spreading, which takes a microsecond.
+  const init = {
+    allowed,
+    blocked,
+    limits,
+    cost,
+    source,
+    receipts,
+    slots,
+    retryAfterMs,
+    overrideEffect,
+  };
+  return new LimiterDecision(
+    policy,
+    allCounters === undefined ? init : withCostByName(allCounters, init),
+  );
+}
+
+/** States without the holes, in the order of the policy. */
+export function removeHoles(states: readonly (LimitState | undefined)[]): readonly LimitState[] {
+  return states.filter((state) => state !== undefined);
+}
+
+/** The state of a limit for callers. `now` is the time of the decision, in microseconds. */
+export function toLimitState(
+  limit: CompiledLimit,
+  now: number,
+  { wait, remaining, resetAfter, refillAfter }: LimitDecision,
+): LimitState {
+  return {
+    name: limit.name,
+    per: limit.per,
+    limit: limit.limit,
+    windowMs: limit.calendar === undefined ? limit.windowMs : windowMsAt(limit, now),
+    allowed: wait === 0,
+    remaining: Math.max(0, remaining),
+    overdrawn: Math.max(0, 0 - remaining),
+    retryAfterMs: wait === NEVER ? Number.POSITIVE_INFINITY : Math.ceil(wait / MICROS_PER_MS),
+    resetAfterMs: Math.ceil(resetAfter / MICROS_PER_MS),
+    refillAfterMs: Math.ceil(refillAfter / MICROS_PER_MS),
+  };
+}
+
+/**
+ * The receipts for the units that were charged, one for each decision. Slots are released, not refunded: a decision on concurrency
+ * counters alone has no receipt.
+ */
+export function receiptsOf(
+  { policy, cost }: Pick<DecisionRequest, "policy" | "cost">,
+  decisions: readonly StoreDecision[],
+): readonly Receipt[] {
+  const receipts: Receipt[] = new Array(decisions.length);
+  let count = 0;
+  for (const { now, counters } of decisions) {
+    const charged = policy.hasSlots ? counters.filter(isOfUnits) : counters;
+    if (charged.length === 0) continue;
+    const own = new Array<Counter>(charged.length);
+    const generations = new Array<number>(charged.length);
+    for (let u = 0; u < charged.length; u += 1) {
+      const { counter, generation } = charged[u] as CounterDecision;
+      own[u] = counter;
+      generations[u] = generation;
+    }
+    receipts[count] = { cost, chargedAt: now, counters: own, generations };
+    count += 1;
+  }
+  receipts.length = count;
+  return receipts;
+}
+
+function isOfUnits({ counter }: CounterDecision): boolean {
+  return (counter as SubjectCounter).group.slotTtl === undefined;
 }

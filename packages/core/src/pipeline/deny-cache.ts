@@ -3,16 +3,10 @@ import type { CompiledLimit } from "../algorithms/algorithm.ts";
 import { MAX_MICROS, NEVER } from "../algorithms/exact-arithmetic.ts";
 import { shareByClient } from "../common/client-state.ts";
 import type { LimitState } from "../common/decision.ts";
+import type { Counter } from "../operations/counter.ts";
+import type { CounterDecision, LimitDecision, StoreDecision } from "../operations/decide-call.ts";
 import type { SubjectCounter } from "../policy/counters.ts";
-import { unitCountersOf } from "../policy/counters.ts";
-import {
-  COUNTER_HEADER,
-  decodeLimitState,
-  NUMBERS_PER_LIMIT,
-  REPLY_HEADER,
-  removeHoles,
-} from "./decode-reply.ts";
-import type { CountersReply, StoreDecision } from "./stage.ts";
+import { removeHoles, toLimitState } from "./decision-request.ts";
 
 /** How long a denial is used at most, in microseconds: another process may refund units at any time. */
 const MAX_DENIAL_TTL = 1_000_000;
@@ -24,17 +18,17 @@ const MAX_COUNTERS = 10_000;
 const MAX_DENIALS_PER_COUNTER = 8;
 
 /** A denial from the cache. */
-export type CachedDenial = Omit<StoreDecision, "cacheableReplies">;
+interface CachedDenial {
+  readonly blocked: boolean;
+  readonly limits: readonly LimitState[];
+}
 
 const NONE: readonly never[] = [];
 
-/** The part of a reply that is about one counter. */
-interface CounterReport {
-  /** The time of the reply on the store's clock, in microseconds. */
+/** The part of a denial that is about one counter. */
+interface CounterReport extends CounterDecision {
+  /** The time of the decision on the store's clock, in microseconds. */
   readonly now: number;
-  /** Four numbers for each limit, as `decodeLimitState` takes them. */
-  readonly reply: readonly number[];
-  readonly isBlocked: boolean;
   readonly limitsAndCosts: string;
 }
 
@@ -94,18 +88,21 @@ export class DenyCache {
       for (let i = 0; i < counter.limits.length; i += 1) {
         if (counter.costs?.[i] === 0) continue;
         const limit = counter.limits[i] as CompiledLimit;
-        states[counter.group.positions[i] as number] = ageState(limit, report, i, elapsed);
+        const aged = ageLimit(report.limits[i] as LimitDecision, elapsed);
+        states[counter.group.positions[i] as number] = toLimitState(limit, report.now, aged);
       }
     }
-    const blocked = denials.some(({ counterKey, reports }) => reports.get(counterKey)?.isBlocked);
-    return { allowed: false, blocked, limits: removeHoles(states), receipts: NONE };
+    const blocked = denials.some(
+      ({ counterKey, reports }) => (reports.get(counterKey) as CounterReport).blockedFor > 0,
+    );
+    return { blocked, limits: removeHoles(states) };
   }
 
   /** Caches a denial for each counter that denied, except concurrency counters, whose slots may be released at any time. */
-  add(replies: readonly CountersReply[], cost: number, sentAt: number, receivedAt: number): void {
-    const reports = new Map(replies.flatMap(reportsByCounter));
-    for (const { key } of unitCountersOf(replies.flatMap(({ counters }) => counters))) {
-      const report = reports.get(key) as CounterReport;
+  add(decisions: readonly StoreDecision[], cost: number, sentAt: number, receivedAt: number): void {
+    const reports = new Map(decisions.flatMap(reportsByCounter));
+    for (const [key, report] of reports) {
+      if ((report.counter as SubjectCounter).group.slotTtl !== undefined) continue;
       const wait = longestWait(report);
       const expiresAt = sentAt + Math.min(wait, MAX_DENIAL_TTL);
       const { limitsAndCosts } = report;
@@ -210,53 +207,41 @@ function matches(denial: DenialEntry, cost: number, limitsAndCosts: string): boo
 }
 
 /** The numbers and costs of a counter's limits as one text, in the order of the limits. */
-function limitsAndCostsOf({ encodedParameters, costs }: SubjectCounter): string {
+function limitsAndCostsOf({ encodedParameters, costs }: Counter): string {
   return costs === undefined ? encodedParameters : `${encodedParameters};${costs}`;
 }
 
-/** Splits a reply into one report for each counter, with its key. */
-function reportsByCounter({ counters, reply }: CountersReply): [string, CounterReport][] {
-  let at = REPLY_HEADER;
-  return counters.map((counter) => {
-    const from = at + COUNTER_HEADER;
-    const isBlocked = (reply[at + 1] as number) > 0;
-    at = from + counter.limits.length * NUMBERS_PER_LIMIT;
-    const limitsAndCosts = limitsAndCostsOf(counter);
-    const now = reply[0] as number;
-    return [counter.key, { now, reply: reply.slice(from, at), isBlocked, limitsAndCosts }];
+/** The reports of a decision, by the keys of their counters. */
+function reportsByCounter({ now, counters }: StoreDecision): [string, CounterReport][] {
+  return counters.map((decided) => {
+    const { counter } = decided;
+    return [counter.key, { ...decided, now, limitsAndCosts: limitsAndCostsOf(counter) }];
   });
 }
 
-function longestWait({ reply }: CounterReport): number {
+function longestWait({ limits }: CounterReport): number {
   let longest = 0;
-  for (let at = 0; at < reply.length; at += NUMBERS_PER_LIMIT) {
-    const wait = reply[at] as number;
+  for (const { wait } of limits)
     longest = Math.max(longest, wait === NEVER ? MAX_DENIAL_TTL : wait);
-  }
   return longest;
 }
 
 /**
- * The state of a limit some microseconds after the reply arrived, if no request was admitted since. Time counts from the arrival,
- * so that no wait is reported too short.
+ * The decision on a limit some microseconds after it arrived, if no request was admitted since. Time counts from the arrival, so
+ * that no wait is reported too short.
  */
-function ageState(
-  limit: CompiledLimit,
-  { now, reply }: CounterReport,
-  i: number,
+function ageLimit(
+  { wait, remaining, resetAfter, refillAfter }: LimitDecision,
   elapsed: number,
-): LimitState {
-  const from = i * NUMBERS_PER_LIMIT;
+): LimitDecision {
   // A single limit's wait may be over, but not the longest one, or the denial would have expired. Times of 0 are kept for unused
   // limits.
-  return decodeLimitState(
-    limit,
-    now,
-    timeLeft(reply[from] as number, elapsed, 0),
-    reply[from + 1] as number,
-    timeLeft(reply[from + 2] as number, elapsed, 1),
-    timeLeft(reply[from + 3] as number, elapsed, 1),
-  );
+  return {
+    wait: timeLeft(wait, elapsed, 0),
+    remaining,
+    resetAfter: timeLeft(resetAfter, elapsed, 1),
+    refillAfter: timeLeft(refillAfter, elapsed, 1),
+  };
 }
 
 /** Subtracts elapsed time. The longest time that can be reported also stands for longer ones, so it is never shortened. */

@@ -3,10 +3,11 @@ import type { CompiledPolicy } from "../policy/compiled-policy.ts";
 import type { SubjectCounter } from "../policy/counters.ts";
 import { memoryStore } from "../store/memory-store.ts";
 import { requireStore } from "../store/store.ts";
-import { toDecision } from "./decode-reply.ts";
+import type { DecisionRequest } from "./decision-request.ts";
+import { createDecision } from "./decision-request.ts";
 import { scaleToShare } from "./local-share.ts";
 import { createMemoryStage } from "./memory-stage.ts";
-import type { DecisionRequest, Stage } from "./stage.ts";
+import type { Stage } from "./stage.ts";
 
 /** The store in this process for a client's local counts: limiters that share counters in Redis share them here too. */
 const localStoreOf = shareByClient("localCounts", () => requireStore(memoryStore()));
@@ -59,9 +60,13 @@ export function createFallbackStage(
     decide(request) {
       if (onUnavailable === "local") return local.decide(onLocalShare(request));
       const allowed = onUnavailable === "allow";
-      const storeDecision = { allowed, blocked: false, limits: [], receipts: [] };
-      const withoutSlots = { ...request, slots: undefined };
-      return toDecision(withoutSlots, storeDecision, onUnavailable, DENY_RETRY_MS);
+      return createDecision(request, {
+        allowed,
+        limits: [],
+        receipts: [],
+        source: onUnavailable,
+        retryAfterMs: DENY_RETRY_MS,
+      });
     },
   };
 }

@@ -1,12 +1,12 @@
 import type { DecisionSource } from "../common/decision.ts";
 import { operationFor } from "../operations/decide.ts";
+import { isCharging } from "../operations/decide-call.ts";
 import type { CompiledPolicy } from "../policy/compiled-policy.ts";
-import { rejectWrongType } from "../policy/wrong-type.ts";
-import type { SlotKeeper } from "../slots/held-slots.ts";
-import { createLocalSlotKeeper } from "../slots/slot-keeper.ts";
+import type { HeldSlots, SlotKeeper } from "../slots/held-slots.ts";
+import { createLocalSlotKeeper, prepareSlots } from "../slots/slot-keeper.ts";
 import type { CountingStore } from "../store/store.ts";
-import { attachSlots } from "./decision-request.ts";
-import { decodeStoreDecision, toDecision } from "./decode-reply.ts";
+import type { DecisionRequest } from "./decision-request.ts";
+import { toDecision } from "./decision-request.ts";
 import type { Stage } from "./stage.ts";
 import { publishThresholds } from "./thresholds.ts";
 
@@ -22,30 +22,32 @@ export function createMemoryStage(
 ): Stage {
   let slotKeeper: SlotKeeper | undefined;
 
+  function slotsFor({ mode, counters }: DecisionRequest): HeldSlots | undefined {
+    if (!isCharging(mode)) return undefined;
+    slotKeeper ??= createLocalSlotKeeper(store, policy.labels, owner);
+    return prepareSlots(slotKeeper, counters);
+  }
+
   return {
     decide(request) {
-      if (request.policy.hasSlots) {
-        slotKeeper ??= createLocalSlotKeeper(store, policy.labels, owner);
-        attachSlots(request, slotKeeper);
-      }
+      const slots = request.policy.hasSlots ? slotsFor(request) : undefined;
+      const call = slots === undefined ? request : { ...request, holder: slots.holder };
       const operation = operationFor(request.mode);
-      if (store.runSync !== undefined) {
-        return toDecision(
-          request,
-          decodeStoreDecision(request, store.runSync(operation, request)),
-          source,
-        );
+      if (store.runSync === undefined) {
+        return store.run(operation, call).then((decision) => {
+          publishThresholds(request.policy, decision.thresholds);
+          return toDecision(request, [decision], source, slots);
+        });
       }
-      return store
-        .run(operation, request)
-        .then((reply) => toDecision(request, decodeStoreDecision(request, reply), source));
+      const decision = store.runSync(operation, call);
+      if (decision.thresholds.length > 0) publishThresholds(request.policy, decision.thresholds);
+      return toDecision(request, [decision], source, slots);
     },
 
-    async mutate({ operation, counters, callOf, thresholdsAt }) {
+    async mutate({ operation, counters, callOf, thresholdsOf }) {
       try {
         const reply = await store.run(operation, callOf(counters));
-        rejectWrongType(reply, counters);
-        if (thresholdsAt !== undefined) publishThresholds(policy, counters, reply, thresholdsAt);
+        if (thresholdsOf !== undefined) publishThresholds(policy, thresholdsOf(reply));
         return [{ counters, reply }];
       } catch (error) {
         return [{ counters, error }];

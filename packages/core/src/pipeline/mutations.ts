@@ -1,7 +1,7 @@
 import type { ChargeResult, Cost } from "../common/cost.ts";
 import { joinChargeResults } from "../common/cost.ts";
 import type { Awaitable } from "../common/type-guards.ts";
-import { charge, unitCountOf } from "../operations/charge.ts";
+import { charge } from "../operations/charge.ts";
 import type { Confirmation } from "../operations/confirm.ts";
 import { confirm } from "../operations/confirm.ts";
 import type { Counter } from "../operations/counter.ts";
@@ -16,16 +16,19 @@ import type { Operation } from "../store/store.ts";
 import type { Mutation, MutationResult, Stage } from "./stage.ts";
 
 /** The mutation that refunds a charge. */
-export function refundMutation(receipt: Receipt): Mutation<Receipt> {
+export function refundMutation(receipt: Receipt): Mutation<Receipt, boolean> {
   return mutationOf(refund, receipt);
 }
 
 /** The mutation that confirms a charge, for limits that block on confirmed charges. */
-export function confirmMutation(confirmation: Confirmation): Mutation<Confirmation> {
+export function confirmMutation(confirmation: Confirmation): Mutation<Confirmation, boolean> {
   return mutationOf(confirm, confirmation);
 }
 
-function mutationOf<R extends Receipt>(operation: Operation<R>, receipt: R): Mutation<R> {
+function mutationOf<R extends Receipt>(
+  operation: Operation<R, boolean>,
+  receipt: R,
+): Mutation<R, boolean> {
   return { operation, counters: receipt.counters, callOf: (some) => receiptFor(receipt, some) };
 }
 
@@ -55,16 +58,13 @@ export function forgetCounters(stage: Stage, counters: readonly Counter[]): Prom
 /** Carries out mutations concurrently. Resolves with true if any of them changed something. Rejects with the first error. */
 export async function applyMutations<Call>(
   stage: Stage,
-  mutations: readonly Mutation<Call>[],
+  mutations: readonly Mutation<Call, boolean>[],
 ): Promise<boolean> {
   const results = await Promise.all(mutations.map((mutation) => stage.mutate(mutation)));
-  return results
-    .flat()
-    .map(replyOf)
-    .some((reply) => reply[1] === 1);
+  return results.flat().map(replyOf).includes(true);
 }
 
-function replyOf(result: MutationResult): readonly number[] {
+function replyOf<Reply>(result: MutationResult<Reply>): Reply {
   if ("error" in result) throw result.error;
   return result.reply;
 }
@@ -88,8 +88,8 @@ export async function chargeCounters(
         operation: charge,
         counters: some,
         callOf: (own) => ({ cost, alreadyCharged, counters: own }),
-        thresholdsAt: some.some(({ notifyingLimits }) => notifyingLimits.length > 0)
-          ? 1 + unitCountOf(some)
+        thresholdsOf: some.some(({ notifyingLimits }) => notifyingLimits.length > 0)
+          ? ({ thresholds }) => thresholds
           : undefined,
       }),
     ),
@@ -99,7 +99,7 @@ export async function chargeCounters(
     .map(async (result) =>
       "error" in result
         ? onError(result.counters, result.error)
-        : readChargeResult(result.counters, cost, result.reply),
+        : readChargeResult(result.counters, cost, result.reply.units),
     );
   return joinChargeResults(await Promise.all(charged));
 }

@@ -2,56 +2,83 @@ import { channel } from "node:diagnostics_channel";
 import type { Decision } from "../common/decision.ts";
 import { CHANNELS, publish } from "../common/publish.ts";
 import { toStoreFailure } from "../health/store-failure.ts";
-import type { StoreMonitor } from "../health/store-monitor.ts";
-import type { Counter } from "../operations/counter.ts";
-import { operationFor } from "../operations/decide.ts";
+import type { StoreDecision } from "../operations/decide-call.ts";
+import { isCharging } from "../operations/decide-call.ts";
 import { slotsOperation } from "../operations/slots.ts";
-import type { CompiledPolicy } from "../policy/compiled-policy.ts";
 import type { SubjectCounter } from "../policy/counters.ts";
-import { slotCountersOf } from "../policy/counters.ts";
-import { rejectWrongType } from "../policy/wrong-type.ts";
-import type { SlotKeeper } from "../slots/held-slots.ts";
-import { createSlotKeeper } from "../slots/slot-keeper.ts";
-import type { ScriptTransport } from "../store/store.ts";
-import type { CrossSlotDeps, LateReply } from "./cross-slot.ts";
-import { CrossSlotDecision, groupByHashSlot, regroupByHashSlot } from "./cross-slot.ts";
-import { attachSlots } from "./decision-request.ts";
-import { decodeReply, decodeStoreDecision, toDecision } from "./decode-reply.ts";
+import type { HeldSlots, SlotKeeper } from "../slots/held-slots.ts";
+import { createSlotKeeper, prepareSlots } from "../slots/slot-keeper.ts";
+import { decideByHashSlot, decideInOneCall } from "./cross-slot.ts";
+import type { DecisionRequest } from "./decision-request.ts";
+import { createDecision, toDecision } from "./decision-request.ts";
+import { denyCacheOf } from "./deny-cache.ts";
 import type { CallsInProgress, InFlight } from "./in-flight.ts";
 import { endCall } from "./in-flight.ts";
-import { refundMutation } from "./mutations.ts";
-import type {
-  DecisionRequest,
-  DegradedDecision,
-  Mutation,
-  MutationResult,
-  Stage,
-  StoreDecision,
-} from "./stage.ts";
+import { endLeases } from "./lease-holders.ts";
+import type { PolicyOnServers } from "./mutate-on-servers.ts";
+import { mutateOnServers } from "./mutate-on-servers.ts";
+import type { DegradedDecision, Stage } from "./stage.ts";
 import { publishThresholds } from "./thresholds.ts";
 
 const degradedDecisions = channel(CHANNELS.degraded);
 
-/** The dependencies of the redis stage. */
-export interface RedisStageDeps {
-  readonly policy: CompiledPolicy;
-  readonly monitor: StoreMonitor;
-  readonly transport: ScriptTransport;
-}
-
-/** The last stage of a limiter on Redis: decides with one script call, and with `fallback` if Redis does not answer in time. */
-export function createRedisStage(deps: RedisStageDeps, fallback: Stage, inFlight: InFlight): Stage {
-  const { policy, monitor } = deps;
+/**
+ * The last stage of a limiter on Redis: decides with a cached denial, unless `cachesDenials` is false, otherwise with one script
+ * call, and with `fallback` if Redis does not answer in time. Mutations drop the cached denials of their counters before and after
+ * the call, and end the leases of these counters if they have to.
+ */
+export function createRedisStage(
+  servers: PolicyOnServers,
+  fallback: Stage,
+  inFlight: InFlight,
+  cachesDenials: boolean,
+): Stage {
+  const { policy, monitor } = servers;
   const { store } = policy;
-  const crossSlotDeps = crossSlotDepsOf(deps);
+  const denyCache = denyCacheOf(store.owner);
   let slotKeeper: SlotKeeper | undefined;
 
-  function createKeeper(): SlotKeeper {
-    return createSlotKeeper(
+  /** A cached denial; undefined also if the denial may have to set a block, which only the store can do. */
+  function denyFromCache(request: DecisionRequest, now: number): Decision | undefined {
+    const { counters, cost, mode } = request;
+    const denial = denyCache.find(counters, cost, now);
+    if (denial === undefined) return undefined;
+    const maySetBlock = mode === "enforce" && counters.some(({ shape }) => shape.blocksOnDenial);
+    if (maySetBlock && !denial.blocked) return undefined;
+    return createDecision(request, {
+      ...denial,
+      allowed: false,
+      source: "deny-cache",
+      receipts: [],
+    });
+  }
+
+  function slotsFor(counters: readonly SubjectCounter[]): HeldSlots | undefined {
+    slotKeeper ??= createSlotKeeper(
       store,
       (call, key) => monitor.run(store, slotsOperation, call, key),
       policy.labels,
     );
+    return prepareSlots(slotKeeper, counters);
+  }
+
+  /** The decision of the store, which the deny cache takes into account. `sentAt` is when the request was sent. */
+  function conclude(
+    request: DecisionRequest,
+    decisions: readonly StoreDecision[],
+    sentAt: number,
+    slots: HeldSlots | undefined,
+    isCacheable: boolean,
+  ): Decision {
+    const { counters, cost, mode } = request;
+    const decision = toDecision(request, decisions, "store", slots);
+    if (!decision.wouldAllow) {
+      // The denial of a request that charges nothing is cached, too.
+      if (cachesDenials && isCacheable) denyCache.add(decisions, cost, sentAt, store.now());
+    } else if (denyCache.mayHit && isCharging(mode)) {
+      denyCache.invalidateCached(counters, store.now());
+    }
+    return decision;
   }
 
   /** Decides with the fallback after a failure of the store; rejects with every other error. */
@@ -72,152 +99,49 @@ export function createRedisStage(deps: RedisStageDeps, fallback: Stage, inFlight
 
   return {
     decide(request) {
-      if (request.policy.hasSlots) {
-        slotKeeper ??= createKeeper();
-        attachSlots(request, slotKeeper);
+      const { counters } = request;
+      const sentAt = store.now();
+      const charges = isCharging(request.mode);
+      if (charges && cachesDenials && denyCache.mayHit) {
+        const denied = denyFromCache(request, sentAt);
+        if (denied !== undefined) return denied;
       }
+      const slots = charges && request.policy.hasSlots ? slotsFor(counters) : undefined;
+      const call = slots === undefined ? request : { ...request, holder: slots.holder };
       const calls = inFlight.current;
       calls.count += 1;
-      if (request.counters.length > 1) {
-        return decideByHashSlot(crossSlotDeps, request).then(
-          (storeDecision) => {
+      if (counters.length > 1) {
+        return decideByHashSlot(servers, call, slots).then(
+          ({ decisions, isCacheable }) => {
             endCall(calls);
-            request.onDecision?.(request, storeDecision);
-            return toDecision(request, storeDecision, "store");
+            return conclude(request, decisions, sentAt, slots, isCacheable);
           },
           (error) => decideWithFallback(request, calls, error),
         );
       }
-      return decideInOneCall(crossSlotDeps, request).then(
-        (reply) => {
-          let storeDecision: StoreDecision;
-          try {
-            storeDecision = decodeStoreDecision(request, reply);
-          } catch (error) {
-            return decideWithFallback(request, calls, error);
-          }
+      return decideInOneCall(monitor, request.policy, call, request.usedTimeoutMs).then(
+        (decision) => {
           endCall(calls);
-          request.onDecision?.(request, storeDecision);
-          return toDecision(request, storeDecision, "store");
+          if (decision.thresholds.length > 0)
+            publishThresholds(request.policy, decision.thresholds);
+          return conclude(request, [decision], sentAt, slots, true);
         },
         (error) => decideWithFallback(request, calls, error),
       );
     },
 
-    mutate: (mutation) => mutateOnServers(deps, mutation),
+    async mutate(mutation) {
+      const { counters, endsLeases } = mutation;
+      denyCache.invalidate(counters, store.now());
+      try {
+        return await mutateOnServers(servers, mutation);
+      } finally {
+        denyCache.invalidate(counters, store.now());
+        // Ends leases that were taken before the call or during it.
+        if (endsLeases === true) endLeases(store.owner, counters as readonly SubjectCounter[]);
+      }
+    },
 
     async close() {},
   };
-}
-
-/** Resolves with the store's reply to a request whose counters fit in one call. */
-function decideInOneCall(
-  { policy, monitor, onLateReply }: CrossSlotDeps,
-  request: DecisionRequest,
-): Promise<readonly number[]> {
-  const { key } = request.counters[0] as SubjectCounter;
-  let needsLateReply = request.slots !== undefined;
-  for (const { notifyingLimits } of request.counters) needsLateReply ||= notifyingLimits.length > 0;
-  const onLate = needsLateReply ? (reply: LateReply) => onLateReply(request, reply) : undefined;
-  return monitor.run(
-    policy.store,
-    operationFor(request.mode),
-    request,
-    key,
-    request.usedTimeoutMs,
-    onLate,
-  );
-}
-
-/** Decides on counters that may be in several hash slots. Rejects with the store's error. */
-export function decideByHashSlot(
-  deps: CrossSlotDeps,
-  request: DecisionRequest,
-): Promise<StoreDecision> {
-  const { monitor, transport } = deps;
-  const { counters, usedTimeoutMs } = request;
-  const withinMs = monitor.timeoutMs - usedTimeoutMs;
-  const hashSlots = groupByHashSlot(counters, transport);
-  if (hashSlots.length > 1) return new CrossSlotDecision(deps, hashSlots, request).decide(withinMs);
-  const sentAt = monitor.now();
-  return decideInOneCall(deps, request)
-    .then((reply) => decodeStoreDecision(request, reply))
-    .catch((error: unknown) => {
-      // The refused call did nothing, so each hash slot gets a call of its own in the time that is left.
-      const regrouped = regroupByHashSlot(error, counters, transport);
-      if (regrouped === undefined) throw error;
-      const leftMs = withinMs - (monitor.now() - sentAt);
-      return new CrossSlotDecision(deps, regrouped, request).decide(leftMs);
-    });
-}
-
-/** The dependencies of cross-slot decisions: how they undo charges and handle late replies. */
-export function crossSlotDepsOf(deps: RedisStageDeps): CrossSlotDeps {
-  const { policy } = deps;
-
-  function releaseSlots(counters: readonly SubjectCounter[], holder: string): void {
-    // Bypasses the monitor, which knows that the late server is down. Slots that are not released expire.
-    for (const counter of slotCountersOf(counters)) {
-      policy.store
-        .run(slotsOperation, { counters: [counter], holders: [holder], renews: false })
-        .catch(() => {});
-    }
-  }
-
-  return {
-    ...deps,
-    refund: (receipt) => mutateOnServers(deps, refundMutation(receipt)),
-    onLateReply({ counters, holder, cost }, reply) {
-      const subjectCounters = counters as readonly SubjectCounter[];
-      if (holder !== undefined) releaseSlots(subjectCounters, holder);
-      // The units are charged already; decoding publishes the thresholds in the reply.
-      if (reply !== undefined) decodeReply(policy, subjectCounters, cost, reply);
-    },
-  };
-}
-
-/** Carries out a mutation in all hash slots concurrently. */
-async function mutateOnServers<Call>(
-  { policy, monitor, transport }: RedisStageDeps,
-  { operation, counters, callOf, thresholdsAt }: Mutation<Call>,
-): Promise<readonly MutationResult[]> {
-  async function mutateInOneCall(
-    group: readonly Counter[],
-    usedTimeoutMs: number,
-  ): Promise<readonly MutationResult[]> {
-    const sentAt = monitor.now();
-    const reportThresholds =
-      thresholdsAt === undefined
-        ? undefined
-        : (reply: LateReply) => reply && publishThresholds(policy, group, reply, thresholdsAt);
-    try {
-      const { key } = group[0] as Counter;
-      const reply = await monitor.run(
-        policy.store,
-        operation,
-        callOf(group),
-        key,
-        usedTimeoutMs,
-        reportThresholds,
-      );
-      rejectWrongType(reply, group);
-      reportThresholds?.(reply);
-      return [{ counters: group, reply }];
-    } catch (error) {
-      const regrouped = regroupByHashSlot(error, group, transport);
-      if (regrouped === undefined) return [{ counters: group, error }];
-      return mutateEachHashSlot(regrouped, usedTimeoutMs + monitor.now() - sentAt);
-    }
-  }
-
-  async function mutateEachHashSlot(
-    hashSlots: readonly (readonly Counter[])[],
-    usedTimeoutMs: number,
-  ): Promise<readonly MutationResult[]> {
-    return (
-      await Promise.all(hashSlots.map((group) => mutateInOneCall(group, usedTimeoutMs)))
-    ).flat();
-  }
-
-  return mutateEachHashSlot(groupByHashSlot(counters, transport), 0);
 }

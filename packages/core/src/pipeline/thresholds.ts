@@ -5,8 +5,7 @@ import type { LimitDescription } from "../common/policy.ts";
 import type { LimiterLabels } from "../common/publish.ts";
 import { CHANNELS, publish } from "../common/publish.ts";
 import { toMilliseconds } from "../common/time.ts";
-import type { Counter } from "../operations/counter.ts";
-import { THRESHOLD_REPORT_SIZE } from "../operations/notify-thresholds.ts";
+import type { ThresholdReport } from "../operations/notify-thresholds.ts";
 import type { CompiledPolicy } from "../policy/compiled-policy.ts";
 import type { SubjectCounter } from "../policy/counters.ts";
 import { isShadowDecision } from "../policy/counters.ts";
@@ -27,35 +26,20 @@ export interface ThresholdReached extends LimiterLabels, LimitDescription {
 
 const thresholds = channel(CHANNELS.threshold);
 
-/** Publishes the threshold report that begins at index `at` of a reply: one message per threshold, the lowest first. */
+/** Publishes reports on thresholds: one message for each threshold, the lowest of a limit first. */
 export function publishThresholds(
   policy: CompiledPolicy,
-  counters: readonly Counter[],
-  reply: readonly number[],
-  at: number,
+  reports: readonly ThresholdReport[],
 ): void {
-  if (!thresholds.hasSubscribers) return;
-  let next = at;
-  for (const counter of counters as readonly SubjectCounter[]) {
-    for (const i of counter.notifyingLimits) {
-      const [reached, remaining, reset] = reply.slice(
-        next,
-        next + THRESHOLD_REPORT_SIZE,
-      ) as unknown as ReachedThreshold;
-      next += THRESHOLD_REPORT_SIZE;
-      if (reached > 0) publishReached(policy, counter, i, [reached, remaining, reset]);
-    }
-  }
+  if (reports.length === 0 || !thresholds.hasSubscribers) return;
+  for (const report of reports) if (report.reached > 0) publishReport(policy, report);
 }
 
-type ReachedThreshold = readonly [reached: number, remaining: number, reset: number];
-
-function publishReached(
+function publishReport(
   policy: CompiledPolicy,
-  counter: SubjectCounter,
-  i: number,
-  [reached, remaining, reset]: ReachedThreshold,
+  { counter: one, limit: i, reached, remaining, resetAfter }: ThresholdReport,
 ): void {
+  const counter = one as SubjectCounter;
   const { group, subject } = counter;
   const limit = counter.limits[i] as CompiledLimit;
   const { name, per, calendar, notify } = limit;
@@ -73,7 +57,7 @@ function publishReached(
     limit: limit.limit,
     windowMs: calendar === undefined ? limit.windowMs : windowMsAt(limit, policy.store.now()),
     used,
-    resetAfterMs: toMilliseconds(reset),
+    resetAfterMs: toMilliseconds(resetAfter),
     shadow: isShadowDecision(policy, [counter]),
   };
   for (const threshold of shares.slice(count - reached, count)) {

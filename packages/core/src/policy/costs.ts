@@ -110,18 +110,18 @@ export function costByName(counters: readonly Counter[]): CostByName {
   return Object.freeze(Object.fromEntries(costsByLimit(counters).filter(([, units]) => units > 0)));
 }
 
-/** Reads the result of a charge from the store's reply. */
+/** The result of a charge, from the units that the store charged: of every limit or, with a cost by name, of each. */
 export function readChargeResult(
   counters: readonly Counter[],
   cost: number,
-  reply: readonly number[],
+  chargedUnits: readonly number[],
 ): ChargeResult<Cost> {
   if (!hasCostsByName(counters)) {
-    const charged = reply[1] as number;
+    const charged = chargedUnits[0] as number;
     return { charged, overflow: cost - charged, degraded: false };
   }
   const results = costsByLimit(counters).map(([name, units], i) => {
-    const charged = reply[i + 1] as number;
+    const charged = chargedUnits[i] as number;
     return {
       units,
       charged: { [name]: charged },

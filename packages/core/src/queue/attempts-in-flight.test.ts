@@ -30,7 +30,7 @@ const delay = (ms: number) =>
 function start(limits: Policy, distanceMs: number, processes = 1, maxQueue?: number) {
   const memory = requireStore(memoryStore({ clock: Date.now }));
   const seen = { decides: 0, refunds: 0, inFlight: 0, mostInFlight: 0 };
-  async function run(operation: never, call: never): Promise<readonly number[]> {
+  async function run(operation: never, call: never): Promise<unknown> {
     const isDecide = (operation as { name: string }).name === "decide";
     if (isDecide) {
       seen.decides += 1;

@@ -111,8 +111,8 @@ function createStore(
       lastError: errors.recent,
     },
     now,
-    run<Call>(operation: Operation<Call>, call: Call) {
-      return new Promise<readonly number[]>((resolve, reject) => {
+    run<Call, Reply>(operation: Operation<Call, Reply>, call: Call) {
+      return new Promise<Reply>((resolve, reject) => {
         const sent = {
           operation,
           call,

@@ -202,7 +202,8 @@ function keysOf(batch: readonly PendingCall[]): readonly string[] {
 }
 
 /**
- * Gives each call its part of the script's reply. Rejects a call with `HEADGATE_BAD_REPLY` if its part is missing or invalid.
+ * Gives each call its part of the script's reply, decoded. Rejects a call whose part is an error, or with `HEADGATE_BAD_REPLY` if
+ * its part is missing or invalid.
  */
 function resolveCalls(
   batch: readonly PendingCall[],
@@ -214,6 +215,7 @@ function resolveCalls(
   for (let i = 0; i < batch.length; i += 1) {
     const own = replies[i];
     if (own === undefined) (batch[i] as PendingCall).reject(badReply(operation.name, reply));
+    else if (own instanceof Error) (batch[i] as PendingCall).reject(own);
     else (batch[i] as PendingCall).resolve(own);
   }
 }

@@ -64,7 +64,7 @@ function listingStore(): ListingStore {
           if (text !== "") it.known.add(hash);
           return it.known.has(hash) ? 1 : 0;
         });
-        return [0, it.state, ...found];
+        return [0, it.state, ...found] as never;
       },
     },
   };

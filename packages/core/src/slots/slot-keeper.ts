@@ -5,7 +5,6 @@ import type { SlotsCall } from "../operations/slots.ts";
 import { MAX_HOLDERS, slotsOperation } from "../operations/slots.ts";
 import type { SubjectCounter } from "../policy/counters.ts";
 import { slotCountersOf } from "../policy/counters.ts";
-import { rejectWrongType } from "../policy/wrong-type.ts";
 import { newHolder } from "../scripts/digits.ts";
 import type { CountingStore } from "../store/store.ts";
 import type { SlotKeeper } from "./held-slots.ts";
@@ -14,7 +13,7 @@ import { Releases } from "./releases.ts";
 import { Renewals } from "./renewals.ts";
 
 /** Sends a call about the slots of a counter to the store. Rejects with the store's errors. */
-type RunSlotsCall = (call: SlotsCall, counterKey: string) => Promise<readonly number[]>;
+type RunSlotsCall = (call: SlotsCall, counterKey: string) => Promise<readonly boolean[]>;
 
 /** The renewals of the slots held in a store. */
 const renewalsOf = shareByClient("renewals", () => new Renewals());
@@ -29,13 +28,6 @@ export function createSlotKeeper(
   labels: LimiterLabels,
   owner: object = store.owner,
 ): SlotKeeper {
-  async function runSlotsCall(call: SlotsCall): Promise<readonly boolean[]> {
-    const [counter] = call.counters;
-    const reply = await run(call, counter.key);
-    rejectWrongType(reply, [counter]);
-    return reply.slice(1).map((wasHeld) => wasHeld === 1);
-  }
-
   async function renewOrRelease(
     counter: Counter,
     holders: readonly string[],
@@ -45,7 +37,7 @@ export function createSlotKeeper(
     for (let at = 0; at < holders.length; at += MAX_HOLDERS) {
       calls.push({ counters: [counter], holders: holders.slice(at, at + MAX_HOLDERS), renews });
     }
-    return (await Promise.all(calls.map(runSlotsCall))).flat();
+    return (await Promise.all(calls.map((call) => run(call, counter.key)))).flat();
   }
 
   return {

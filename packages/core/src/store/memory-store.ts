@@ -44,7 +44,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
   /** One object for all calls, to save allocations. If the clock steps back, time continues from the latest time. */
   const context = { now: 0, generation: 0 };
   let offset = 0;
-  function runSync<Call>(operation: Operation<Call>, call: Call): readonly number[] {
+  function runSync<Call, Reply>(operation: Operation<Call, Reply>, call: Call): Reply {
     const reading = now();
     if (reading + offset < context.now) offset = context.now - reading;
     context.now = reading + offset;

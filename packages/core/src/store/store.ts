@@ -14,8 +14,14 @@ export interface OperationContext {
   readonly generation: number;
 }
 
-/** The replies to calls that were sent together: integers for each call, or undefined for an invalid reply. */
-export type Replies = ReadonlyArray<readonly number[] | undefined>;
+/** The reply to a call whose operation has no other type: the server's clock in microseconds, and further integers. */
+export type Integers = readonly number[];
+
+/**
+ * The decoded replies to calls that were sent together. A call may have failed with an error of its own; undefined stands for a
+ * reply that the script never gives.
+ */
+export type Replies<Reply = Integers> = ReadonlyArray<Reply | Error | undefined>;
 
 /** A script and its arguments. */
 export interface ScriptCall {
@@ -27,13 +33,10 @@ export interface ScriptCall {
 export type MemoryAccess = Pick<MemoryTable, "get" | "set" | "delete">;
 
 /**
- * An operation on a store's keys, as Lua scripts and as TypeScript with the same effect.
- *
- * A reply begins with the server's
- * clock in microseconds, or 0 if the clock does not matter. The next integer is -1 if one of the keys holds a value of the
- * wrong type; then nothing was done. Replies are plain arrays: an object for each would slow down every decision.
+ * An operation on a store's keys: Lua scripts, TypeScript with the same effect, and the only code that knows how the scripts write
+ * a call and its reply.
  */
-export interface Operation<Call> {
+export interface Operation<Call, Reply = Integers> {
   readonly name: string;
   /**
    * Operations of one kind keep their order only among calls with an equal batch key. Waiting operations of another kind
@@ -53,7 +56,7 @@ export interface Operation<Call> {
    * store, so that a memory store loads no Lua. `clock` is empty for the server's own.
    */
   encode(calls: readonly Call[], compose: Compose, clock: string, times?: string): ScriptCall;
-  decode(calls: readonly Call[], reply: unknown): Replies;
+  decode(calls: readonly Call[], reply: unknown): Replies<Reply>;
   /** The keys of a call, all in one hash slot. */
   keys(call: Call): readonly string[];
   /** Whether its calls are sent even if nothing waits for their replies any more. */
@@ -61,7 +64,7 @@ export interface Operation<Call> {
   /** The most work of a call for the server: 1 for a decision on one counter, about 3 µs. */
   weight(call: Call): number;
   /** Runs the operation in this process. Returns the reply. */
-  runInMemory(call: Call, memory: MemoryAccess, moment: OperationContext): readonly number[];
+  runInMemory(call: Call, memory: MemoryAccess, moment: OperationContext): Reply;
 }
 
 /** The servers of a store, which may fail to answer. */
@@ -97,7 +100,7 @@ export type UsageSubjects = "plain" | "hashed";
 
 /** A call that is in flight: one object, created once and shared by the server monitor, the queue and the script. */
 export interface PendingCall<Call = never> {
-  readonly operation: Operation<Call>;
+  readonly operation: Operation<Call, unknown>;
   readonly call: Call;
   /** Filled in by the store, like the two below. */
   keys: readonly string[];
@@ -106,7 +109,7 @@ export interface PendingCall<Call = never> {
   clock: string;
   /** Whether nothing waits for the reply any more. Such a call is no longer sent, unless it is fire-and-forget. */
   readonly isAbandoned: boolean;
-  resolve(reply: readonly number[]): void;
+  resolve(reply: unknown): void;
   reject(error: unknown): void;
 }
 
@@ -140,10 +143,10 @@ export interface CountingStore extends Store {
    * progress, and follows a clock given to the store.
    */
   now(): number;
-  run<Call>(operation: Operation<Call>, call: Call): Promise<readonly number[]>;
+  run<Call, Reply>(operation: Operation<Call, Reply>, call: Call): Promise<Reply>;
   /** Runs a call synchronously, if the counts are in this process. Throws the errors of `run`. */
   readonly runSync?:
-    | (<Call>(operation: Operation<Call>, call: Call) => readonly number[])
+    | (<Call, Reply>(operation: Operation<Call, Reply>, call: Call) => Reply)
     | undefined;
 }
 

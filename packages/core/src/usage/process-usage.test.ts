@@ -54,7 +54,7 @@ function addingStore({ usage }: Pick<CountingStore, "usage"> = { usage: "hashed"
         it.calls.push(asked);
         await it.pause;
         if (it.error !== undefined) throw it.error;
-        return [Date.now() * 1_000, it.state, ...asked.limiters.map(() => it.each)];
+        return [Date.now() * 1_000, it.state, ...asked.limiters.map(() => it.each)] as never;
       },
     },
   };

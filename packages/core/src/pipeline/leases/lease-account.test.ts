@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 import { compileLimit } from "../../algorithms/compile-limit.ts";
 import { fixedWindow } from "../../algorithms/fixed-window.ts";
 import { gcra } from "../../algorithms/gcra.ts";
+import type { Lease, LeaseAccount } from "./lease-account.ts";
 import {
   closeAccount,
   findLease,
@@ -18,7 +19,6 @@ import {
   unitsToLeaseWithRequest,
   unspentUnits,
 } from "./lease-account.ts";
-import type { Lease, LeaseAccount } from "./leases.ts";
 
 const rule = { max: 100, ttl: 1_000, divisor: 8 };
 

@@ -1,6 +1,14 @@
 import type { CompiledLimit } from "../../algorithms/algorithm.ts";
+import type { LimitState } from "../../common/decision.ts";
+import type {
+  CounterDecision,
+  LimitDecision,
+  StoreDecision,
+} from "../../operations/decide-call.ts";
 import type { Receipt } from "../../operations/refund.ts";
-import type { Lease, LeaseAccount, LeaseSettings } from "./leases.ts";
+import type { LimitGroup } from "../../policy/compiled-policy.ts";
+import { toLimitState } from "../decision-request.ts";
+import type { LeaseSettings } from "./lease-options.ts";
 
 /*
  * The leases of one subject: units that were charged in the store ahead of the requests that spend them, so that these cost no
@@ -21,6 +29,42 @@ const HOT_DIVISOR = 4;
 /** The clocks of two machines drift by less than 1/DRIFT_DIVISOR while a lease lasts; by at most 1/1,000 if both are corrected. */
 const DRIFT_DIVISOR = 512;
 
+/** Units that were charged in the store by one call, to be spent by this process. */
+export interface Lease {
+  /** The receipt for the charge of all its units. */
+  readonly receipt: Receipt;
+  /** When the lease was requested. The store decided later, so a time counted from here ends too early, never too late. */
+  readonly sentAt: number;
+  readonly expiresAt: number;
+  /** Unspent units. */
+  unspent: number;
+}
+
+/** The units that a process holds for one subject, and the numbers that determine the next lease. */
+export interface LeaseAccount {
+  readonly settings: LeaseSettings;
+  /** At most two, oldest first, each with unspent units. */
+  readonly leases: Lease[];
+  /** The units of the lease that is being requested; 0 if none is. */
+  pendingUnits: number;
+  /** How many units the next lease takes, if enough remain. */
+  nextUnits: number;
+  /** The units that remained in the store at its last report. */
+  remainingInStore: number;
+  /** When a request of the subject last went to the store. */
+  lastRequestAt: number;
+  /** Set when the leases of the subject were ended: nothing more is spent. */
+  isClosed: boolean;
+}
+
+/** The store's decision on the last request for a lease. */
+export interface StoreReport {
+  /** The decision, on one counter. */
+  readonly decision: StoreDecision;
+  /** When it arrived, in microseconds. Times counted from here are reported too long, never too short. */
+  readonly receivedAt: number;
+}
+
 export function openAccount(settings: LeaseSettings): LeaseAccount {
   return {
     settings,
@@ -33,22 +77,45 @@ export function openAccount(settings: LeaseSettings): LeaseAccount {
   };
 }
 
+/** The lease that the store granted. `sentAt` is when it was requested, before the store decided. */
+export function leaseOf(
+  settings: LeaseSettings,
+  receipt: Receipt,
+  decision: StoreDecision,
+  sentAt: number,
+): Lease {
+  const resets = limitsIn(decision).map(({ resetAfter }) => resetAfter);
+  const limits = receipt.counters[0]?.limits ?? [];
+  const expiresAt = sentAt + leaseTtl(settings, limits, resets);
+  return { receipt, sentAt, expiresAt, unspent: receipt.cost };
+}
+
 /**
  * How long a lease lasts, in microseconds: no longer than the fixed windows that were charged, because spending it later would
- * exceed the limit of the next window. `resets` are the microseconds until each limit recovers fully, as reported with the charge.
+ * exceed the limit of the next window. `resets` are the microseconds until each limit recovers fully, as
+ * reported with the charge.
  */
 export function leaseTtl(
   settings: LeaseSettings,
   limits: readonly CompiledLimit[],
   resets: readonly number[],
 ): number {
-  let ttl = settings.ttl;
+  let { ttl } = settings;
   for (const [i, { source }] of limits.entries()) {
     const reset = resets[i] as number;
     if (source.algorithm === "fixedWindow")
       ttl = Math.min(ttl, reset - Math.ceil(reset / DRIFT_DIVISOR));
   }
   return ttl;
+}
+
+/** The fewest units that remain in any limit. */
+export function remainingUnits(decision: StoreDecision): number {
+  return Math.min(...limitsIn(decision).map(({ remaining }) => remaining));
+}
+
+function limitsIn({ counters }: StoreDecision): readonly LimitDecision[] {
+  return (counters[0] as CounterDecision).limits;
 }
 
 /** The unspent units of all leases. */
@@ -166,4 +233,35 @@ function isActive({ sentAt, expiresAt }: Lease, now: number): boolean {
 
 function halfOf(units: number): number {
   return Math.max(MIN_UNITS, Math.floor(units / 2));
+}
+
+/**
+ * The limits of a decision that a lease pays: the store's last report, plus the `unspent` leased units, less the time since the
+ * report.
+ */
+export function reportedLimits(
+  { limits, positions }: LimitGroup,
+  { decision, receivedAt }: StoreReport,
+  unspent: number,
+  now: number,
+): LimitState[] {
+  const elapsed = Math.max(0, Math.floor(now - receivedAt));
+  const decided = limitsIn(decision);
+  const states: LimitState[] = new Array(limits.length);
+  for (let i = 0; i < limits.length; i += 1) {
+    const limit = limits[i] as CompiledLimit;
+    const { remaining, resetAfter, refillAfter } = decided[i] as LimitDecision;
+    states[positions[i] as number] = toLimitState(limit, decision.now, {
+      wait: 0,
+      remaining: Math.min(limit.limit, remaining + unspent),
+      resetAfter: timeLeft(resetAfter, elapsed),
+      refillAfter: timeLeft(refillAfter, elapsed),
+    });
+  }
+  return states;
+}
+
+/** At least 1 µs: a charged limit has not recovered fully. */
+function timeLeft(time: number, elapsed: number): number {
+  return Math.max(1, time - elapsed);
 }

@@ -3,29 +3,30 @@ import { BackgroundTimer } from "../../common/background.ts";
 import { toMilliseconds } from "../../common/time.ts";
 import type { StoreMonitor } from "../../health/store-monitor.ts";
 import { decide } from "../../operations/decide.ts";
-import type { DecideCall } from "../../operations/decide-call.ts";
+import type { DecideCall, StoreDecision } from "../../operations/decide-call.ts";
 import type { Receipt } from "../../operations/refund.ts";
 import { refund } from "../../operations/refund.ts";
 import type { CompiledPolicy } from "../../policy/compiled-policy.ts";
 import type { SubjectCounter } from "../../policy/counters.ts";
-import { decodeReply } from "../decode-reply.ts";
+import { receiptsOf } from "../decision-request.ts";
 import type { DenyCache } from "../deny-cache.ts";
 import { denyCacheOf } from "../deny-cache.ts";
 import { leaseHoldersOn } from "../lease-holders.ts";
 import { refundMutation } from "../mutations.ts";
 import type { Stage } from "../stage.ts";
+import type { Lease, LeaseAccount, StoreReport } from "./lease-account.ts";
 import {
   closeAccount,
+  leaseOf,
   openAccount,
   receiptFor,
   recordDenial,
   recordFailure,
   recordGrant,
+  remainingUnits,
   takeExpired,
 } from "./lease-account.ts";
-import type { StoreReport } from "./lease-reply.ts";
-import { leaseOf, remainingUnits } from "./lease-reply.ts";
-import type { Lease, LeaseAccount, LeaseSettings } from "./leases.ts";
+import type { LeaseSettings } from "./lease-options.ts";
 
 /** The maximum number of accounts; the least recently used one is evicted first. */
 const MAX_ACCOUNTS = 1_000;
@@ -134,20 +135,19 @@ export class LeaseAccounts {
     const counters = [counter];
     const sentAt = store.now();
     const call: DecideCall = { cost, mode: "charge", counters };
-    const onLateReply = (late?: readonly number[]) => late && this.#refundLate(call, late);
-    const reply = await monitor.run(store, decide, call, counter.key, 0, onLateReply);
-    const { allowed, blocked, receipts } = decodeReply(policy, counters, cost, reply);
-    const [receipt] = receipts as [Receipt];
+    const onLateReply = (late?: StoreDecision) => late && this.#refundLate(cost, late);
+    const decision = await monitor.run(store, decide, call, counter.key, 0, onLateReply);
     const receivedAt = store.now();
-    account.lastReport = { reply, receivedAt };
-    const remaining = remainingUnits(counter.group, reply);
-    if (!allowed) {
+    account.lastReport = { decision, receivedAt };
+    const remaining = remainingUnits(decision);
+    if (!decision.allowed) {
       recordDenial(account, remaining);
-      if (blocked) this.endLeases(counters);
+      if (decision.counters.some(({ blockedFor }) => blockedFor > 0)) this.endLeases(counters);
       return;
     }
     this.#denyCache.invalidateCached(counters, receivedAt);
-    const lease = leaseOf(this.#settings, counter.group, receipt, reply, sentAt);
+    const [receipt] = receiptsOf({ policy, cost }, [decision]) as [Receipt];
+    const lease = leaseOf(this.#settings, receipt, decision, sentAt);
     if (account.isClosed) {
       this.#refund([lease]);
       return;
@@ -161,18 +161,18 @@ export class LeaseAccounts {
     if (account.leases.length > 0) this.#refund(takeExpired(account, now));
   }
 
-  #refundLate({ counters, cost }: DecideCall, reply: readonly number[]): void {
+  #refundLate(cost: number, decision: StoreDecision): void {
+    if (!decision.allowed) return;
     const { policy } = this.#deps;
     const { store } = policy;
-    const { allowed, receipts } = decodeReply(policy, counters as SubjectCounter[], cost, reply);
-    const [receipt] = receipts;
-    if (!allowed || receipt === undefined) return;
-    // Bypasses the monitor, which knows that the late store is down.
-    const invalidate = (): void => this.#denyCache.invalidate(counters, store.now());
-    store
-      .run(refund, receipt)
-      .then(invalidate)
-      .catch(() => {});
+    for (const receipt of receiptsOf({ policy, cost }, [decision])) {
+      // Bypasses the monitor, which knows that the late store is down.
+      const invalidate = (): void => this.#denyCache.invalidate(receipt.counters, store.now());
+      store
+        .run(refund, receipt)
+        .then(invalidate)
+        .catch(() => {});
+    }
   }
 
   /** Refunds the unspent units of leases. If a refund fails, the units recover over time like any charge. */

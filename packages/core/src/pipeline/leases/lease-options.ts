@@ -1,6 +1,25 @@
-import { invalidValue } from "../../common/errors.ts";
+import { formatReceived, invalidOption, invalidValue } from "../../common/errors.ts";
+import type { Duration } from "../../common/time.ts";
 import { parseDuration } from "../../common/time.ts";
-import type { LeaseOptions, LeaseSettings } from "./leases.ts";
+import type { CompiledPolicy } from "../../policy/compiled-policy.ts";
+
+/** How a process leases units for a busy subject, and spends them by itself. */
+export interface LeaseOptions {
+  /** The maximum number of units leased for one subject: 2 to 1,000,000. */
+  readonly max: number;
+  /** How long a lease lasts at most: 1 ms to 1 minute. Unspent units are then refunded. */
+  readonly ttl: Duration;
+}
+
+/** The `lease` option, parsed. Times are in microseconds. */
+export interface LeaseSettings {
+  /** The maximum number of unspent and pending units of one subject. */
+  readonly max: number;
+  /** How long a lease lasts at most. */
+  readonly ttl: number;
+  /** A lease takes at most 1/divisor of the units that remained in the store's last report. */
+  readonly divisor: number;
+}
 
 const MAX_UNITS = 1_000_000;
 /** Microseconds. */
@@ -29,4 +48,34 @@ export function readLeaseOption(
   const ttlMicros = parseDuration(ttl, "lease.ttl", "HEADGATE_INVALID_OPTION");
   if (ttlMicros > MAX_TTL) throw invalidValue("lease.ttl must be from 1 ms to 1 minute", ttl);
   return { max, ttl: ttlMicros, divisor: SHARE_DIVISOR };
+}
+
+/** Throws `HEADGATE_INVALID_OPTION` for limits whose units cannot be leased. */
+export function requireLeasable({ limits, groups, hasSlots }: CompiledPolicy): void {
+  // A slot belongs to a single request.
+  if (hasSlots) {
+    throw invalidOption(
+      "lease cannot be used with a concurrency limit, which has no units to take ahead: leave one of them out",
+    );
+  }
+  // Units leased for one subject do not show whether another subject of the same request is allowed.
+  if (groups.length > 1) {
+    throw invalidOption(
+      `lease needs limits of one dimension in a limiter that does not extend another one; these count by ${groups.map(({ dimension }) => dimension).join(", ")}`,
+    );
+  }
+  // A blocked subject could continue to spend leased units.
+  const blocking = limits.find(({ block }) => block !== undefined);
+  if (blocking !== undefined) {
+    throw invalidOption(
+      `lease cannot be used with block, which would come too late for units taken ahead; the limit ${formatReceived(blocking.name)} has block`,
+    );
+  }
+  // Leased units are charged before they are used.
+  const notifying = limits.find(({ notify }) => notify !== undefined);
+  if (notifying !== undefined) {
+    throw invalidOption(
+      `lease cannot be used with notifyAt, which would count units taken ahead as used; the limit ${formatReceived(notifying.name)} has notifyAt`,
+    );
+  }
 }

@@ -5,9 +5,12 @@ import type { Receipt } from "../../operations/refund.ts";
 import type { SubjectCounter } from "../../policy/counters.ts";
 import { GLOBAL_SUBJECT } from "../../policy/counters.ts";
 import { emptyReceipt, LimiterDecision } from "../../policy/limiter-decision.ts";
-import type { DecisionRequest, Stage } from "../stage.ts";
+import type { DecisionRequest } from "../decision-request.ts";
+import type { Stage } from "../stage.ts";
+import type { Lease, StoreReport } from "./lease-account.ts";
 import {
   findLease,
+  reportedLimits,
   returnToLease,
   spend,
   unitsToLeaseNext,
@@ -16,9 +19,7 @@ import {
 } from "./lease-account.ts";
 import type { LeaseDeps, SubjectAccount } from "./lease-accounts.ts";
 import { LeaseAccounts } from "./lease-accounts.ts";
-import type { StoreReport } from "./lease-reply.ts";
-import { reportedLimits } from "./lease-reply.ts";
-import type { Lease, LeaseSettings } from "./leases.ts";
+import type { LeaseSettings } from "./lease-options.ts";
 
 /**
  * Pays requests from leases of this process without a call, and passes all others to the next stage. If the requests of a subject
