@@ -87,7 +87,7 @@ function listOf(decisions) {
   const flat = sorted
     .slice(0, 64)
     .flatMap(([rank, count]) => [`default#${hashes[rank]}`, count, 0]);
-  return JSON.stringify([missed, decisions, ...flat]);
+  return [missed, decisions, ...flat];
 }
 
 const admin = new Redis(server.port);
@@ -99,31 +99,38 @@ const generated = join(import.meta.dirname, "../../packages/core/src/usage/lua.g
 const [, embedded] = /usageLua[^`]*`([^`]*)`/.exec(readFileSync(generated, "utf8"));
 const usageLua = embedded.replaceAll("\\\\", "\\");
 const usageSha1 = await admin.script("LOAD", usageLua);
-const SPAN = 600;
 const now = Math.floor(Date.now() / 1_000);
+/** The steps of a call: for each resolution the length of a step and of a period in seconds, and the lifetime in milliseconds. */
+const PERIODS = [
+  ["seconds", 10, 900, 1_800_000],
+  ["minutes", 60, 3_600, 90_000_000],
+  ["hours", 3_600, 86_400, 2_678_400_000],
+];
+const startOf = (length) => Math.floor(now / length) * length;
 let sentBytes = 0;
 let sends = 0;
 
 /** Each limiter's lists are in a share of the calls. */
 async function send(name, number, share) {
-  const day = Math.floor(now / 86_400);
-  const span = Math.floor(now / SPAN);
-  const daysOf = (id) => [day - 1, day].map((one) => `hg:{usage}:day/${id}/${one}`);
-  const lists = [day - 1, day].map((one) => `hg:{usage}:days/${one}`);
-  const keys = ["hg:{usage}", `hg:{usage}:process/${name}`, "hg:{usage}:series/other"];
-  keys.push(...lists, ...daysOf("other"));
-  const args = ["", "0", "1", number, Date.now() * 1_000, ids.length];
-  for (const id of ids) {
+  const stepKeys = (id) =>
+    PERIODS.map(([kind, , period]) => `hg:{usage}:${kind}/${id}/${startOf(period)}`);
+  const keys = ["hg:{usage}", `hg:{usage}:process/${name}`, "hg:blocks{usage}", ...stepKeys("*")];
+  const limiters = ids.map((id) => {
     sends += 1;
-    const isDue = Math.random() < share;
-    const [used, denied] = isDue ? tops[sends % tops.length] : ["", ""];
-    const limits = isDue ? '{"default minute":40,"default day":10}' : "";
-    keys.push(`hg:{usage}:series/${id}`, `hg:{usage}:top/${id}/${span}`);
-    if (isDue) keys.push(`hg:{usage}:limits/${id}/${span}`, ...daysOf(id));
-    args.push(id, id, `${Math.floor(Date.now() / 10_000)} 500 50 0`, used, denied, limits);
-  }
+    const steps = PERIODS.map(([, step], i) => [i + 1, startOf(step), 500, 50, 0]);
+    keys.push(...stepKeys(id));
+    if (Math.random() >= share) return { name: id, steps };
+    const kinds = ["used", "denied", "bounds", "denials"];
+    keys.push(...kinds.map((kind) => `hg:{usage}:${kind}/${id}/${startOf(600)}`));
+    keys.push(`hg:{usage}:day-denials/${id}/${startOf(86_400)}`);
+    const [used, denied] = tops[sends % tops.length];
+    return { name: id, steps, used, denied, denials: { "default minute": 40, "default day": 10 } };
+  });
+  const ttls = PERIODS.map(([, , , ttl]) => ttl);
+  const call = { number, clock: Date.now() * 1_000, ttls, blocks: [], limiters };
+  const args = ["", "0", "1", JSON.stringify(call)];
   sentBytes += args.join("").length + keys.join("").length;
-  return admin.evalsha(usageSha1, keys.length, ...keys, ...args.map(String));
+  return admin.evalsha(usageSha1, keys.length, ...keys, ...args);
 }
 
 const names = Array.from({ length: processes }, () => randomBytes(12).toString("base64url"));

@@ -224,7 +224,7 @@ describe("headgate top reports an error in one line", () => {
   });
 
   test("for a usage key with a value that is not Headgate's", async () => {
-    const key = `hg:{usage}:series/${hashSubject("api")}`;
+    const key = `hg:{usage}:minutes/api/${Math.floor(Date.now() / 3_600_000) * 3_600}`;
     await own.client.sadd(key, "x");
     const { exitCode, stderr } = await top(["api"]);
     expect(exitCode).toBe(3);

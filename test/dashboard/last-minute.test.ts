@@ -3,7 +3,6 @@ import { requireStore } from "@headgate/core/internal";
 import { redisStore } from "@headgate/core/redis";
 import { expect, test } from "vitest";
 import { addUsage } from "../../packages/core/src/usage/operations.ts";
-import { limiterId } from "../../packages/core/src/usage/usage-counter.ts";
 import { useOwnRedis } from "../support/own-redis.ts";
 import { nodeMount } from "./support/mounts.ts";
 import { api } from "./support/send-request.ts";
@@ -37,15 +36,14 @@ test("the last minute ends with the latest step that all processes have reported
   const now = STEP + 15_000;
   const store = storeAt(now);
   await createAdmin(store).setOverride({ limiter: "trial", shadow: true });
-  const counted = ["api", "trial"].map((name) => ({ id: limiterId(name), name, rows: ROWS }));
   await requireStore(store).run(addUsage, {
     prefix: "fleet",
     process: "process-00000000",
     number: 1,
     clock: now * 1_000,
     clockOffset: 0,
-    blocks: "",
-    limiters: counted.map((one) => ({ ...one, used: "", denied: "", denialsByLimit: "" })),
+    blocks: [],
+    limiters: ["api", "trial"].map((name) => ({ name, rows: ROWS })),
   });
   const before = await loadAt(now);
   expect(before.limiter.lastMinute).toEqual({ allowed: 230, denied: 23, degraded: 2 });

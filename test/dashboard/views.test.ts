@@ -63,7 +63,7 @@ describe("the overview", () => {
       span: "1h",
       store: { latencyMs: expect.any(Number) },
       totals: { allowed: 6, denied: 2, degraded: 0 },
-      stepMs: 10_000,
+      stepMs: 60_000,
       others: null,
       mixedVersions: [],
       ignoredOverrides: [],

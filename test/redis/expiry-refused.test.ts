@@ -14,7 +14,6 @@ import { redisStore } from "@headgate/core/redis";
 import { Redis } from "ioredis";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { addUsage } from "../../packages/core/src/usage/operations.ts";
-import { limiterId } from "../../packages/core/src/usage/usage-counter.ts";
 import { useOwnRedis } from "../support/own-redis.ts";
 import { writeRegistry } from "../support/write-registry.ts";
 import { STORE_ALONE } from "./store-alone.ts";
@@ -40,6 +39,16 @@ const COMMANDS = [
   "lpush",
   "ltrim",
   "lrange",
+  "hmget",
+  "hgetall",
+  "hset",
+  "hlen",
+  "zadd",
+  "zcard",
+  "zmscore",
+  "zrange",
+  "zrem",
+  "zremrangebyrank",
 ] as const;
 
 const BLOCKING = fixedWindow({ limit: 1, window: "1h", block: "1h" });
@@ -211,17 +220,11 @@ async function countUsage(given: Store, number: number): Promise<unknown> {
   const store = requireStore(given);
   const at = store.now();
   const row = { at, allowed: 2, denied: 1, degraded: 1 };
-  const used = JSON.stringify([0, 2, "u", 2, 0]);
+  const list = [0, 2, "default u", 2, 1];
+  const subjects = { used: list, denied: list, denials: { "default a": 1 } };
   const limiters = [
-    {
-      id: limiterId("api"),
-      name: "api",
-      rows: [row],
-      used,
-      denied: "",
-      denialsByLimit: '{"default a":1}',
-    },
-    { id: "", name: "others", rows: [row], used: "", denied: "", denialsByLimit: "" },
+    { name: "api", rows: [row], subjects },
+    { name: "", rows: [row] },
   ];
   return store.run(addUsage, {
     prefix: store.prefix,
@@ -229,7 +232,7 @@ async function countUsage(given: Store, number: number): Promise<unknown> {
     number,
     clock: at,
     clockOffset: 0,
-    blocks: `${Math.ceil(at / 1_000_000) + 3_600} api default pu`,
+    blocks: [[Math.ceil(at / 1_000_000) + 3_600, "api default pu"]],
     limiters,
   });
 }

@@ -7,6 +7,7 @@ import { redisStore } from "@headgate/core/redis";
 import { Redis } from "ioredis";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { BlockSightings } from "../../packages/core/src/usage/block-sightings.ts";
+import type { BlockEntry } from "../../packages/core/src/usage/operations.ts";
 import { addUsage } from "../../packages/core/src/usage/operations.ts";
 import { useOwnRedis } from "../support/own-redis.ts";
 import { sendUsage } from "../support/send-usage.ts";
@@ -74,9 +75,7 @@ describe("a block by a limit", () => {
     const { blocked, retryAfterMs } = await limiter.consume("ann", { cost: 4 });
     expect([blocked, retryAfterMs]).toEqual([true, Number.POSITIVE_INFINITY]);
     await sendUsage(store);
-    const [, ends] = /^headgate usage 1\n(\d{10}) login default hann$/.exec(
-      (await own.client.get(LIST)) ?? "",
-    ) as RegExpExecArray;
+    const ends = await own.client.zscore(LIST, "login default hann");
     const [now = 0] = await own.client.time();
     expect(Number(ends) - now).toBeGreaterThan(7_200 - 60);
     expect(Number(ends) - now).toBeLessThanOrEqual(7_200 + 1);
@@ -175,12 +174,11 @@ describe("a manual block", () => {
     await admin.block(limits, "bob", "1h");
     for (const subject of ["ann", "bob"]) await limiter.consume(subject);
     await sendUsage(store);
-    expect(await own.client.get(LIST)).toContain(`login default ${letter}ann`);
+    expect(await own.client.zscore(LIST, `login default ${letter}ann`)).not.toBeNull();
     const dry = await admin.forget(limits, "ann", { dryRun: true });
     expect(dry.clearedLists).toBe(2);
     expect(await admin.forget(limits, "ann")).toMatchObject({ clearedLists: 2 });
-    const bobOnly = new RegExp(`^headgate usage 1\\n\\d{10} login default ${letter}bob$`);
-    expect(await own.client.get(LIST)).toMatch(bobOnly);
+    expect(await own.client.zrange(LIST, "0", "-1")).toEqual([`login default ${letter}bob`]);
     await admin.forget(limits, "bob");
     expect(await own.client.exists(LIST)).toBe(0);
   });
@@ -188,52 +186,53 @@ describe("a manual block", () => {
 
 describe("the list of blocks", () => {
   let number = 0;
-  async function add(lines: readonly string[], now: number): Promise<void> {
+  async function add(blocks: readonly BlockEntry[], now: number): Promise<void> {
     number += 1;
     const store = requireStore(redisStore(own.client, { clock: () => now }));
     const process = "process-00000000";
-    const call = {
-      prefix: "hg",
-      process,
-      number,
-      clock: now * 1_000,
-      clockOffset: 0,
-      limiters: [],
-    };
-    await store.run(addUsage, { ...call, blocks: lines.join("\n") });
+    const call = { prefix: "hg", process, number, clock: now * 1_000, clockOffset: 0 };
+    await store.run(addUsage, { ...call, limiters: [], blocks });
   }
   const NOW = 1_800_000_000;
-  const line = (i: number, ends = NOW + 60) => `${ends} api default p${i}`;
+  const block = (i: number, ends = NOW + 60) => [ends, `api default p${i}`] as const;
 
-  test("has at most 1,000 blocks, and drops expired ones", async () => {
-    const all = Array.from({ length: 1_010 }, (_, i) => line(i));
-    await add(all, NOW * 1_000);
-    expect((await own.client.get(LIST))?.split("\n")).toHaveLength(1_001);
+  test("has the 1,000 blocks that last longest, and drops expired ones", async () => {
+    for (let from = 0; from < 1_010; from += 202) {
+      const some = Array.from({ length: 202 }, (_, i) => block(from + i, NOW + 60 + from + i));
+      await add(some, NOW * 1_000);
+    }
+    expect(await own.client.zcard(LIST)).toBe(1_000);
+    expect(await own.client.zscore(LIST, "api default p9")).toBeNull();
     await start();
-    expect(await readBlocks(own.client)).toMatchObject({
+    const storeAt = (now: number) => redisStore(own.client, { clock: () => now * 1_000 });
+    expect(await readBlocks(storeAt(NOW))).toMatchObject({
       isComplete: false,
       uncheckedCount: 1_000,
     });
+    // An ended block is not counted, although it is still in the set: nothing that lasts longer was left out.
+    const later = NOW + 60 + 510;
+    expect(await readBlocks(storeAt(later))).toMatchObject({
+      isComplete: true,
+      uncheckedCount: 499,
+    });
     // A block that lasts longer than it was known to is one.
-    await add([line(0, NOW + 99), line(0, NOW + 98), line(2_000)], NOW * 1_000);
-    expect(await own.client.get(LIST)).toContain(`\n${NOW + 99} api default p0\n`);
-    expect(await own.client.get(LIST)).not.toContain("p2000");
-    await add([line(3, NOW + 200)], (NOW + 100) * 1_000);
-    expect(await own.client.get(LIST)).toBe(`headgate usage 1\n${NOW + 200} api default p3`);
+    await add([block(500, NOW + 9_000), block(500, NOW + 8_000)], later * 1_000);
+    expect(await own.client.zscore(LIST, "api default p500")).toBe(String(NOW + 9_000));
+    expect(await own.client.zcard(LIST)).toBe(1_000);
+    await add([block(2_000, NOW + 700)], later * 1_000);
+    expect(await own.client.zscore(LIST, "api default p10")).toBeNull();
     expect(await own.client.pttl(LIST)).toBeGreaterThan(0);
   });
 
   test("is left alone if the key holds something else", async () => {
     await own.client.set(LIST, "text");
-    await add([line(0)], NOW * 1_000);
+    await add([block(0)], NOW * 1_000);
     expect(await own.client.get(LIST)).toBe("text");
-    expect((await readBlocks(own.client)).unreadable).toEqual([{ key: LIST, reason: "damaged" }]);
+    const reason = "wrong-type";
+    expect((await readBlocks(own.client)).unreadable).toEqual([{ key: LIST, reason }]);
     await own.client.del(LIST);
-    await own.client.sadd(LIST, "x");
-    await add([line(0)], NOW * 1_000);
-    expect((await readBlocks(own.client)).unreadable).toEqual([
-      { key: LIST, reason: "wrong-type" },
-    ]);
+    await own.client.zadd(LIST, NOW, "x");
+    expect((await readBlocks(own.client)).unreadable).toEqual([{ key: LIST, reason: "damaged" }]);
   });
 });
 
@@ -243,14 +242,14 @@ test("a process sends a block once, again after ten minutes, and remembers at mo
     ({ limiter: "api", dimension: "ip", subject: `${i}`, subjects: "hashed" }) as const;
   seen.record(blocked(1), 0, 5_000_000);
   seen.record(blocked(1), 1_000_000, 5_000_000);
-  expect(seen.takeBatch(1_000_000, 2_000_000)).toBe("8 api ip h1");
+  expect(seen.takeBatch(1_000_000, 2_000_000)).toEqual([[8, "api ip h1"]]);
   seen.record(blocked(1), 2_000_000, 5_000_000);
   expect(seen.size).toBe(0);
   seen.record(blocked(1), 602_000_000, 5_000_000);
-  expect(seen.takeBatch(602_000_000, 0)).toBe("607 api ip h1");
+  expect(seen.takeBatch(602_000_000, 0)).toEqual([[607, "api ip h1"]]);
   for (let i = 0; i < 5_000; i += 1) seen.record(blocked(i), 0, Number.MAX_SAFE_INTEGER);
   expect(seen.size).toBe(1_000);
-  const first = seen.takeBatch(0, 0).split("\n");
+  const first = seen.takeBatch(0, 0);
   expect(first).toHaveLength(256);
-  expect(first[0]).toMatch(/^31622400 /);
+  expect(first[0]?.[0]).toBe(31_622_400);
 });

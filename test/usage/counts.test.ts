@@ -76,7 +76,7 @@ describe.each(["hashed", "plain"] as const)("an access log, with %s subjects", (
     });
     // Two turns of five seconds are in each ten.
     expect(site?.tenSeconds).toHaveLength(Math.ceil(turns / 2));
-    expect(site?.tenMinutes).toHaveLength(Math.ceil((turns * 5) / 600));
+    expect(site?.minutes).toHaveLength(Math.ceil((turns * 5) / 60));
     for (const list of [site?.subjects.used, site?.subjects.denied]) {
       if (list === undefined) throw new Error("there is no list");
       expectWithinBounds(list, list === site?.subjects.used ? used : denied);
@@ -146,7 +146,7 @@ describe.each([0, 0.8, 1, 1.2, 1.5])("Zipf traffic with a skew of %f", (skew) =>
     ] as const) {
       if (list === undefined) throw new Error("there is no list");
       expectWithinBounds(list, exact);
-      const bound = list.total * (1 / 65 + 1 / 60);
+      const bound = list.total * (1 / 65 + 1 / 65);
       for (const { error } of list.top) expect(error).toBeLessThanOrEqual(bound);
       expect(list.maxUnlisted).toBeLessThanOrEqual(bound);
       // Whoever is above the bound has to be there; where the first ten are, they are all there.

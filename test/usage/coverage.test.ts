@@ -47,15 +47,12 @@ test("a process without usage is silent, and so is one whose report is old", asy
     silent: [{ id }],
   });
   const now = Math.floor(Date.now() / 1_000);
-  await own.client.set(key, `headgate usage 1 7 ${now - 95}`);
+  await own.client.hset(key, { call: 7, at: now - 95 });
   const coverage = await readUsageCoverage(store, { registry });
   expect(coverage).toMatchObject({ reporting: [], silent: [{ id, at: (now - 95) * 1_000 }] });
-  await own.client.set(key, `headgate usage 1 7 ${now - 80}`);
+  await own.client.hset(key, { at: now - 80 });
   expect(await readUsageCoverage(store)).toMatchObject({ reporting: [{ id }], silent: [] });
-  // An earlier version wrote no time.
-  await own.client.set(key, "headgate usage 1 7");
-  expect(await readUsageCoverage(store)).toMatchObject({ reporting: [], silent: [{ id }] });
-  await own.client.set(key, "text");
+  await own.client.hset(key, { at: "yesterday" });
   expect((await readUsageCoverage(store)).unreadable).toEqual([{ key, reason: "damaged" }]);
 });
 

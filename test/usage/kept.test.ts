@@ -4,9 +4,14 @@ import type { CountingStore } from "@headgate/core/internal";
 import { requireStore } from "@headgate/core/internal";
 import { redisStore } from "@headgate/core/redis";
 import { describe, expect, onTestFinished, test } from "vitest";
-import type { LimiterCounts, UsageCall } from "../../packages/core/src/usage/operations.ts";
+import { limiterKey } from "../../packages/core/src/usage/layout.ts";
+import type {
+  LimiterCounts,
+  SubjectList,
+  UsageCall,
+} from "../../packages/core/src/usage/operations.ts";
 import { addUsage, USAGE_STATES } from "../../packages/core/src/usage/operations.ts";
-import { limiterId, UsageCounter } from "../../packages/core/src/usage/usage-counter.ts";
+import { UsageCounter } from "../../packages/core/src/usage/usage-counter.ts";
 import { useOwnRedis } from "../support/own-redis.ts";
 
 const own = useOwnRedis();
@@ -22,16 +27,11 @@ function storeAt(now: number, prefix?: string): CountingStore {
 /** What a process counted of a limiter, in one row. */
 function counted(name: string, at = NOW, part: Partial<LimiterCounts> = {}): LimiterCounts {
   const row = { at: at * 1_000, allowed: 2, denied: 1, degraded: 1 };
-  return {
-    id: limiterId(name),
-    name,
-    rows: [row],
-    used: "",
-    denied: "",
-    denialsByLimit: "",
-    ...part,
-  };
+  return { name, rows: [row], ...part };
 }
+
+/** A list of one subject. */
+const ONE: SubjectList = [0, 3, "default#0123456789abcdef", 3, 0];
 
 let number = 0;
 
@@ -48,7 +48,7 @@ async function add(
     number,
     clock: now * 1_000,
     clockOffset: 0,
-    blocks: "",
+    blocks: [],
     limiters,
   };
   const [, ...states] = await storeAt(now).run(addUsage, { ...whole, ...call });
@@ -85,32 +85,66 @@ describe("a usage call", () => {
     expect(await add([counted("api")], { clock: (NOW + 5_000) * 1_000 })).toEqual([1, 1]);
   });
 
-  test("has keys in one hash slot, which all expire within 25 hours or 32 days", async () => {
-    const list = '[0,1,"default#0123456789abcdef",1,0]';
-    await add([counted("api", NOW, { used: list }), counted("", NOW, { id: "" })]);
+  test("has keys in one hash slot, which all expire within 31 days", async () => {
+    const lists = { used: ONE, denied: ONE, denials: { "default a": 1 } };
+    await add([counted("api", NOW, { subjects: lists }), counted("")]);
     const keys = (await own.scan()).map(String).sort();
-    const id = limiterId("api");
+    const day = 1_799_971_200;
     expect(keys).toEqual([
       INDEX,
-      `${INDEX}:day/other/20833`,
+      `${INDEX}:bounds/api/1800000000`,
+      `${INDEX}:day-denials/api/${day}`,
+      `${INDEX}:denials/api/1800000000`,
+      `${INDEX}:denied/api/1800000000`,
+      `${INDEX}:hours/*/${day}`,
+      `${INDEX}:hours/api/${day}`,
+      `${INDEX}:minutes/*/1800000000`,
+      `${INDEX}:minutes/api/1800000000`,
       `${INDEX}:process/${nameOf(0)}`,
-      `${INDEX}:series/${id}`,
-      `${INDEX}:series/other`,
-      `${INDEX}:top/${id}/3000000`,
+      `${INDEX}:seconds/*/1800000000`,
+      `${INDEX}:seconds/api/1800000000`,
+      `${INDEX}:used/api/1800000000`,
     ]);
     for (const key of keys) {
       const rest = await own.client.pttl(key);
+      const isLong = /(?:hours|day-denials|usage\}$)/.test(key);
       expect(rest).toBeGreaterThan(3_000_000);
-      expect(rest).toBeLessThanOrEqual(key.includes(":day/") ? 2_764_800_001 : 90_000_001);
+      expect(rest).toBeLessThanOrEqual(isLong ? 2_678_400_001 : 90_000_001);
     }
+  });
+
+  test("leaves values that redis-cli shows in plain text", async () => {
+    const used = [1, 9, "default 203.0.113.7", 5, 0, "default#0123456789abcdef", 3, 2];
+    const subjects = { used, denied: [], denials: { "default 5-per-1h": 2, block: 1 } };
+    await add([counted("api", NOW + 70_000, { subjects })], {}, NOW + 70_000);
+    const read = (kind: string, from = 1_800_000_000) =>
+      own.client.hgetall(`${INDEX}:${kind}/api/${from}`);
+    expect(await read("seconds")).toEqual({ 1800000070: "2 1 1" });
+    expect(await read("minutes")).toEqual({ 1800000060: "2 1 1" });
+    expect(await read("hours", 1_799_971_200)).toEqual({ 1800000000: "2 1 1" });
+    expect(await read("denials")).toEqual({ "default 5-per-1h": "2", block: "1" });
+    expect(
+      await own.client.zrange(`${INDEX}:used/api/1800000000`, "0", "-1", "WITHSCORES"),
+    ).toEqual(["default#0123456789abcdef", "3", "default 203.0.113.7", "5"]);
+    expect(await read("bounds")).toEqual({
+      "used missed": "1",
+      "used total": "9",
+      "used floor": "0",
+      "used default#0123456789abcdef": "2",
+    });
+    expect(await own.client.zrange(INDEX, "0", "-1", "WITHSCORES")).toEqual(["api", "1800000070"]);
+    expect(await own.client.hgetall(`${INDEX}:process/${nameOf(0)}`)).toEqual({
+      call: String(number),
+      at: "1800000070",
+    });
   });
 });
 
 describe("the counts over time", () => {
-  test("have steps of ten seconds for an hour, and of ten minutes for a day", async () => {
-    const times = [0, 9_999, 10_000, 599_999, 600_000, 3_600_000 - 1];
+  test("have steps of ten seconds for 15 minutes, and of a minute for a day", async () => {
+    const times = [0, 9_999, 10_000, 599_999, 600_000, 900_000 - 1];
     for (const ms of times) await add([counted("api", NOW + ms)], {}, NOW + ms);
-    const last = NOW + 3_600_000 - 1;
+    const last = NOW + 900_000 - 1;
     const [api] = (await readAt(last)).limiters;
     const part = { allowed: 2, denied: 1, degraded: 1 };
     const twice = { allowed: 4, denied: 2, degraded: 2 };
@@ -119,38 +153,47 @@ describe("the counts over time", () => {
       { from: NOW + 10_000, ...part },
       { from: NOW + 590_000, ...part },
       { from: NOW + 600_000, ...part },
-      { from: NOW + 3_590_000, ...part },
+      { from: NOW + 890_000, ...part },
     ]);
-    expect(api?.tenMinutes).toEqual([
-      { from: NOW, allowed: 8, denied: 4, degraded: 4 },
+    expect(api?.minutes).toEqual([
+      { from: NOW, allowed: 6, denied: 3, degraded: 3 },
+      { from: NOW + 540_000, ...part },
       { from: NOW + 600_000, ...part },
-      { from: NOW + 3_000_000, ...part },
+      { from: NOW + 840_000, ...part },
     ]);
     expect(api?.total).toEqual({ allowed: 12, denied: 6, degraded: 6 });
-    // A total is of whole spans.
-    const total = async (span: "10s" | "24h") => (await readAt(last, { span })).limiters[0]?.total;
-    expect(await total("10s")).toEqual(part);
-    expect(await total("24h")).toEqual({ allowed: 12, denied: 6, degraded: 6 });
+    // A total is of whole steps.
+    const total = async (now: number, span: "10s" | "15m" | "24h") =>
+      (await readAt(now, { span })).limiters[0]?.total;
+    expect(await total(last, "10s")).toEqual(part);
+    expect(await total(last, "15m")).toEqual({ allowed: 12, denied: 6, degraded: 6 });
+    expect(await total(last + 1, "15m")).toEqual({ allowed: 8, denied: 4, degraded: 4 });
+    expect(await total(last, "24h")).toEqual({ allowed: 12, denied: 6, degraded: 6 });
   });
 
-  test("are not read if older, and late ones replace no newer ones", async () => {
+  test("are not read if older, and late ones are added where they belong", async () => {
     await add([counted("api")]);
-    const later = NOW + 3_600_000;
-    await add([counted("api", later), counted("api", later - 10_000)], {}, later);
-    expect((await readAt(later)).limiters[0]?.tenSeconds).toHaveLength(2);
-    // Ten seconds of an hour ago have the same place.
-    await add([counted("api", NOW)], {}, later);
+    const later = NOW + 900_000;
+    await add([counted("api", later), counted("api", NOW + 10_000)], {}, later);
     const [api] = (await readAt(later)).limiters;
-    expect(api?.total).toEqual({ allowed: 4, denied: 2, degraded: 2 });
-    expect(api?.tenMinutes[0]).toEqual({ from: NOW, allowed: 4, denied: 2, degraded: 2 });
+    expect(api?.tenSeconds.map(({ from }) => from)).toEqual([NOW + 10_000, later]);
+    expect(api?.minutes[0]).toEqual({ from: NOW, allowed: 4, denied: 2, degraded: 2 });
+    // A step of ten seconds that nobody reads any more is not written.
+    await own.client.flushall();
+    await add([counted("api", NOW - 10_000)], {}, later);
+    expect(await own.client.keys("*:seconds/*")).toEqual([]);
+    expect((await readAt(later)).limiters[0]?.total).toMatchObject({ allowed: 2 });
     const day = NOW + 86_400_000;
-    expect((await readAt(day)).limiters[0]?.tenMinutes).toHaveLength(2);
+    expect((await readAt(day, { span: "24h" })).limiters[0]?.minutes).toEqual([]);
   });
 
-  test("stop at the largest number with 10 digits", async () => {
-    const row = { at: NOW * 1_000, allowed: 9_999_999_998, denied: 0, degraded: 0 };
-    for (let i = 0; i < 2; i += 1) await add([counted("api", NOW, { rows: [row] })]);
-    expect((await readAt(NOW)).limiters[0]?.total.allowed).toBe(9_999_999_999);
+  test("are exact up to the largest safe integer, and stop there", async () => {
+    const row = { at: NOW * 1_000, allowed: 2 ** 52, denied: 3, degraded: 0 };
+    for (const allowed of [2 ** 52, Number.MAX_SAFE_INTEGER]) {
+      for (let i = 0; i < 2; i += 1) await add([counted("api", NOW, { rows: [row] })]);
+      const found = (await readAt(NOW, { span: "10s" })).limiters[0]?.total.allowed;
+      expect(found).toBe(allowed === 2 ** 52 ? Number.MAX_SAFE_INTEGER : allowed);
+    }
   });
 });
 
@@ -159,7 +202,7 @@ describe("the limiters of usage", () => {
     const names = Array.from({ length: 503 }, (_, i) => `limiter ${i}`);
     const states = await add(names.map((name) => counted(name)));
     expect(states.filter((state) => state === 2)).toHaveLength(3);
-    await add([counted("limiter 502"), counted("limiter 0"), counted("", NOW, { id: "" })]);
+    await add([counted("limiter 502"), counted("limiter 0"), counted("")]);
     const { limiters, others } = await readAt(NOW);
     expect(limiters).toHaveLength(500);
     expect(limiters[0]).toMatchObject({ name: "limiter 0", total: { allowed: 4 } });
@@ -177,10 +220,7 @@ describe("the limiters of usage", () => {
     }
     const now = NOW + 30 * 3_600_000;
     await add([counted("new", now)], {}, now);
-    expect((await own.client.get(INDEX))?.split("\n").slice(1)).toEqual([
-      expect.stringContaining(limiterId("old")),
-      expect.stringContaining(limiterId("new")),
-    ]);
+    expect((await readAt(now)).limiters.map(({ name }) => name)).toEqual(["new", "old"]);
   });
 
   test("can be read by any name", async () => {
@@ -194,12 +234,12 @@ describe("the limiters of usage", () => {
 });
 
 describe("a stored list of subjects", () => {
-  const listOf = (hash: string, times: number) => `[0,${times},"default#${hash}",${times},0]`;
-  const one = listOf("0123456789abcdef", 3);
+  const withLists = (used: SubjectList, denied: SubjectList = []) =>
+    counted("api", NOW, { subjects: { used, denied, denials: {} } });
 
   test("does not change while the other list grows", async () => {
-    await add([counted("api", NOW, { used: one, denied: one })]);
-    await add([counted("api", NOW, { used: one })]);
+    await add([withLists(ONE, ONE)]);
+    await add([withLists(ONE)]);
     await add([counted("api", NOW)]);
     const { used, denied } = (await readAt(NOW)).limiters[0]?.subjects ?? {};
     expect(used).toMatchObject({ total: 6, top: [{ count: 6, error: 0 }] });
@@ -207,60 +247,81 @@ describe("a stored list of subjects", () => {
   });
 
   test("can be added without counts", async () => {
-    expect(await add([counted("api", NOW, { rows: [], used: one })])).toEqual([1, 1]);
+    expect(await add([{ ...withLists(ONE), rows: [] }])).toEqual([1, 1]);
     const [api] = (await readAt(NOW)).limiters;
     expect(api?.total).toEqual({ allowed: 0, denied: 0, degraded: 0 });
     expect(api?.subjects.used.top).toMatchObject([{ count: 3 }]);
   });
+
+  test("has at most 64 subjects: a newcomer takes the count of the least, which is its error", async () => {
+    const many = Array.from({ length: 64 }, (_, i) => [`default ${i}`, 10 + i, 0]).flat();
+    await add([withLists([0, 2_656, ...many])]);
+    await add([withLists([0, 5, "default new", 5, 0])]);
+    const key = limiterKey("hg", "api", "used", NOW * 1_000);
+    // The newcomer is not among them yet: 5 are fewer than the 10 of the least.
+    expect(await own.client.zcard(key)).toBe(64);
+    expect(await own.client.zscore(key, "default new")).toBeNull();
+    expect((await readAt(NOW)).limiters[0]?.subjects.used.maxUnlisted).toBeGreaterThanOrEqual(5);
+    await add([withLists([0, 6, "default new", 6, 0])]);
+    // It was counted up to five times before.
+    expect(await own.client.zscore(key, "default new")).toBe("11");
+    expect(await own.client.zscore(key, "default 0")).toBeNull();
+    const bounds = await own.client.hgetall(limiterKey("hg", "api", "bounds", NOW * 1_000));
+    expect(bounds).toMatchObject({ "used floor": "10", "used default new": "5" });
+  });
 });
 
 describe("a foreign value", () => {
-  const used = '[0,1,"default#0123456789abcdef",1,0]';
+  test("is left alone in place of the index or of a process's number", async () => {
+    for (const key of [INDEX, `${INDEX}:process/${nameOf(0)}`]) {
+      await own.client.set(key, "text");
+      expect(await add([counted("api")])).toEqual([USAGE_STATES.wrongType, 0]);
+      expect(await own.scan()).toHaveLength(1);
+      await own.client.flushall();
+    }
+    await own.client.set(INDEX, "text");
+    expect((await readAt(NOW)).unreadable).toEqual([{ key: INDEX, reason: "wrong-type" }]);
+  });
 
   test.each([
-    ["headgate usage 2\nwhatever", USAGE_STATES.otherFormat, "other-format"],
-    ["headgate usage 10\nwhatever", USAGE_STATES.otherFormat, "other-format"],
-    ["text of somebody else", USAGE_STATES.otherFormat, "damaged"],
-  ])("is left alone in place of the index: %s", async (text, state, reason) => {
-    await own.client.set(INDEX, text);
-    expect(await add([counted("api")])).toEqual([state, 0]);
-    expect(await own.scan()).toHaveLength(1);
-    expect((await readAt(NOW)).unreadable).toEqual([{ key: INDEX, reason }]);
-  });
-
-  test("is left alone if it is not a string", async () => {
-    await own.client.sadd(INDEX, "x");
-    expect(await add([counted("api")])).toEqual([-1, 0]);
-    expect((await readAt(NOW)).unreadable).toEqual([{ key: INDEX, reason: "wrong-type" }]);
-    await own.client.del(INDEX);
-    await own.client.sadd(`${INDEX}:process/${nameOf(0)}`, "x");
-    expect(await add([counted("api")])).toEqual([-1, 0]);
-    await own.client.set(`${INDEX}:process/${nameOf(1)}`, "headgate usage 2 1");
-    expect(await add([counted("api")], { process: nameOf(1) })).toEqual([3, 0]);
-  });
-
-  test("under the key of one limiter affects only that limiter", async () => {
-    const id = limiterId("api");
-    const [series, tops] = [`${INDEX}:series/${id}`, `${INDEX}:top/${id}/3000000`];
-    await own.client.sadd(series, "x");
-    expect(await add([counted("api"), counted("other")])).toEqual([1, -1, 1]);
-    await own.client.del(series);
-    await own.client.set(series, "text");
-    expect(await add([counted("api"), counted("other")])).toEqual([1, 3, 1]);
-    await own.client.del(series);
-    await own.client.sadd(tops, "x");
-    // The numbers are counted, the subjects not.
-    const withoutSubjects = [USAGE_STATES.done, USAGE_STATES.tooLong];
-    expect(await add([counted("api", NOW, { used })])).toEqual(withoutSubjects);
-    const { limiters, unreadable } = await readAt(NOW);
+    "seconds",
+    "minutes",
+    "hours",
+    "used",
+    "denied",
+    "bounds",
+    "denials",
+    "day-denials",
+  ] as const)("under the key of %s affects only what is there", async (kind) => {
+    const period = { seconds: 900, minutes: 3_600, hours: 86_400, "day-denials": 86_400 };
+    const seconds = period[kind as keyof typeof period] ?? 600;
+    const from = Math.floor(NOW / 1_000 / seconds) * seconds;
+    const key = `${INDEX}:${kind}/api/${from}`;
+    const subjects = { used: ONE, denied: ONE, denials: { "default a": 1 } };
+    await own.client.set(key, "text");
+    expect(await add([counted("api", NOW, { subjects }), counted("other")])).toEqual([1, -1, 1]);
+    expect(await own.client.get(key)).toBe("text");
+    const isLong = seconds === 86_400;
+    const { limiters, unreadable } = await readAt(NOW, { span: isLong ? "30d" : "1h" });
     expect(limiters.map(({ name }) => name)).toEqual(["api", "other"]);
-    expect(unreadable).toEqual([{ key: tops, reason: "wrong-type" }]);
-    await own.client.del(tops);
-    await own.client.set(tops, "headgate usage 1\n[0");
-    expect(await add([counted("api", NOW, { used })])).toEqual(withoutSubjects);
-    expect((await readAt(NOW)).unreadable).toEqual([{ key: tops, reason: "damaged" }]);
-    await own.client.set(series, `headgate usage 1\n${"x".repeat(30_000)}`);
-    expect((await readAt(NOW)).unreadable[0]).toEqual({ key: series, reason: "damaged" });
+    expect(unreadable).toEqual([{ key, reason: "wrong-type" }]);
+    expect(limiters[1]?.total).toEqual({ allowed: 2, denied: 1, degraded: 1 });
+  });
+
+  test("is reported if it has other fields or too many, and is not read", async () => {
+    await add([counted("api")]);
+    const key = `${INDEX}:minutes/api/1800000000`;
+    for (const [field, text] of [
+      ["1800000000", "1 2"],
+      ["x", "1 2 3"],
+      ["1800000000", "-1 2 3"],
+    ] as const) {
+      await own.client.del(key);
+      await own.client.hset(key, field, text);
+      expect((await readAt(NOW)).unreadable).toEqual([{ key, reason: "damaged" }]);
+    }
+    await own.client.hset(key, Object.fromEntries(Array.from({ length: 3_000 }, (_, i) => [i, 1])));
+    expect((await readAt(NOW)).unreadable).toEqual([{ key, reason: "too-long" }]);
   });
 });
 
@@ -307,26 +368,20 @@ describe("readUsage", () => {
   });
 });
 
-/** As many bytes as a limiter's lists can have: every process sends other subjects each time. */
+/** As many bytes as a limiter's values can have: every process sends other subjects each time, as long as they are not hashed. */
 function crowded(name: string, turn: number, now: number): LimiterCounts {
   const usage = new UsageCounter(name, "plain", () => 512);
-  const decision = {
-    wouldAllow: false,
-    degraded: false,
-    limits: [{ allowed: false, per: "default" }],
-  } as never;
   for (let i = 0; i < 64; i += 1) {
-    usage.record(
-      { default: `2001:db8:${turn}:${i}:ffff:ffff:ffff:ffff ${"x".repeat(20)}` },
-      decision,
-    );
+    const limit = { allowed: false, per: "default", name: `limit ${turn} ${i}` };
+    const decision = { wouldAllow: false, degraded: false, limits: [limit] } as never;
+    usage.record({ default: `${turn}:${i}`.padEnd(48, "x") }, decision);
   }
   usage.closeRow(now * 1_000);
   return usage.takeAll(1, 0);
 }
 
-async function bytesOf(pattern: string): Promise<number> {
-  const keys = (await own.scan()).map(String).filter((key) => key.includes(pattern));
+async function bytesOf(pattern: string | RegExp): Promise<number> {
+  const keys = (await own.scan()).map(String).filter((key) => key.search(pattern) >= 0);
   const sizes = await Promise.all(keys.map((key) => own.client.memory("USAGE", key)));
   return sizes.reduce<number>((sum, size) => sum + (size ?? 0), 0);
 }
@@ -334,44 +389,44 @@ async function bytesOf(pattern: string): Promise<number> {
 describe("memory of the Redis server", () => {
   const MB = 2 ** 20;
 
-  test("for one limiter is less than 1 MB for any subjects", async () => {
-    const spans = 145;
-    let largest = 0;
-    for (let i = 0; i < spans; i += 1) {
-      const now = NOW + i * 600_000;
-      for (let turn = 0; turn < 3; turn += 1) await add([crowded("api", turn, now)], {}, now);
-      const tops = `${INDEX}:top/${limiterId("api")}/${3_000_000 + i}`;
-      largest = Math.max(largest, (await own.client.memory("USAGE", tops)) ?? 0);
-      // As it would have expired by then.
+  /** Bytes of the subjects and denials of some limiters: for ten minutes, and for a day. */
+  async function bytesFor(limiters: number): Promise<{ tenMinutes: number; day: number }> {
+    const names = Array.from({ length: limiters }, (_, i) => `limiter ${i}`);
+    for (let turn = 0; turn < 3; turn += 1) {
+      for (let from = 0; from < limiters; from += 50) {
+        const some = names.slice(from, from + 50);
+        await add(
+          some.map((name) => crowded(name, turn, NOW)),
+          {},
+          NOW,
+        );
+      }
     }
-    expect(largest).toBeLessThan(6_700);
-    expect(await bytesOf("{usage}")).toBeLessThan(MB);
+    return {
+      tenMinutes: await bytesOf(/:(?:used|denied|bounds|denials)\//),
+      day: await bytesOf(/:day-denials\//),
+    };
+  }
+
+  test("for the steps of a limiter is less than 90 KB", async () => {
+    // A step each minute for a day, and the last ones of ten seconds.
+    const rows = Array.from({ length: 1_440 + 90 }, (_, i) => ({
+      at: (NOW - (i < 90 ? 10_000 * i : 60_000 * (i - 90))) * 1_000,
+      ...{ allowed: 1_000_000, denied: 100_000, degraded: 10_000 },
+    }));
+    await add([counted("api", NOW, { rows })]);
+    const hours = await bytesOf(":hours/");
+    // Hours are in 32 hashes, and the first of these two has the fewest.
+    expect((await bytesOf("/api/")) + 32 * hours).toBeLessThan(90_000);
   });
 
-  test("for 500 limiters is less than 64 MB for any subjects", async () => {
-    const names = Array.from({ length: 500 }, (_, i) => `limiter ${i}`);
-    const fill = async (now: number): Promise<void> => {
-      for (let i = 0; i < 3; i += 1) {
-        for (let from = 0; from < 500; from += 50) {
-          const some = names.slice(from, from + 50);
-          await add(
-            some.map((name) => crowded(name, i, now)),
-            {},
-            now,
-          );
-        }
-      }
-    };
-    // Those who come first have room for longer lists, until the next ten minutes.
-    await fill(NOW);
-    const first = await bytesOf("{usage}:top");
-    const later = NOW + 600_000;
-    await fill(later);
-    const each = (await bytesOf("{usage}:top")) - first;
-    const rest = (await bytesOf("{usage}")) - first - each;
-    console.log(
-      `${(rest / MB).toFixed(1)} MB of numbers, ${(each / MB).toFixed(2)} MB of subjects each ten minutes, ${(first / MB).toFixed(2)} MB in the first`,
-    );
-    expect(rest + first + 144 * each).toBeLessThan(64 * MB);
+  test("for one limiter is less than 3 MB for any subjects", async () => {
+    const { tenMinutes, day } = await bytesFor(1);
+    expect(145 * tenMinutes + 32 * day + 90_000).toBeLessThan(3 * MB);
+  });
+
+  test("for 500 limiters is less than 192 MB for any subjects", async () => {
+    const { tenMinutes, day } = await bytesFor(500);
+    expect(145 * tenMinutes + 32 * day + 500 * 90_000).toBeLessThan(192 * MB);
   });
 });

@@ -256,12 +256,12 @@ describe("an action of the command", () => {
     await limiter.consume("ann");
     await writeRegistry(store);
     await limiter.close();
-    expect(await own.client.keys("*:top/*")).toHaveLength(1);
+    expect(await own.client.keys("*:used/*")).toHaveLength(1);
     const args = ["forget", "ann", "--limits", JSON.stringify(limits), "--limiter", "api"];
     expect(await own.json(args)).toMatchObject({
       done: [{ notes: ["name removed from 1 usage list"] }],
     });
-    for (const key of await own.client.keys("*:top/*")) {
+    for (const key of await own.client.keys("*:used/*")) {
       expect(await own.client.get(key)).not.toContain("ann");
     }
   });

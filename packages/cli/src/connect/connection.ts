@@ -147,6 +147,10 @@ async function findRefusedCommands({ client, prefix }: Connection): Promise<read
     ["getrange", key, "0", "0"],
     ["lrange", `${key}:actions`, "0", "0"],
     ["time"],
+    ["hlen", key],
+    ["hgetall", key],
+    ["zcard", key],
+    ["zrange", key, "0", "0"],
   ] as const;
   const refused = await Promise.all(
     reads.map(async ([command, ...args]) => {

@@ -3,8 +3,8 @@ import type { Duration } from "../common/time.ts";
 import { parseDuration, toMilliseconds } from "../common/time.ts";
 import { timeoutError } from "../health/store-monitor.ts";
 import type { RedisClient } from "../redis/client-port.ts";
-import type { StringValue } from "../redis/read-strings.ts";
-import { readStrings } from "../redis/read-strings.ts";
+import type { Entries, StoredValue } from "../redis/read-values.ts";
+import { readEntries, readStrings } from "../redis/read-values.ts";
 import { redisStore } from "../redis/redis-store.ts";
 import type { UnreadableReason } from "../registry/unreadable.ts";
 import type { CountingStore, Store } from "../store/store.ts";
@@ -42,39 +42,55 @@ export async function readFrom<T>(
   });
 }
 
-/** Reads the records under some keys. */
+/** Reads the record under each key, given its index; undefined if there is none, or if it cannot be read. */
 type ReadRecords = <T extends object>(
   keys: readonly string[],
-  read: (text: string, i: number) => T | UnreadableReason,
+  parse: (text: string, i: number) => T | UnreadableReason,
   absent?: "missing",
 ) => Promise<(T | undefined)[]>;
 
+/** Reads the hash or the sorted set under each key in the same way. */
+type ReadEntries = <T extends object>(
+  type: "hash" | "zset",
+  keys: readonly string[],
+  parse: (entries: Entries) => T | UnreadableReason,
+) => Promise<(T | undefined)[]>;
+
 /**
- * Reads the record under each key, given its index; undefined if there is none, or if it cannot be read, in which case it is
- * added to `unreadable`. An absent key is not an error unless `absent` says why it is.
+ * Reads strings; records that cannot be read are added to `unreadable`. An absent key is not an error unless `absent` says why
+ * it is.
  */
 export function createRecordReader(
   client: RedisClient,
   unreadable: UnreadableRecord[],
 ): ReadRecords {
-  return async (keys, read, absent) => {
+  return async (keys, parse, absent) => {
     const found = await readStrings(client, keys);
-    return found.map((one, i) => {
-      const value = parseFound(one, (text) => read(text, i)) ?? absent;
-      if (typeof value !== "string") return value;
-      unreadable.push({ key: one.key, reason: value });
-      return undefined;
-    });
+    return found.map((one, i) => parseFound(one, (text) => parse(text, i), unreadable, absent));
   };
 }
 
-function parseFound<T extends object>(
-  { text, isWrongType, isTooLong }: StringValue,
-  read: (text: string) => T | UnreadableReason,
-): T | UnreadableRecord["reason"] | undefined {
-  if (isWrongType) return "wrong-type";
-  if (isTooLong) return "too-long";
-  return text === undefined ? undefined : read(text);
+/** Reads hashes and sorted sets; those that cannot be read are added to `unreadable`. */
+export function createEntryReader(
+  client: RedisClient,
+  unreadable: UnreadableRecord[],
+): ReadEntries {
+  return async (type, keys, parse) => {
+    const found = await readEntries(client, type, keys);
+    return found.map((one) => parseFound(one, parse, unreadable));
+  };
+}
+
+function parseFound<V, T extends object>(
+  { key, value, problem }: StoredValue<V>,
+  parse: (value: V) => T | UnreadableReason,
+  unreadable: UnreadableRecord[],
+  absent?: "missing",
+): T | undefined {
+  const parsed = problem ?? (value === undefined ? absent : parse(value));
+  if (typeof parsed !== "string") return parsed;
+  unreadable.push({ key, reason: parsed });
+  return undefined;
 }
 
 function storeOf(

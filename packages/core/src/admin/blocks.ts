@@ -1,6 +1,5 @@
 import { escapePart, escapeSubject } from "../common/key.ts";
 import type { ActionLog } from "../control/log-entry.ts";
-import type { StoredBlock } from "../usage/parse-records.ts";
 import type { UnreadableRecord } from "./admin-source.ts";
 
 /** A block in force. */
@@ -34,6 +33,18 @@ export interface ActiveBlocks {
   readonly uncheckedCount: number;
   /** The records that could not be read; if there are any, the rest may be incomplete. */
   readonly unreadable: readonly UnreadableRecord[];
+}
+
+/** A block that processes have encountered. */
+export interface StoredBlock {
+  /** The limiter's name, and the subject, as parts of a key. */
+  readonly limiter: string;
+  readonly dimension: string;
+  readonly part: string;
+  /** Whether usage stores its subject as a hash. */
+  readonly isHashed: boolean;
+  /** The second in which it ends. */
+  readonly ends: number;
 }
 
 /** A subject that may be blocked. */

@@ -26,7 +26,6 @@ export type {
   RegistryShape,
   SubjectSource,
 } from "../registry/record.ts";
-export type { UsageCounts, UsageSpan } from "../usage/parse-records.ts";
 export { hashSubject } from "../usage/top-subjects.ts";
 export type {
   ActionOptions,
@@ -94,6 +93,8 @@ export type {
   TopList,
   TopSubject,
   Usage,
+  UsageCounts,
   UsageSeries,
+  UsageSpan,
   UsageSummary,
 } from "./usage.ts";

@@ -6,7 +6,7 @@ test("a subject that is in each of several lists has the sum of its counts, with
     total: 100,
     missed: 0,
     floor: 10,
-    subjects: [{ item: "default ann", count, error }],
+    subjects: [{ member: "default ann", count, error }],
   });
   expect(mergeTopSubjects([list(30, 2), list(40, 3)])).toEqual({
     top: [{ dimension: "default", subject: "ann", count: 65, error: 5 }],

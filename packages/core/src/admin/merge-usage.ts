@@ -1,22 +1,34 @@
-import { HOUR_MICROS } from "../usage/operations.ts";
-import type { StoredDenials, StoredList, UsageCounts, UsageSpan } from "../usage/parse-records.ts";
-import { parseItem } from "../usage/parse-records.ts";
+import { parseMember } from "../usage/top-subjects.ts";
 import { DENIED_BY_BLOCK, DENIED_BY_OTHER_LIMITS } from "../usage/usage-counter.ts";
-import type { DenialsByLimit, LimitDenials, TopList, TopSubject } from "./usage.ts";
+import type { DenialsByLimit, LimitDenials, TopList, TopSubject, UsageCounts } from "./usage.ts";
 
 /** The most subjects in a list. */
 const MAX_SUBJECTS = 50;
 
-/** The smallest and the largest possible count of a subject. */
-interface Bounds {
-  least: number;
-  most: number;
+/** The subjects of ten minutes. */
+export interface StoredList {
+  /** The largest possible count of a subject that no process reported. */
+  readonly missed: number;
+  /** The largest possible count of a reported subject outside the list. */
+  readonly floor: number;
+  readonly total: number;
+  readonly subjects: readonly StoredSubject[];
 }
 
-/** Adds up the decisions since a time. */
-export function sumSpans(spans: readonly UsageSpan[]): UsageCounts {
+/** A subject in a list, with at most `count` decisions, and at least `count - error`. `TopSubject.count` is the lower bound. */
+export interface StoredSubject {
+  readonly member: string;
+  readonly count: number;
+  readonly error: number;
+}
+
+/** Numbers by name. */
+export type StoredCounts = Readonly<Record<string, number>>;
+
+/** Adds up decisions. */
+export function sumCounts(all: readonly UsageCounts[]): UsageCounts {
   const total = { allowed: 0, denied: 0, degraded: 0 };
-  for (const { allowed, denied, degraded } of spans) {
+  for (const { allowed, denied, degraded } of all) {
     total.allowed += allowed;
     total.denied += denied;
     total.degraded += degraded;
@@ -25,40 +37,13 @@ export function sumSpans(spans: readonly UsageSpan[]): UsageCounts {
 }
 
 /**
- * The hours after a time in microseconds. Each is taken from its hour record or from the ten-minute slots of the last day,
- * whichever is larger: hour records are written half a minute later, and the slots may have been deleted.
+ * Adds up the denials of several periods, the first of which begins at `from`, by the dimension and name of a limit, or by
+ * `DENIED_BY_BLOCK` or `DENIED_BY_OTHER_LIMITS`.
  */
-export function hoursAfter(
-  kept: readonly UsageSpan[],
-  tenMinutes: readonly UsageSpan[],
-  after: number,
-): readonly UsageSpan[] {
-  const hours = new Map(kept.map((span) => [span.from, span]));
-  const summed = new Map<number, UsageSpan>();
-  for (const span of tenMinutes) {
-    const hour = HOUR_MICROS / 1_000;
-    const from = Math.floor(span.from / hour) * hour;
-    const before = summed.get(from);
-    summed.set(from, { from, ...sumSpans(before === undefined ? [span] : [before, span]) });
-  }
-  for (const [from, sum] of summed) {
-    const known = hours.get(from) ?? sum;
-    hours.set(from, {
-      from,
-      allowed: Math.max(known.allowed, sum.allowed),
-      denied: Math.max(known.denied, sum.denied),
-      degraded: Math.max(known.degraded, sum.degraded),
-    });
-  }
-  const all = [...hours.values()].sort((one, other) => one.from - other.from);
-  return all.filter(({ from }) => from * 1_000 > after);
-}
-
-/** Adds up the denials by limit of several periods, the first of which begins at `from`. */
-export function mergeDenials(kept: readonly StoredDenials[], from: number): DenialsByLimit {
+export function mergeDenials(all: readonly StoredCounts[], from: number): DenialsByLimit {
   const counts = new Map<string, number>();
-  for (const limits of kept) {
-    for (const [key, count] of Object.entries(limits)) {
+  for (const denials of all) {
+    for (const [key, count] of Object.entries(denials)) {
       counts.set(key, (counts.get(key) ?? 0) + count);
     }
   }
@@ -80,26 +65,24 @@ export function mergeDenials(kept: readonly StoredDenials[], from: number): Deni
  */
 export function mergeTopSubjects(lists: readonly StoredList[]): TopList {
   const unlisted = lists.reduce((sum, { missed, floor }) => sum + missed + floor, 0);
-  const bounds = new Map<string, Bounds>();
+  const bounds = new Map<string, { least: number; most: number }>();
   for (const { floor, subjects } of lists) {
-    for (const { item, count, error } of subjects) {
-      const known = bounds.get(item) ?? { least: 0, most: unlisted };
+    for (const { member, count, error } of subjects) {
+      const known = bounds.get(member) ?? { least: 0, most: unlisted };
       known.least += count - error;
       // In this list its count replaces the bound for unlisted subjects.
       known.most += count - floor;
-      bounds.set(item, known);
+      bounds.set(member, known);
     }
   }
-  const most = [...bounds].sort(([, one], [, other]) => other.most - one.most);
-  const top = most.slice(0, MAX_SUBJECTS).map(parseSubject);
+  const sorted = [...bounds].sort(([, one], [, other]) => other.most - one.most);
+  const top = sorted.slice(0, MAX_SUBJECTS).flatMap(([member, { least, most }]): TopSubject[] => {
+    const who = parseMember(member);
+    return who === undefined ? [] : [{ ...who, count: least, error: most - least }];
+  });
   return {
-    top: top.filter((one) => one !== undefined).sort((one, other) => other.count - one.count),
+    top: top.sort((one, other) => other.count - one.count),
     total: lists.reduce((sum, { total }) => sum + total, 0),
-    maxUnlisted: Math.max(unlisted, most[MAX_SUBJECTS]?.[1].most ?? 0),
+    maxUnlisted: Math.max(unlisted, sorted[MAX_SUBJECTS]?.[1].most ?? 0),
   };
-}
-
-function parseSubject([item, { least, most }]: readonly [string, Bounds]): TopSubject | undefined {
-  const who = parseItem(item);
-  return who && { ...who, count: least, error: most - least };
 }

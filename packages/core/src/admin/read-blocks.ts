@@ -3,15 +3,16 @@ import { groupBy } from "../common/group-by.ts";
 import { unescapePart } from "../common/key.ts";
 import { rejectUnknownOptions } from "../common/options.ts";
 import type { RedisClient } from "../redis/client-port.ts";
+import type { Entries } from "../redis/read-values.ts";
 import type { CountingStore, Store } from "../store/store.ts";
-import { blocksKey, readUsageClock } from "../usage/operations.ts";
-import { parseBlockList } from "../usage/parse-records.ts";
+import { blocksKey } from "../usage/layout.ts";
+import { readUsageClock } from "../usage/operations.ts";
 import { hashSubject } from "../usage/top-subjects.ts";
 import type { SubjectBlock } from "./admin.ts";
 import { inspectBlock } from "./admin-counters.ts";
 import type { SourceOptions, UnreadableRecord } from "./admin-source.ts";
-import { createRecordReader, readFrom } from "./admin-source.ts";
-import type { ActiveBlock, ActiveBlocks, BlockCandidate } from "./blocks.ts";
+import { createEntryReader, readFrom } from "./admin-source.ts";
+import type { ActiveBlock, ActiveBlocks, BlockCandidate, StoredBlock } from "./blocks.ts";
 import { collectBlockCandidates } from "./blocks.ts";
 import { createCounterLookup } from "./counter-keys.ts";
 import { adminStoreOf, createAdmin } from "./create-admin.ts";
@@ -25,7 +26,7 @@ export interface ReadBlocksOptions extends SourceOptions {
   readonly registry?: Registry | undefined;
 }
 
-/** The most blocks listed, as in blocks.lua. */
+/** The most blocks listed, as in usage.lua. */
 const MAX_BLOCKS = 1_000;
 
 type Policies = ReadonlyMap<string, readonly RegistryLimiter[]>;
@@ -47,15 +48,16 @@ async function readAll(store: CountingStore, given: Registry | undefined): Promi
   const { prefix } = store;
   const unreadable: UnreadableRecord[] = [];
   const admin = createAdmin(store);
-  const readEach = createRecordReader(store.owner as RedisClient, unreadable);
-  const [[listed = []], registry, log, { overrides }, [now = 0]] = await Promise.all([
-    readEach([blocksKey(prefix)], parseBlockList),
+  const readEach = createEntryReader(store.owner as RedisClient, unreadable);
+  const [[stored = []], registry, log, { overrides }, [now = 0]] = await Promise.all([
+    readEach("zset", [blocksKey(prefix)], parseBlocks),
     given ?? readRegistryOf(store),
     admin.log(),
     admin.readControl(),
     store.run(readUsageClock, { prefix }),
   ]);
   unreadable.push(...registry.unreadable);
+  const listed = stored.filter(({ ends }) => ends * 1_000_000 > now);
   const policies = groupBy(
     registry.limiters.filter(({ isTruncated }) => isTruncated !== true),
     ({ name }) => name,
@@ -79,6 +81,15 @@ async function readAll(store: CountingStore, given: Registry | undefined): Promi
   });
   blocks.sort((one, other) => other.until - one.until);
   return { at, blocks, isComplete: listed.length < MAX_BLOCKS, uncheckedCount, unreadable };
+}
+
+function parseBlocks(entries: Entries): readonly StoredBlock[] | "damaged" {
+  const blocks = entries.flatMap(([member, score]): StoredBlock[] => {
+    const [, limiter, dimension, letter, part] = /^(\S+) (\S+) ([hp])(\S+)$/.exec(member) ?? [];
+    if (limiter === undefined || dimension === undefined || part === undefined) return [];
+    return [{ limiter, dimension, part, isHashed: letter === "h", ends: Number(score) }];
+  });
+  return blocks.length === entries.length ? blocks : "damaged";
 }
 
 interface FoundBlock {

@@ -1,10 +1,12 @@
 import { rejectUnknownOptions } from "../common/options.ts";
+import { isWholeNumber } from "../common/type-guards.ts";
 import type { RedisClient } from "../redis/client-port.ts";
+import type { Entries } from "../redis/read-values.ts";
 import type { CountingStore, Store } from "../store/store.ts";
-import { readUsageClock, usageProcessKey } from "../usage/operations.ts";
-import { parseReport } from "../usage/parse-records.ts";
+import { usageProcessKey } from "../usage/layout.ts";
+import { readUsageClock } from "../usage/operations.ts";
 import type { SourceOptions, UnreadableRecord } from "./admin-source.ts";
-import { createRecordReader, readFrom } from "./admin-source.ts";
+import { createEntryReader, readFrom } from "./admin-source.ts";
 import type { Registry } from "./read-registry.ts";
 import { readRegistryOf } from "./read-registry.ts";
 
@@ -62,7 +64,7 @@ async function readAll(
 ): Promise<UsageCoverage> {
   const { prefix } = store;
   const unreadable: UnreadableRecord[] = [...notListed];
-  const readEach = createRecordReader(store.owner as RedisClient, unreadable);
+  const readEach = createEntryReader(store.owner as RedisClient, unreadable);
   const [now = 0] = await store.run(readUsageClock, { prefix });
   const at = Math.floor(now / 1_000);
   const limiting = new Set(limiters.flatMap((one) => one.processes));
@@ -70,7 +72,7 @@ async function readAll(
     .filter(({ id }) => limiting.has(id))
     .flatMap(({ id, names }) => names.map((name) => ({ id, name })));
   const keys = names.map(({ name }) => usageProcessKey(prefix, name));
-  const reports = await readEach(keys, parseReport);
+  const reports = await readEach("hash", keys, parseReport);
   const latest = new Map<string, number>();
   for (const [i, { id }] of names.entries()) {
     latest.set(id, Math.max(latest.get(id) ?? 0, reports[i]?.at ?? 0));
@@ -85,4 +87,10 @@ async function readAll(
     ...(newest > 0 ? { newest } : {}),
     unreadable,
   };
+}
+
+/** When a process last reported, in milliseconds since the epoch. */
+function parseReport(entries: Entries): { readonly at: number } | "damaged" {
+  const at = Number(new Map(entries).get("at")) * 1_000;
+  return isWholeNumber(at) ? { at } : "damaged";
 }

@@ -2,49 +2,32 @@ import { invalidValue } from "../common/errors.ts";
 import { readBoolean, rejectUnknownOptions } from "../common/options.ts";
 import type { Duration } from "../common/time.ts";
 import { parseDuration } from "../common/time.ts";
+import { isWholeNumber } from "../common/type-guards.ts";
 import type { RedisClient } from "../redis/client-port.ts";
+import type { Entries } from "../redis/read-values.ts";
 import type { CountingStore, Store } from "../store/store.ts";
+import type { Resolution } from "../usage/layout.ts";
 import {
   DAY_MICROS,
-  dayKey,
-  dayListKey,
-  denialsKey,
-  MAX_SPAN_MICROS,
+  limiterKey,
   OTHER_LIMITERS,
-  readUsageClock,
-  SHORT_SPAN_MICROS,
-  SHORT_SPANS,
-  seriesKey,
-  TEN_MINUTES_KEPT,
+  RESOLUTIONS,
+  SUBJECTS_TTL_MICROS,
+  startsBetween,
   TEN_MINUTES_MICROS,
-  topSubjectsKey,
   usageKey,
-} from "../usage/operations.ts";
-import type {
-  StoredDay,
-  StoredDenials,
-  StoredSeries,
-  StoredTopSubjects,
-  UsageSpan,
-} from "../usage/parse-records.ts";
-import {
-  parseDay,
-  parseDayList,
-  parseLimits,
-  parseSeries,
-  parseTopSubjects,
-  parseUsageIndex,
-} from "../usage/parse-records.ts";
-import { limiterId } from "../usage/usage-counter.ts";
+} from "../usage/layout.ts";
+import { readUsageClock } from "../usage/operations.ts";
 import type { SourceOptions, UnreadableRecord } from "./admin-source.ts";
-import { createRecordReader, readFrom } from "./admin-source.ts";
-import { hoursAfter, mergeDenials, mergeTopSubjects, sumSpans } from "./merge-usage.ts";
+import { createEntryReader, readFrom } from "./admin-source.ts";
+import type { StoredCounts, StoredList } from "./merge-usage.ts";
+import { mergeDenials, mergeTopSubjects, sumCounts } from "./merge-usage.ts";
 import type {
-  DenialsByLimit,
   LimiterUsage,
-  SubjectUsage,
+  TopList,
   Usage,
   UsageSeries,
+  UsageSpan,
   UsageSummary,
 } from "./usage.ts";
 
@@ -54,17 +37,9 @@ export interface ReadUsageOptions extends SourceOptions {
   readonly limiter?: string | undefined;
   /** The time that totals, subjects and limits cover: the last 10 seconds to 30 days. Default one hour. */
   readonly span?: Duration | undefined;
-  /** Whether to leave out subjects and denials by limit, which are most of what is read; all time series stay. Default false. */
+  /** Whether to leave out subjects and denials by limit, which are most of what is read. Default false. */
   readonly summaryOnly?: boolean | undefined;
 }
-
-/**
- * Microseconds: the longest span with data for every ten seconds, the longest with data for every ten minutes, and the shortest
- * span.
- */
-const SHORT_SPANS_MICROS = SHORT_SPANS * SHORT_SPAN_MICROS;
-const LONG_TERM_MICROS = TEN_MINUTES_KEPT * TEN_MINUTES_MICROS;
-const MIN_SPAN_MICROS = SHORT_SPAN_MICROS;
 
 /**
  * Reads the decisions of limiters, and their busiest subjects, from a store in Redis or through a Redis client.
@@ -94,7 +69,7 @@ export async function readUsage(
 
 function readSpan(given: Duration): number {
   const span = parseDuration(given, "span", "HEADGATE_INVALID_OPTION");
-  if (span >= MIN_SPAN_MICROS && span <= MAX_SPAN_MICROS) return span;
+  if (span >= RESOLUTIONS.tenSeconds.step && span <= RESOLUTIONS.hours.span) return span;
   throw invalidValue("readUsage: span must be from 10 seconds to 30 days", given);
 }
 
@@ -105,12 +80,20 @@ interface UsageQuery {
   readonly summaryOnly: boolean;
 }
 
-/** The stored data of a limiter: its series, and its record for each day of the span, undefined if there is none. */
-interface StoredUsage {
-  readonly id: string;
-  readonly series: StoredSeries | undefined;
-  readonly days: readonly (StoredDay | undefined)[];
-}
+/** What `limiterKey` calls a kind. */
+type Kind = Parameters<typeof limiterKey>[2];
+
+/** Reads what is kept of each limiter for each of some periods, where another value was found if `where` is given. */
+type ReadPeriods = <T extends object>(
+  limiters: readonly string[],
+  kind: Kind,
+  starts: readonly number[],
+  parse: (entries: Entries) => T | "damaged",
+  where?: Grid<object>,
+) => Promise<Grid<T>>;
+
+/** Values by limiter and period. */
+type Grid<T> = readonly (readonly (T | undefined)[])[];
 
 async function readAll(
   store: CountingStore,
@@ -119,110 +102,140 @@ async function readAll(
   const { prefix } = store;
   const [now = 0] = await store.run(readUsageClock, { prefix });
   const unreadable: UnreadableRecord[] = [];
-  const readEach = createRecordReader(store.owner as RedisClient, unreadable);
-  const days = span > LONG_TERM_MICROS ? spanNumbers(now - span, now, DAY_MICROS) : [];
-
-  /** The limiters of the last day, and of each day of a longer span. */
-  async function idsOf(): Promise<readonly string[]> {
-    if (limiter !== undefined) return [limiterId(limiter)];
-    const [ids = []] = await readEach([usageKey(prefix)], parseUsageIndex);
-    const lists = await readEach(
-      days.map((day) => dayListKey(prefix, day)),
-      parseDayList,
+  const readEach = createEntryReader(store.owner as RedisClient, unreadable);
+  const readPeriods: ReadPeriods = async (limiters, kind, starts, parse, where) => {
+    const isRead = (i: number, j: number): boolean =>
+      where === undefined || where[i]?.[j] !== undefined;
+    const keys = limiters.flatMap((name, i) =>
+      starts.filter((_, j) => isRead(i, j)).map((from) => limiterKey(prefix, name, kind, from)),
     );
-    return [...new Set([...ids, ...lists.flatMap((list) => list ?? [])])];
-  }
-
-  async function readKnown(ids: readonly string[]): Promise<readonly StoredUsage[]> {
-    const series = await readEach(
-      ids.map((id) => seriesKey(prefix, id)),
-      parseSeries,
+    const type = kind === "used" || kind === "denied" ? "zset" : "hash";
+    const found = (await readEach(type, keys, parse)).values();
+    return limiters.map((_, i) =>
+      starts.map((_, j) => (isRead(i, j) ? found.next().value : undefined)),
     );
-    const keys = ids.flatMap((id) => days.map((day) => dayKey(prefix, id, day)));
-    const records = await readEach(keys, (text, i) => parseDay(text, days[i % days.length] ?? 0));
-    const known = ids.map((id, i): StoredUsage => {
-      const ofDays = records.slice(i * days.length, (i + 1) * days.length);
-      return { id, series: series[i], days: ofDays };
-    });
-    return known.filter((one) => one.series !== undefined || one.days.some(isDefined));
-  }
-
-  const known = await readKnown(await idsOf());
-  const [others] = limiter === undefined ? await readKnown([OTHER_LIMITERS]) : [];
-  const numbers = {
-    at: Math.floor(now / 1_000),
-    ...(others === undefined ? {} : { others: seriesOf(others, now, span) }),
-    unreadable,
   };
-  if (summaryOnly) {
-    const limiters = known.map((one) => ({ name: nameOf(one), ...seriesOf(one, now, span) }));
-    return { ...numbers, limiters: limiters.sort(byName) };
+  const [index = {}] = await readEach("zset", [usageKey(prefix)], parseCounts);
+  const oldest = (now - Math.max(span, SUBJECTS_TTL_MICROS)) / 1_000_000;
+  const indexed = Object.keys(index).filter((name) => (index[name] ?? 0) >= oldest);
+  const names = limiter === undefined ? [...indexed, OTHER_LIMITERS] : [limiter];
+  const series = await readSeries(readPeriods, names, now, span);
+  const limiters = names
+    .map((name, i) => ({ name, ...(series[i] as UsageSeries) }))
+    .filter(({ name }) => name !== OTHER_LIMITERS)
+    .filter((one) => indexed.includes(one.name) || hasDecisions(one))
+    .sort((one, other) => (one.name < other.name ? -1 : 1));
+  const others = series.find((one, i) => names[i] === OTHER_LIMITERS && hasDecisions(one));
+  const at = Math.floor(now / 1_000);
+  const rest = { ...(others === undefined ? {} : { others }), unreadable };
+  if (summaryOnly) return { at, limiters, ...rest };
+  const all = limiters.map(({ name }) => name);
+  const details = await readDetails(readPeriods, all, now, span);
+  const detailed = limiters.map((one, i) => ({ ...one, ...details[i] }) as LimiterUsage);
+  return { at, limiters: detailed, ...rest } as Usage;
+}
+
+/** The decisions of each limiter in a span. */
+async function readSeries(
+  read: ReadPeriods,
+  limiters: readonly string[],
+  now: number,
+  span: number,
+): Promise<readonly UsageSeries[]> {
+  /** The step in which the time begins is not whole, and left out. */
+  async function readSteps({ kind, period }: Resolution, past: number) {
+    const found = await read(limiters, kind, startsBetween(now - past, now, period), parseSteps);
+    return found.map((periods) =>
+      periods
+        .flatMap((steps) => steps ?? [])
+        .filter(({ from }) => from * 1_000 > now - past)
+        .sort((one, other) => one.from - other.from),
+    );
   }
-  const spans = spanNumbers(now - Math.min(span, LONG_TERM_MICROS), now, TEN_MINUTES_MICROS).slice(
-    -TEN_MINUTES_KEPT - 1,
-  );
-  const keysOf = (key: typeof topSubjectsKey): string[] =>
-    known.flatMap(({ id }) => spans.map((number) => key(prefix, id, number)));
-  const tops = await readEach(keysOf(topSubjectsKey), parseTopSubjects);
-  const limits = days.length > 0 ? [] : await readEach(keysOf(denialsKey), parseLimits);
-  const from = ((spans[0] as number) * TEN_MINUTES_MICROS) / 1_000;
-  const limiters = known.map((one, i): LimiterUsage => {
-    const own = <Kept>(all: readonly Kept[]): readonly Kept[] =>
-      all.slice(i * spans.length, (i + 1) * spans.length);
+  const { tenSeconds, minutes, hours } = RESOLUTIONS;
+  const recent = await readSteps(tenSeconds, tenSeconds.span);
+  const isLong = span > minutes.span;
+  const steps = await readSteps(isLong ? hours : minutes, span);
+  return limiters.map((_, i): UsageSeries => {
+    const [shortest = [], ofSpan = []] = [recent[i], steps[i]];
+    const counted =
+      span > tenSeconds.span ? ofSpan : shortest.filter(({ from }) => from * 1_000 > now - span);
     return {
-      name: nameOf(one),
-      ...seriesOf(one, now, span),
-      subjects: subjectsOf(own(tops), from),
-      limits:
-        days.length > 0 ? limitsOf(one, days) : mergeDenials(own(limits).filter(isDefined), from),
+      total: sumCounts(counted),
+      tenSeconds: shortest,
+      minutes: isLong ? [] : ofSpan,
+      hours: isLong ? ofSpan : [],
     };
   });
-  return { ...numbers, limiters: limiters.sort(byName) };
 }
 
-function byName(one: { readonly name: string }, other: { readonly name: string }): number {
-  return one.name < other.name ? -1 : 1;
+function hasDecisions({ tenSeconds, minutes, hours }: UsageSeries): boolean {
+  return tenSeconds.length + minutes.length + hours.length > 0;
 }
 
-function nameOf({ series, days }: StoredUsage): string {
-  return series?.name ?? days.find(isDefined)?.name ?? "";
+/** The subjects of each limiter in a span, or in its last day, and the denials by limit in the span. */
+async function readDetails(
+  read: ReadPeriods,
+  limiters: readonly string[],
+  now: number,
+  span: number,
+): Promise<readonly Pick<LimiterUsage, "subjects" | "limits">[]> {
+  const starts = startsBetween(now - Math.min(span, DAY_MICROS), now, TEN_MINUTES_MICROS);
+  // Most of the ten minutes of most limiters have none of the other values either.
+  const bounds = await read(limiters, "bounds", starts, parseCounts);
+  const used = await read(limiters, "used", starts, parseCounts, bounds);
+  const denied = await read(limiters, "denied", starts, parseCounts, bounds);
+  const isLong = span > DAY_MICROS;
+  const days = startsBetween(now - span, now, DAY_MICROS);
+  const denials = isLong
+    ? await read(limiters, "day-denials", days, parseCounts)
+    : await read(limiters, "denials", starts, parseCounts, bounds);
+  const merge = (by: "used" | "denied", counts: Grid<StoredCounts>, i: number): TopList =>
+    mergeTopSubjects(starts.map((_, j) => listOf(by, counts[i]?.[j], bounds[i]?.[j])));
+  const inMs = ([first = 0]: readonly number[]): number => first / 1_000;
+  return limiters.map((_, i) => ({
+    subjects: {
+      from: inMs(starts),
+      used: merge("used", used, i),
+      denied: merge("denied", denied, i),
+    },
+    limits: mergeDenials(
+      (denials[i] ?? []).map((one) => one ?? {}),
+      inMs(isLong ? days : starts),
+    ),
+  }));
 }
 
-function isDefined<Kept>(one: Kept | undefined): one is Kept {
-  return one !== undefined;
-}
-
-/** The numbers, since the epoch, of the spans of a length between two times. */
-function spanNumbers(from: number, to: number, length: number): number[] {
-  const first = Math.floor(from / length);
-  return Array.from({ length: Math.floor(to / length) - first + 1 }, (_, i) => first + i);
-}
-
-/** Whole spans: the one in which the time begins is not part of the total. */
-function seriesOf({ series, days }: StoredUsage, now: number, span: number): UsageSeries {
-  const since = (spans: readonly UsageSpan[] = [], past: number): UsageSpan[] =>
-    spans.filter(({ from }) => from * 1_000 > now - past);
-  const recent = since(series?.tenSeconds, SHORT_SPANS_MICROS);
-  const day = since(series?.tenMinutes, LONG_TERM_MICROS);
-  if (span > LONG_TERM_MICROS) {
-    const whole = days.flatMap((one) => one?.hours ?? []);
-    const hours = hoursAfter(whole, day, now - span);
-    return { total: sumSpans(hours), tenSeconds: recent, tenMinutes: day, hours };
-  }
-  const total = sumSpans(span <= SHORT_SPANS_MICROS ? since(recent, span) : since(day, span));
-  return { total, tenSeconds: recent, tenMinutes: day, hours: [] };
-}
-
-function limitsOf({ days }: StoredUsage, [first = 0]: readonly number[]): DenialsByLimit {
-  const kept = days.map((day): StoredDenials => day?.denialsByLimit ?? {});
-  return mergeDenials(kept, (first * DAY_MICROS) / 1_000);
-}
-
-function subjectsOf(kept: readonly (StoredTopSubjects | undefined)[], from: number): SubjectUsage {
-  const tops = kept.filter(isDefined);
+function listOf(
+  by: "used" | "denied",
+  counts: StoredCounts = {},
+  bounds: StoredCounts = {},
+): StoredList {
+  const bound = (name: string): number => bounds[`${by} ${name}`] ?? 0;
   return {
-    from,
-    used: mergeTopSubjects(tops.map(({ used }) => used)),
-    denied: mergeTopSubjects(tops.map(({ denied }) => denied)),
+    missed: bound("missed"),
+    floor: bound("floor"),
+    total: bound("total"),
+    subjects: Object.entries(counts).map(([member, count]) => ({
+      member,
+      count,
+      error: bound(member),
+    })),
   };
+}
+
+function parseCounts(entries: Entries): StoredCounts | "damaged" {
+  const counts = entries.map(([name, text]) => [name, Number(text)] as const);
+  return counts.every(([, count]) => isWholeNumber(count)) ? Object.fromEntries(counts) : "damaged";
+}
+
+/** Steps, by the second at which each begins. */
+function parseSteps(entries: Entries): readonly UsageSpan[] | "damaged" {
+  const steps = entries.map(([second, text]): UsageSpan => {
+    const [allowed = Number.NaN, denied = Number.NaN, degraded = Number.NaN] = text
+      .split(" ")
+      .map(Number);
+    return { from: Number(second) * 1_000, allowed, denied, degraded };
+  });
+  return steps.every((step) => Object.values(step).every(isWholeNumber)) ? steps : "damaged";
 }

@@ -1,14 +1,29 @@
-import type { UsageCounts, UsageSpan } from "../usage/parse-records.ts";
 import type { UnreadableRecord } from "./admin-source.ts";
 
-/** Numbers of decisions over time. */
+/** Numbers of decisions. */
+export interface UsageCounts {
+  /** Allowed by the limits, and denied by them or by a block; in shadow mode, as it would have been. */
+  readonly allowed: number;
+  readonly denied: number;
+  /** How many of these were decided without the store. */
+  readonly degraded: number;
+}
+
+/** The decisions of ten seconds, of a minute, or of an hour. */
+export interface UsageSpan extends UsageCounts {
+  /** When it began: milliseconds since the epoch, by the server's clock. */
+  readonly from: number;
+}
+
+/** Numbers of decisions over time: steps in chronological order, without those in which nothing was decided. */
 export interface UsageSeries {
   /** The decisions of the requested span. */
   readonly total: UsageCounts;
-  /** The last hour and the last day, in chronological order, without periods in which nothing was decided. */
+  /** The last 15 minutes. */
   readonly tenSeconds: readonly UsageSpan[];
-  readonly tenMinutes: readonly UsageSpan[];
-  /** For a span above 24 hours, each of its hours in the same way; otherwise empty. */
+  /** The minutes of a span up to 24 hours; otherwise empty. */
+  readonly minutes: readonly UsageSpan[];
+  /** The hours of a span above 24 hours; otherwise empty. */
   readonly hours: readonly UsageSpan[];
 }
 
@@ -32,7 +47,7 @@ export interface DenialsByLimit {
   readonly byLimit: readonly LimitDenials[];
   /** The number of denials by a block of any kind. */
   readonly byBlock: number;
-  /** The number of denials by limits beyond the first 64 of a limiter. */
+  /** The number of denials by limits for which there was no room: beyond the first 64 of a limiter, or fewer with many limiters. */
   readonly more: number;
 }
 

@@ -147,8 +147,8 @@ add(deleted)
 end)`,
 };
 
-export const textsLua: LuaSource = {
-  sha1: "cfa5912cead082e64504d5f0a14268ad2729531b",
+export const valuesLua: LuaSource = {
+  sha1: "d29c615404e6bb60c376a1a6b6833f6a1f8be430",
   source: `local function runTyped(command, key, ...)
 local reply = redis.pcall(command, key, ...)
 if type(reply) ~= "table" or not reply.err then
@@ -159,16 +159,18 @@ return nil, true
 end
 return redis.call(command, key, ...), false
 end
-local texts, longest = {}, tonumber(ARGV[1])
+local values, largest, longest = {}, tonumber(ARGV[2]), tonumber(ARGV[3])
 for i, key in ipairs(KEYS) do
-local length, isWrongType = runTyped("STRLEN", key)
+local size, isWrongType = runTyped(ARGV[1], key)
 if isWrongType then
-texts[i] = -1
-elseif length > longest then
-texts[i] = -2
+values[i] = -1
+elseif size == 0 then
+values[i] = 0
 else
-texts[i] = redis.call("GET", key) or 0
+local value = size <= largest and redis.call(ARGV[4], key, unpack(ARGV, 5))
+local text = type(value) == "table" and table.concat(value) or value
+values[i] = text and #text <= longest and value or -2
 end
 end
-return texts`,
+return values`,
 };

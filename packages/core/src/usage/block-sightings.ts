@@ -1,5 +1,6 @@
 import { escapePart, escapeSubject } from "../common/key.ts";
 import type { UsageSubjects } from "../store/store.ts";
+import type { BlockEntry } from "./operations.ts";
 
 /** How many blocks may wait to be sent, and how many sent ones are remembered. */
 const MAX_BLOCKS = 1_000;
@@ -13,7 +14,7 @@ const RESEND_AFTER_MICROS = 600_000_000;
 /** The longest block, in microseconds: 366 days. */
 const MAX_BLOCK_MICROS = 31_622_400_000_000;
 
-/** A block in the form in which a line names it, after its time. */
+/** A block as the sorted set names it. */
 export interface BlockedSubject {
   readonly limiter: string;
   readonly dimension: string;
@@ -56,14 +57,14 @@ export class BlockSightings {
       this.#waiting.set(blockedSubject, now + Math.min(rest, MAX_BLOCK_MICROS));
   }
 
-  /** Takes some of the waiting ones, in the format of blocks.lua; the server's clock is `ahead` microseconds of this process's. */
-  takeBatch(now: number, ahead: number): string {
+  /** Takes some of the waiting ones; the server's clock is `ahead` microseconds of this process's. */
+  takeBatch(now: number, ahead: number): readonly BlockEntry[] {
     const taken = [...this.#waiting].slice(0, BATCH_SIZE);
     if (this.#sent.size + taken.length > MAX_BLOCKS) this.#sent.clear();
     for (const [who] of taken) {
       this.#waiting.delete(who);
       this.#sent.set(who, now);
     }
-    return taken.map(([who, ends]) => `${Math.ceil((ends + ahead) / 1_000_000)} ${who}`).join("\n");
+    return taken.map(([who, ends]) => [Math.ceil((ends + ahead) / 1_000_000), who]);
   }
 }

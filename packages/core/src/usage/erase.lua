@@ -1,38 +1,41 @@
 --[[
-Erases subjects from the list of blocks that blocks.lua keeps.
+Erases subjects from the lists of usage that usage.lua keeps, or only counts the lists. All other counts stay, because they name
+no subject.
 
-KEYS  for each call the list
-ARGV  as in call.lua; the arguments of each call: the number of subjects to erase, and each as a line has it after the time
-Returns as in call.lua; for each call 1 if a subject was erased, 0 if none was listed
+KEYS  for each call the blocks; and for each ten minutes the most frequent subjects, the most denied ones, and the hash of both
+ARGV  as in call.lua; the argument of each call is JSON: `spans`, the number of ten minutes; `members` of the subjects; `blocked`,
+      members of the blocks; and `isDryRun`
+Returns as in call.lua; for each call the number of lists with a subject: ten minutes, and the blocks
 ]]
 --- @include "../operations/call" calls
-local MAX_BLOCKS_BYTES = 524288
-local start = "headgate usage 1\n"
+
+-- Erases members from a sorted set, unless it is a dry run. Returns whether any was in it; false if the key holds another type.
+local function erase(key, members, isDryRun)
+  local isFound = false
+  for _, score in ipairs(runTyped("ZMSCORE", key, unpack(members)) or {}) do
+    isFound = isFound or score ~= false
+  end
+  if isFound and not isDryRun then
+    redis.call("ZREM", key, unpack(members))
+  end
+  return isFound
+end
 
 return takeCalls(function()
-  local key, count, erased = KEYS[keyAt + 1], tonumber(ARGV[argumentAt + 1]), {}
-  for i = 1, count do
-    erased[ARGV[argumentAt + 1 + i]] = true
+  local call = cjson.decode(ARGV[argumentAt + 1])
+  local count, fields = erase(KEYS[keyAt + 1], call.blocked, call.isDryRun) and 1 or 0, {}
+  for _, member in ipairs(call.members) do
+    fields[#fields + 1] = "used " .. member
+    fields[#fields + 1] = "denied " .. member
   end
-  keyAt, argumentAt = keyAt + 1, argumentAt + 1 + count
-  local length, isWrongType = runTyped("STRLEN", key)
-  local text = not isWrongType and length > 0 and length <= MAX_BLOCKS_BYTES and redis.call("GET", key) or ""
-  local kept, latest, isErased = {}, 0, false
-  if string.sub(text, 1, #start) == start then
-    for line, ends, blockedSubject in string.gmatch(string.sub(text, #start + 1), "((%d+) ([^\n]+))") do
-      if erased[blockedSubject] then
-        isErased = true
-      else
-        kept[#kept + 1] = line
-        latest = math.max(latest, tonumber(ends))
-      end
+  for at = keyAt + 2, keyAt + 3 * call.spans, 3 do
+    local isUsed = erase(KEYS[at], call.members, call.isDryRun)
+    local isDenied = erase(KEYS[at + 1], call.members, call.isDryRun)
+    if (isUsed or isDenied) and not call.isDryRun then
+      runTyped("HDEL", KEYS[at + 2], unpack(fields))
     end
+    count = count + ((isUsed or isDenied) and 1 or 0)
   end
-  if isErased and #kept == 0 then
-    redis.call("DEL", key)
-  elseif isErased then
-    local rest = math.max(0, latest * 1000000 - now)
-    redis.call("SET", key, start .. table.concat(kept, "\n"), "PX", expiryAfter(rest))
-  end
-  add(isErased and 1 or 0)
+  keyAt, argumentAt = keyAt + 1 + 3 * call.spans, argumentAt + 1
+  add(count)
 end)

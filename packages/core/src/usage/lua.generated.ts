@@ -57,7 +57,7 @@ end)`,
 };
 
 export const eraseLua: LuaSource = {
-  sha1: "241fbd2a8be48e4dfe522cee1d50b857c91dd22e",
+  sha1: "67a1256e93f9331df2708a494f1914dde9c75356",
   source: `local KEYS, ARGV = KEYS, ARGV
 local generation = ARGV[2]
 local argumentAt, keyAt, now = 2, 0
@@ -105,150 +105,38 @@ milliseconds = math.max(milliseconds, 86400000)
 end
 return string.format("%d", milliseconds)
 end
-local start = "headgate usage 1\\n"
-return takeCalls(function()
-local key, count, erased = KEYS[keyAt + 1], tonumber(ARGV[argumentAt + 1]), {}
-for i = 1, count do
-erased[ARGV[argumentAt + 1 + i]] = true
+local function erase(key, members, isDryRun)
+local isFound = false
+for _, score in ipairs(runTyped("ZMSCORE", key, unpack(members)) or {}) do
+isFound = isFound or score ~= false
 end
-keyAt, argumentAt = keyAt + 1, argumentAt + 1 + count
-local length, isWrongType = runTyped("STRLEN", key)
-local text = not isWrongType and length > 0 and length <= 524288 and redis.call("GET", key) or ""
-local kept, latest, isErased = {}, 0, false
-if string.sub(text, 1, #start) == start then
-for line, ends, blockedSubject in string.gmatch(string.sub(text, #start + 1), "((%d+) ([^\\n]+))") do
-if erased[blockedSubject] then
-isErased = true
-else
-kept[#kept + 1] = line
-latest = math.max(latest, tonumber(ends))
+if isFound and not isDryRun then
+redis.call("ZREM", key, unpack(members))
 end
-end
-end
-if isErased and #kept == 0 then
-redis.call("DEL", key)
-elseif isErased then
-local rest = math.max(0, latest * 1000000 - now)
-redis.call("SET", key, start .. table.concat(kept, "\\n"), "PX", expiryAfter(rest))
-end
-add(isErased and 1 or 0)
-end)`,
-};
-
-export const unlistLua: LuaSource = {
-  sha1: "33e97b7e37486a67c3512b9a7d594483e83486d2",
-  source: `local KEYS, ARGV = KEYS, ARGV
-local generation = ARGV[2]
-local argumentAt, keyAt, now = 2, 0
-if ARGV[1] == "" then
-local time = redis.call("TIME")
-now = time[1] * 1000000 + time[2]
-else
-now = ARGV[1] + 0
-end
-local reply, length = { now }, 1
-local function add(integer)
-length = length + 1
-reply[length] = integer
-end
-local function addWrongType(count)
-add(-1)
-for _ = 2, count do
-add(0)
-end
-end
-local function takeCalls(take)
-while argumentAt < #ARGV do
-local calls, from = tonumber(ARGV[argumentAt + 1]), argumentAt + 1
-for _ = 1, calls do
-argumentAt = from
-take()
-end
-end
-return reply
-end
-local function runTyped(command, key, ...)
-local reply = redis.pcall(command, key, ...)
-if type(reply) ~= "table" or not reply.err then
-return reply, false
-end
-if string.sub(reply.err, 1, 9) == "WRONGTYPE" then
-return nil, true
-end
-return redis.call(command, key, ...), false
-end
-local function expiryAfter(microseconds)
-local milliseconds = math.ceil(microseconds / 1000) + 1
-if ARGV[1] ~= "" then
-milliseconds = math.max(milliseconds, 86400000)
-end
-return string.format("%d", milliseconds)
-end
-local start = "headgate usage 1\\n"
-local function readLists(text)
-local used, denied = string.match(text, "^[^\\n]+\\n([^\\n]+)\\n([^\\n]+)$")
-local isRead, lists = pcall(cjson.decode, "[" .. (used or "") .. "," .. (denied or "") .. "]")
-if isRead and type(lists[1]) == "table" and type(lists[2]) == "table" then
-return lists
-end
-end
-local function isNamedIn(text, erased)
-for item in pairs(erased) do
-if string.find(text, cjson.encode(item), 1, true) then
-return true
-end
-end
-return false
-end
-local function listWithout(list, erased)
-local kept = { list[1], list[2], list[3] }
-for at = 4, #list, 3 do
-if not erased[list[at]] then
-kept[#kept + 1], kept[#kept + 2], kept[#kept + 3] = list[at], list[at + 1], list[at + 2]
-end
-end
-return cjson.encode(kept)
-end
-local function eraseFrom(tops, erased, rest)
-local length, isWrongType = runTyped("STRLEN", tops)
-if isWrongType or length == 0 then
-return false
-end
-local text = length <= 32768 and redis.call("GET", tops) or ""
-local lists = string.sub(text, 1, #start) == start and readLists(text)
-if not lists then
-redis.call("DEL", tops)
-return true
-elseif not isNamedIn(text, erased) then
-return false
-end
-local rewritten = start .. listWithout(lists[1], erased) .. "\\n" .. listWithout(lists[2], erased)
-redis.call("SET", tops, rewritten, "PX", expiryAfter(rest))
-return true
-end
-local function takeArguments()
-local taken, count = {}, tonumber(ARGV[argumentAt + 1])
-for i = 1, count do
-taken[i] = ARGV[argumentAt + 1 + i]
-end
-argumentAt = argumentAt + 1 + count
-return taken
+return isFound
 end
 return takeCalls(function()
-local rests, erased, count = takeArguments(), {}, 0
-for _, item in ipairs(takeArguments()) do
-erased[item] = true
+local call = cjson.decode(ARGV[argumentAt + 1])
+local count, fields = erase(KEYS[keyAt + 1], call.blocked, call.isDryRun) and 1 or 0, {}
+for _, member in ipairs(call.members) do
+fields[#fields + 1] = "used " .. member
+fields[#fields + 1] = "denied " .. member
 end
-for i, rest in ipairs(rests) do
-count = count + (eraseFrom(KEYS[keyAt + i], erased, rest) and 1 or 0)
+for at = keyAt + 2, keyAt + 3 * call.spans, 3 do
+local isUsed = erase(KEYS[at], call.members, call.isDryRun)
+local isDenied = erase(KEYS[at + 1], call.members, call.isDryRun)
+if (isUsed or isDenied) and not call.isDryRun then
+runTyped("HDEL", KEYS[at + 2], unpack(fields))
 end
-keyAt = keyAt + #rests
+count = count + ((isUsed or isDenied) and 1 or 0)
+end
+keyAt, argumentAt = keyAt + 1 + 3 * call.spans, argumentAt + 1
 add(count)
 end)`,
 };
 
 export const usageLua: LuaSource = {
-  sha1: "5ed66cc7a25f7af6282c935e4b87305a6f607dba",
+  sha1: "568018f7f624fe97eb8645f6d0dd74efa51a2dbe",
   source: `local KEYS, ARGV = KEYS, ARGV
 local generation = ARGV[2]
 local argumentAt, keyAt, now = 2, 0
@@ -296,388 +184,165 @@ milliseconds = math.max(milliseconds, 86400000)
 end
 return string.format("%d", milliseconds)
 end
-local function linesSince(index, oldest)
-local lines = {}
-for line, seen in string.gmatch(index, "(\\n[^\\n]+ (%d+))") do
-if tonumber(seen) >= oldest then
-lines[#lines + 1] = line
-end
-end
-return lines
-end
-local head = "headgate usage 1"
-local start = head .. "\\n"
-local function stateOf(key)
-local found, isWrongType = runTyped("GETRANGE", key, 0, #start - 1)
-if isWrongType then
-return -1
-elseif found == "" then
-return 0
-end
-return found == start and 1 or 3
-end
-local function readRecord(key, longest)
-local length, isWrongType = runTyped("STRLEN", key)
-if isWrongType or length > longest then
-return nil
-end
-local text = length == 0 and start or redis.call("GET", key)
-return string.sub(text, 1, #start) == start and string.sub(text, #start + 1) or nil
-end
-local function seconds()
-return string.format("%010.0f", math.floor(now / 1000000))
-end
-local function touch(index, name)
-local text = redis.call("GET", index) or head
-local line = "\\n" .. name .. " "
-local at = string.find(text, line, #head + 1, true)
-if at then
-redis.call("SETRANGE", index, at + #line - 1, seconds())
-redis.call("PEXPIRE", index, expiryAfter(90000000 * 1000))
-return true
-end
-local lines = linesSince(text, now / 1000000 - 90000000 / 1000)
-if #lines < 500 then
-redis.call("SET", index, head .. table.concat(lines) .. line .. seconds(), "PX", expiryAfter(90000000 * 1000))
-end
-return #lines < 500
-end
-local function addTo(series, slot, span, ...)
-local at = #start + 40 * slot
-local stored = redis.call("GETRANGE", series, at, at + 40 - 1)
-local numbers, from = { span, ... }, tonumber(string.sub(stored, 1, 10)) or 0
-if from > span then
-return false
-end
-for i = 2, 4 do
-local before = from == span and tonumber(string.sub(stored, 10 * i - 9, 10 * i)) or 0
-numbers[i] = math.min(before + numbers[i], 9999999999)
-end
-redis.call("SETRANGE", series, at, string.format("%010.0f%010.0f%010.0f%010.0f", unpack(numbers)))
-return from < span
-end
-local function addRows(series, rows)
-local isNew, hours = false, {}
-for span, allowed, denied, degraded in string.gmatch(rows, "(%d+) (%d+) (%d+) (%d+)") do
-span = tonumber(span)
-local long = math.floor(span / 60)
-addTo(series, span % 360, span, allowed, denied, degraded)
-isNew = addTo(series, 360 + long % 144, long, allowed, denied, degraded) or isNew
-hours[math.floor(long / 6)] = true
-end
-redis.call("PEXPIRE", series, expiryAfter(90000000 * 1000))
-return isNew, hours
-end
-local function createSeries(series, name)
-local slots = string.rep("0", 40 * (360 + 144))
-redis.call("SET", series, start .. slots .. name, "PX", expiryAfter(90000000 * 1000))
-end
-local EMPTY_LIST = "[0,0,0]"
-local function cut(list, most)
-local counts = {}
-for at = 4 + 1, #list, 3 do
-counts[#counts + 1] = list[at]
-end
-table.sort(counts)
-local least, floor = counts[#counts - most + 1] or 9999999999, 0
-local kept, size = { list[1], 0, list[3] }, 4 - 1
-for at = 4, #list, 3 do
-local count = list[at + 1]
-if count > least or count == least and size < 4 + 3 * most - 1 then
-kept[size + 1], kept[size + 2], kept[size + 3] = list[at], count, list[at + 2]
-size = size + 3
-else
-floor = math.max(floor, count)
-end
-end
-kept[2] = floor
-return kept
-end
-local function addList(list, given, most)
-given = cjson.decode(given)
-local positions, floor, bytes = {}, list[2], 0
-for at = 4, #list, 3 do
-positions[list[at]], bytes = at, bytes + #list[at] + 12
-end
-list[1], list[3] = list[1] + given[1], list[3] + given[2]
-for from = 4 - 1, #given, 3 do
-local item = given[from]
-local at = positions[item]
-if not at then
-at, bytes = #list + 1, bytes + #item + 12
-list[at], list[at + 1], list[at + 2] = item, floor, floor
-end
-list[at + 1], list[at + 2] = list[at + 1] + given[from + 1], list[at + 2] + given[from + 2]
-end
-if bytes <= most then
-return list
-end
-local many = (#list - 4 + 1) / 3
-return cut(list, math.floor(many * most * 3 / 4 / bytes))
-end
-local function isCount(value)
-return type(value) == "number" and value >= 0 and value <= 9999999999
-end
-local function isList(list)
-if type(list) ~= "table" or #list < 4 - 1 or #list % 3 > 0 or #list > 1000 then
-return false
-end
-for at = 1, #list do
-local isItem = at >= 4 and at % 3 == 1
-if isItem and type(list[at]) ~= "string" or not isItem and not isCount(list[at]) then
-return false
-end
-end
-return true
-end
-local function addText(text, given, most)
-if given == "" then
-return text
-end
-local isRead, list = pcall(cjson.decode, text)
-if isRead and isList(list) then
-return cjson.encode(addList(list, given, most))
-end
-end
-local function addTops(tops, used, denied, most)
-if used .. denied == "" then
-return true
-end
-local text = readRecord(tops, 32768)
-if not text then
-return false
-end
-text = text == "" and EMPTY_LIST .. "\\n" .. EMPTY_LIST or text
-local at = string.find(text, "\\n", 1, true)
-local topSubjects = at and addText(string.sub(text, 1, at - 1), used, most)
-local topDenied = topSubjects and addText(string.sub(text, at + 1), denied, most)
-if topDenied then
-redis.call("SET", tops, start .. topSubjects .. "\\n" .. topDenied, "PX", expiryAfter(90000000 * 1000))
-end
-return topDenied ~= nil and topDenied ~= false
-end
-local EMPTY = string.rep("0", 30 * 24)
-local function areCounts(counts)
-for name, count in pairs(type(counts) == "table" and counts or { false }) do
-if type(name) ~= "string" or not isCount(count) then
-return false
-end
-end
-return true
-end
-local function addLimits(text, given, most)
-local isRead, counts = pcall(cjson.decode, text)
-if not isRead or not areCounts(counts) then
-return nil
-end
-local size, bytes = 0, 0
-for name in pairs(counts) do
-size, bytes = size + 1, bytes + #name + 12
-end
-for name, count in pairs(cjson.decode(given)) do
-if not counts[name] and string.find(name, " ", 1, true) then
-if size >= 64 or bytes + #name + 12 > most then
-name = "more"
-else
-size, bytes = size + 1, bytes + #name + 12
-end
-end
-counts[name] = math.min((counts[name] or 0) + count, 9999999999)
-end
-return cjson.encode(counts)
-end
-local function addSpan(key, limits, most)
-if limits == "{}" then
-return true
-end
-local text = readRecord(key, 32768)
-local added = text and addLimits(text == "" and "{}" or text, limits, most)
-if added then
-redis.call("SET", key, start .. added, "PX", expiryAfter(90000000 * 1000))
-end
-return added ~= nil
-end
-local function addToDayList(list, id)
-local text = readRecord(list, 32768)
-if not text or #text + 1 >= 500 * 17 then
-return false
-end
-if not string.find(text, id, 1, true) then
-local before = text == "" and head or start .. text
-redis.call("SET", list, before .. "\\n" .. id, "PX", expiryAfter(2764799999 * 1000))
-end
-return true
-end
-local function sumHour(series, hour, known)
-local at = #start + 40 * (360 + hour * 6 % 144)
-local slots = redis.call("GETRANGE", series, at, at + 40 * 6 - 1)
-local sums = { 0, 0, 0 }
-for i = 0, 6 - 1 do
-local from = 40 * i
-if tonumber(string.sub(slots, from + 1, from + 10)) == hour * 6 + i then
-for j = 1, 3 do
-sums[j] = sums[j] + tonumber(string.sub(slots, from + 10 * j + 1, from + 10 * j + 10))
-end
-end
-end
-for j = 1, 3 do
-sums[j] = math.min(math.max(sums[j], tonumber(string.sub(known, 10 * j - 9, 10 * j))), 9999999999)
-end
-return string.format("%010.0f%010.0f%010.0f", unpack(sums))
-end
-local function updateDay(key, list, id, label, series, hours, limits, most)
-local text = readRecord(key, 32768)
-local body = text == "" and EMPTY .. "\\n{}\\n" .. label or text or ""
-local digits, known, name = string.match(body, "^(%d+)\\n([^\\n]+)\\n(.*)$")
-if not digits or #digits ~= #EMPTY then
-return false
-end
-for _, hour in ipairs(hours) do
-local at = 30 * (hour % 24)
-local sum = sumHour(series, hour, string.sub(digits, at + 1, at + 30))
-digits = string.sub(digits, 1, at) .. sum .. string.sub(digits, at + 30 + 1)
-end
-known = limits == "{}" and known or addLimits(known, limits, most)
-if text == "" and digits == EMPTY and known == "{}" then
-return true
-elseif not known or text == "" and id ~= "" and not addToDayList(list, id) then
-return false
-end
-redis.call("SET", key, start .. digits .. "\\n" .. known .. "\\n" .. name, "PX", expiryAfter(2764799999 * 1000))
-return true
-end
-local function updateDays(days, id, label, series, hours, limits, most)
-local current, areStored = math.floor(now / 3600000000), true
-local byDay = {}
-hours[current], hours[current - 1] = true, true
-for hour in pairs(hours) do
-local day = math.floor(hour / 24)
-if days[day] and hour > current - 24 then
-byDay[day] = byDay[day] or {}
-table.insert(byDay[day], hour)
-end
-end
-local latest = math.floor(current / 24)
-latest = days[latest] and latest or latest - 1
-for day, ofDay in pairs(byDay) do
-local given = day == latest and limits or "{}"
-areStored = updateDay(days[day], days.lists[day], id, label, series, ofDay, given, most) and areStored
-end
-return areStored
-end
-local function addBlocks(key, lines)
-local text = lines ~= "" and readRecord(key, 524288)
-if not text then
+local second = math.floor(now / 1000000)
+local function expire(key, milliseconds)
+redis.call("PEXPIRE", key, expiryAfter(milliseconds * 1000))
+end
+local function addBlocks(key, blocks)
+local last, isWrongType = runTyped("ZRANGE", key, -1, -1, "WITHSCORES")
+if isWrongType or #blocks == 0 then
 return
 end
-local second, ends, order, latest = now / 1000000, {}, {}, 0
-local function take(added)
-for at, blockedSubject in string.gmatch(added, "(%d+) ([^\\n]+)") do
-at = tonumber(at)
-if at > second and (ends[blockedSubject] or #order < 1000) then
-order[#order + 1] = not ends[blockedSubject] and blockedSubject or nil
-ends[blockedSubject] = math.max(ends[blockedSubject] or 0, at)
-latest = math.max(latest, at)
+local entries, latest = {}, tonumber(last[2]) or 0
+for i, block in ipairs(blocks) do
+entries[2 * i - 1], entries[2 * i] = block[1], block[2]
+latest = math.max(latest, block[1])
+end
+redis.call("ZADD", key, "GT", unpack(entries))
+expire(key, 1000 * math.max(0, math.min(latest - second, 31622400)))
+redis.call("ZREMRANGEBYRANK", key, 0, -1000 - 1)
+end
+local function isListed(index, name)
+if not redis.call("ZMSCORE", index, name)[1] and redis.call("ZCARD", index) >= 500 then
+local idle = redis.call("ZRANGE", index, 0, 0, "WITHSCORES")
+if tonumber(idle[2]) > second - 90000 then
+return false
+end
+redis.call("ZREMRANGEBYRANK", index, 0, 0)
+end
+redis.call("ZADD", index, second, name)
+expire(index, 2678400000)
+return true
+end
+local function addStep(key, ttl, from, ...)
+local stored, isWrongType = runTyped("HMGET", key, from)
+if isWrongType then
+return false
+end
+local known, sums = { string.match(stored[1] or "", "^(%d+) (%d+) (%d+)$") }, {}
+for i, count in ipairs({ ... }) do
+sums[i] = string.format("%.0f", math.min(count + (tonumber(known[i]) or 0), 9007199254740991))
+end
+redis.call("HSET", key, from, table.concat(sums, " "))
+expire(key, ttl)
+return true
+end
+local function readNumbers(key, count, read, ...)
+local size, isWrongType = runTyped(count, key)
+if isWrongType or size > 1000 then
+return nil
+end
+local flat, numbers, names = redis.call(read, key, ...), {}, {}
+for at = 1, #flat, 2 do
+local number = tonumber(flat[at + 1]) or 0
+names[#names + 1] = flat[at]
+numbers[flat[at]] = number >= 0 and number <= 9007199254740991 and number or 0
+end
+return numbers, names
+end
+local function writeNumbers(key, ttl, numbers)
+local flat = {}
+for name, number in pairs(numbers) do
+flat[#flat + 1], flat[#flat + 2] = name, number
+end
+if #flat > 0 then
+redis.call("DEL", key)
+redis.call("HSET", key, unpack(flat))
+expire(key, ttl)
 end
 end
+local function addSubjects(key, bounds, prefix, given, most)
+local counts, members = readNumbers(key, "ZCARD", "ZRANGE", 0, -1, "REV", "WITHSCORES")
+if not counts or #given == 0 then
+return counts ~= nil
 end
-take(text)
-take(lines)
-if #order > 0 then
-for i, blockedSubject in ipairs(order) do
-order[i] = string.format("%010.0f %s", ends[blockedSubject], blockedSubject)
+local floor, entries = bounds[prefix .. "floor"] or 0, {}
+for at = 3, #given, 3 do
+local member, field = given[at], prefix .. given[at]
+local error = (counts[member] and (bounds[field] or 0) or floor) + given[at + 2]
+bounds[field] = error > 0 and error or nil
+members[#members + 1] = not counts[member] and member or nil
+counts[member] = (counts[member] or floor) + given[at + 1]
 end
-redis.call("SET", key, start .. table.concat(order, "\\n"), "PX", expiryAfter(latest * 1000000 - now))
-end
-end
-local function addOthers(others, rows, days)
-local state = stateOf(others)
-if state == 0 then
-createSeries(others, "")
-end
-if state == 0 or state == 1 then
-local _, hours = addRows(others, rows)
-updateDays(days, "", "", others, hours, "{}", 0)
-end
-end
-local function daysAt(lists, day, position)
-return { lists = lists, [day - 1] = KEYS[position], [day] = KEYS[position + 1] }
-end
-local function addLimiter(index, others, key, name, label, rows, used, denied, limits)
-local series, tops = KEYS[key + 1], KEYS[key + 2]
-local state = name == "" and 2 or stateOf(series)
-if state == 0 then
-if touch(index, name) then
-createSeries(series, label)
-state = 1
+table.sort(members, function(one, other)
+return counts[one] > counts[other]
+end)
+for i, member in ipairs(members) do
+if i <= most then
+entries[2 * i - 1], entries[2 * i] = counts[member], member
 else
-state = 2
+bounds[prefix .. member] = nil
 end
 end
-if state == 1 then
-local isNew, hours = addRows(series, rows)
-if isNew then
-touch(index, name)
+bounds[prefix .. "floor"] = math.max(floor, counts[members[most + 1]] or 0)
+bounds[prefix .. "missed"] = (bounds[prefix .. "missed"] or 0) + given[1]
+bounds[prefix .. "total"] = (bounds[prefix .. "total"] or 0) + given[2]
+redis.call("DEL", key)
+redis.call("ZADD", key, unpack(entries))
+expire(key, 90000000)
+return true
 end
-local limiters = math.max(1, (redis.call("STRLEN", index) - #head) / 28)
-local areStored = addTops(tops, used, denied, math.min(3000, math.floor(125000 / limiters)))
-if limits ~= "" then
-local most = math.min(3000, math.floor(62500 / limiters))
-local days = daysAt(others.days.lists, others.day, key + 4)
-areStored = addSpan(KEYS[key + 3], limits, most) and areStored
-areStored = updateDays(days, name, label, series, hours, limits, most) and areStored
+local function addDenials(key, ttl, denials, most)
+local known, names = readNumbers(key, "HLEN", "HGETALL")
+if not known then
+return false
 end
-if not areStored then
-state = 4
+local size = #names
+for name, denied in pairs(denials) do
+local isMore = not known[name] and size >= most and string.find(name, " ", 1, true)
+local counted = isMore and "more" or name
+size = size + (known[counted] and 0 or 1)
+known[counted] = (known[counted] or 0) + denied
 end
-elseif state == 2 then
-addOthers(others.series, rows, others.days)
+writeNumbers(key, ttl, known)
+return true
 end
-add(state)
+local function addLimiter(index, others, key, ttls, limiter, most)
+local isOwn = limiter.name ~= "" and isListed(index, limiter.name)
+local isStored = true
+for _, step in ipairs(limiter.steps) do
+local period = step[1]
+isStored = addStep(KEYS[(isOwn and key or others) + period], ttls[period], unpack(step, 2)) and isStored
 end
-local function addZeros(count)
-for _ = 1, count do
-add(0)
+if isOwn and limiter.used then
+local used, denied, bounds, ofTenMinutes, ofDay = unpack(KEYS, key + #ttls + 1, key + #ttls + 5)
+local known = readNumbers(bounds, "HLEN", "HGETALL")
+if known then
+isStored = addSubjects(used, known, "used ", limiter.used, most) and isStored
+isStored = addSubjects(denied, known, "denied ", limiter.denied, most) and isStored
+writeNumbers(bounds, 90000000, known)
 end
+isStored = addDenials(ofTenMinutes, 90000000, limiter.denials, most) and known and isStored
+isStored = addDenials(ofDay, 2678400000, limiter.denials, most) and isStored
+end
+return not isStored and -1 or isOwn and 1 or 2
 end
 return takeCalls(function()
-local index, process, others, before, today = unpack(KEYS, keyAt + 1, keyAt + 5)
-local number, clock, count, blocks = unpack(ARGV, argumentAt + 1, argumentAt + 4)
-local day, key, from = math.floor(clock / 86400000000), keyAt + 8, argumentAt + 4
-count = tonumber(count)
-local known, isWrongType = runTyped("GETRANGE", process, 0, #head + 28)
-local last = known == "" and 0 or known and string.match(known, "^" .. head .. " (%d+) ?%d*$")
-local state = stateOf(index)
-if state == 1 and redis.call("STRLEN", index) > #head + 28 * 500 then
-state = 4
-end
-local isAccepted = false
-if isWrongType or state == -1 then
-addWrongType(1)
-elseif not last or state > 1 then
-add(last and state or 3)
-elseif tonumber(number) <= tonumber(last) then
-add(0)
-elseif math.abs(now - clock) > 5000000 then
-add(2)
+local index, process, blocks = unpack(KEYS, keyAt + 1, keyAt + 3)
+local call = cjson.decode(ARGV[argumentAt + 1])
+local limiters, isOther = runTyped("ZCARD", index)
+local known, isWrongType = runTyped("HMGET", process, "call")
+local status = 1
+if isOther or isWrongType then
+status = -1
+elseif call.number <= (tonumber(known[1]) or 0) then
+status = 0
+elseif math.abs(now - call.clock) > 5000000 then
+status = 2
 else
-redis.call("SET", process, head .. " " .. number .. " " .. seconds(), "PX", expiryAfter(3600000 * 1000))
-add(1)
-addBlocks(KEYS[keyAt + 8], blocks)
-isAccepted = true
+expire(process, 3600000)
+redis.call("HSET", process, "call", call.number, "at", second)
+expire(process, 3600000)
+addBlocks(blocks, call.blocks)
 end
-local lists = { [day - 1] = before, [day] = today }
-local ofOthers = { series = others, day = day, days = daysAt(lists, day, keyAt + 6) }
-for _ = 1, count do
-if isAccepted then
-addLimiter(index, ofOthers, key, unpack(ARGV, from + 1, from + 6))
+add(status)
+local most = math.min(64, math.floor(2000 / math.max(1, limiters or 1)))
+local others = keyAt + 3
+local key = others + #call.ttls
+for _, limiter in ipairs(call.limiters) do
+add(status == 1 and addLimiter(index, others, key, call.ttls, limiter, most) or 0)
+key = key + #call.ttls + (limiter.used and 5 or 0)
 end
-key = key + 2 + (ARGV[from + 6] ~= "" and 3 or 0)
-from = from + 6
-end
-if not isAccepted then
-addZeros(count)
-end
-keyAt, argumentAt = key, from
+keyAt, argumentAt = key, argumentAt + 1
 end)`,
 };

@@ -5,8 +5,9 @@ import { refusalOf } from "../registry/refusal.ts";
 import type { CountingStore, UsageSubjects } from "../store/store.ts";
 import { withTimeout } from "../store/with-timeout.ts";
 import { BlockSightings } from "./block-sightings.ts";
-import type { LimiterCounts, UsageCall } from "./operations.ts";
-import { addUsage, TEN_MINUTES_MICROS, USAGE_STATES } from "./operations.ts";
+import { TEN_MINUTES_MICROS } from "./layout.ts";
+import type { BlockEntry, LimiterCounts, UsageCall } from "./operations.ts";
+import { addUsage, USAGE_STATES } from "./operations.ts";
 import type { OnBlock } from "./usage-counter.ts";
 import { UsageCounter, usageIntervals } from "./usage-counter.ts";
 
@@ -45,7 +46,7 @@ interface UnansweredCall {
   /** When it was first sent, in microseconds. */
   readonly firstSentAt: number;
   readonly limiters: readonly LimiterCounts[];
-  readonly blocks: string;
+  readonly blocks: readonly BlockEntry[];
 }
 
 /** The counts of this process for one client and prefix, and their sending. */

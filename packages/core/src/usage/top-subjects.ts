@@ -1,8 +1,15 @@
 import { createHash } from "node:crypto";
-import { escapeSubject } from "../common/key.ts";
+import { escapeSubject, unescapePart } from "../common/key.ts";
+import type { SubjectList } from "./operations.ts";
 
 /** Longer subjects are counted by their hash, so that a client cannot choose how much memory it takes. */
 const MAX_PLAIN_CHARACTERS = 64;
+
+/**
+ * Longer members of a sorted set hold a hash, too: up to 64 bytes, and with the name of their set in front of them, Redis keeps
+ * small sets and hashes packed.
+ */
+const MAX_MEMBER_CHARACTERS = 56;
 
 /** The most subjects that are sent. */
 const MAX_SENT = 64;
@@ -48,18 +55,19 @@ export class TopSubjects {
     if (this.#counts.size > 2 * capacity) this.#cut(capacity);
   }
 
-  /** Takes the counts as JSON, as tops.lua reads them; empty if there are none. */
-  take(write: (key: string) => string): string {
-    if (this.#total === 0) return "";
+  /** Takes the counts; empty if there are none. */
+  take(write: (key: string) => string): SubjectList {
+    if (this.#total === 0) return [];
     const sorted = this.#sorted();
-    const sent = sorted.slice(0, MAX_SENT);
     const missed = Math.max(this.#floor, sorted[MAX_SENT]?.[1].count ?? 0);
-    const flat = sent.flatMap(([key, { count, error }]) => [write(key), count, error]);
-    const text = JSON.stringify([missed, this.#total, ...flat]);
+    const sent = sorted
+      .slice(0, MAX_SENT)
+      .flatMap(([key, { count, error }]) => [write(key), count, error]);
+    const list = [missed, this.#total, ...sent];
     this.#counts.clear();
     this.#floor = 0;
     this.#total = 0;
-    return text;
+    return list;
   }
 
   #sorted(): [key: string, counted: SubjectCount][] {
@@ -80,20 +88,33 @@ export function subjectKey(dimension: string, subject: string): string {
     : `${dimension} ${subject}`;
 }
 
-/** The text for a subject with a key. */
-export function formatItem(key: string, isPlain: boolean): string {
+/** The member of a sorted set for a subject with a key. */
+export function formatMember(key: string, isPlain: boolean): string {
   const [sign = ""] = /[ #]/.exec(key) ?? [];
   const at = key.indexOf(sign);
   const dimension = key.slice(0, at);
   const rest = key.slice(at + 1);
   if (sign === "#") return key;
   const escaped = isPlain ? escapeSubject(rest) : "#";
-  return escaped.startsWith("#") ? `${dimension}#${hashSubject(rest)}` : `${dimension} ${escaped}`;
+  const plain = `${dimension} ${escaped}`;
+  const isHashed = escaped.startsWith("#") || plain.length > MAX_MEMBER_CHARACTERS;
+  return isHashed ? `${dimension}#${hashSubject(rest)}` : plain;
 }
 
-/** The forms that a subject may have in lists, under any setting: plain and hashed. */
-export function itemsOf(dimension: string, subject: string): readonly string[] {
-  const plain = formatItem(subjectKey(dimension, subject), true);
+/** The subject of a member, plain or as a hash. Undefined if the member is invalid. */
+export function parseMember(
+  member: string,
+): { dimension: string; subject: string } | { dimension: string; hash: string } | undefined {
+  const [, dimension = "", hash, part = ""] =
+    /^([\w.-]+)(?:#([\w-]{16})| (.+))$/.exec(member) ?? [];
+  if (hash !== undefined) return { dimension, hash };
+  const subject = unescapePart(part);
+  return subject ? { dimension, subject } : undefined;
+}
+
+/** The members that a subject may have, under any setting: plain and hashed. */
+export function membersOf(dimension: string, subject: string): readonly string[] {
+  const plain = formatMember(subjectKey(dimension, subject), true);
   return [...new Set([plain, `${dimension}#${hashSubject(subject)}`])];
 }
 

@@ -6,8 +6,10 @@ import { GLOBAL_DIMENSION } from "../common/policy.ts";
 import { GLOBAL_SUBJECT } from "../policy/counters.ts";
 import type { UsageSubjects } from "../store/store.ts";
 import type { BlockedSubject } from "./block-sightings.ts";
+import { startOf } from "./layout.ts";
 import type { LimiterCounts, UsageRow } from "./operations.ts";
-import { formatItem, hashSubject, subjectKey, TopSubjects } from "./top-subjects.ts";
+import { addRows } from "./operations.ts";
+import { formatMember, subjectKey, TopSubjects } from "./top-subjects.ts";
 
 /** When a process sends its counts, in milliseconds; up to a quarter is added to each. */
 interface UsageIntervals {
@@ -23,20 +25,15 @@ export const usageIntervals: () => UsageIntervals = shareInProcess("usageInterva
   subjectsEveryMs: 25_000,
 }));
 
-/** How many limits of a limiter are counted separately, also in days.lua. */
+/** How many limits of a limiter are counted separately, as in usage.lua. */
 const MAX_LIMITS = 64;
 
 /**
- * Denials that are not counted for a limit: denials by a block of any kind, and by limits beyond the first 64. Names
+ * Denials that are not counted for a limit: denials by a block of any kind, and by limits for which there is no room. Names
  * of limits contain a space, so these cannot be one.
  */
 export const DENIED_BY_BLOCK = "block";
 export const DENIED_BY_OTHER_LIMITS = "more";
-
-/** A limiter's id in keys. */
-export function limiterId(name: string): string {
-  return hashSubject(name);
-}
 
 /** Records a block that lasts this many more milliseconds. */
 export type OnBlock = (blocked: BlockedSubject, restMs: number) => void;
@@ -46,7 +43,6 @@ export class UsageCounter {
   /** Whether the limiter is open. */
   isOpen = true;
   readonly #name: string;
-  readonly #id: string;
   readonly #subjects: UsageSubjects | undefined;
   readonly #onBlock: OnBlock;
   readonly #topSubjects: TopSubjects;
@@ -71,7 +67,6 @@ export class UsageCounter {
     onBlock: OnBlock = () => {},
   ) {
     this.#name = name;
-    this.#id = subjects === undefined ? "" : limiterId(name);
     this.#subjects = subjects;
     this.#onBlock = onBlock;
     this.#topSubjects = new TopSubjects(capacity);
@@ -165,44 +160,30 @@ export class UsageCounter {
   mergeRows(span: number): void {
     const bySpan = new Map<number, UsageRow>();
     for (const row of this.#rows) {
-      const key = Math.floor(row.at / span);
-      const before = bySpan.get(key);
-      bySpan.set(key, before === undefined ? row : addRows(before, row));
+      const from = startOf(row.at, span);
+      bySpan.set(from, addRows(bySpan.get(from), row));
     }
     this.#rows = [...bySpan.values()];
   }
 
   /** Takes up to `most` rows. */
   takeRows(most: number): LimiterCounts {
-    const rows = this.#rows.splice(0, most);
-    return { id: this.#id, name: this.#name, rows, used: "", denied: "", denialsByLimit: "" };
+    return { name: this.#name, rows: this.#rows.splice(0, most) };
   }
 
   /** Takes up to `most` rows and the subjects, at a time in microseconds. */
   takeAll(most: number, now: number): LimiterCounts {
     this.#subjectsDueAt = now + addJitter(usageIntervals().subjectsEveryMs, 0.25) * 1_000;
-    const write = (key: string): string => formatItem(key, this.#subjects === "plain");
-    const denialsByLimit = JSON.stringify(Object.fromEntries(this.#denialsByLimit));
+    const write = (key: string): string => formatMember(key, this.#subjects === "plain");
+    const used = this.#topSubjects.take(write);
+    const denied = this.#topDenied.take(write);
+    const denials = Object.fromEntries(this.#denialsByLimit);
     this.#denialsByLimit.clear();
-    return {
-      ...this.takeRows(most),
-      used: this.#topSubjects.take(write),
-      denied: this.#topDenied.take(write),
-      denialsByLimit,
-    };
+    return { ...this.takeRows(most), subjects: { used, denied, denials } };
   }
 }
 
 /** The name of a limit in usage: dimensions contain no spaces. */
 function limitKey({ per, name }: Pick<LimitState, "per" | "name">): string {
   return `${per} ${name}`;
-}
-
-function addRows(one: UsageRow, other: UsageRow): UsageRow {
-  return {
-    at: one.at,
-    allowed: one.allowed + other.allowed,
-    denied: one.denied + other.denied,
-    degraded: one.degraded + other.degraded,
-  };
 }

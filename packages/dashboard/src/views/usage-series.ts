@@ -10,7 +10,7 @@ import { addCounts, NO_DECISIONS, REPORT_DELAY_MS, SPAN_MS, sumCounts } from "..
 
 /** The length of a step of a series, in milliseconds. */
 export const STEP_MS: Readonly<Record<Span, number>> = {
-  "1h": 10_000,
+  "1h": 60_000,
   "24h": 600_000,
   "30d": 3_600_000,
 };
@@ -22,22 +22,21 @@ export const SPARKLINE_STEP_MS: Readonly<Record<Span, number>> = {
   "30d": 43_200_000,
 };
 
-const RESOLUTIONS = { "1h": "tenSeconds", "24h": "tenMinutes", "30d": "hours" } as const;
+/** The length of a step of the last minutes, in milliseconds. */
+const SHORT_STEP_MS = 10_000;
 
 /** The steps of a series in a span. */
-export function pointsOf(series: UsageSeries, span: Span): readonly Point[] {
-  return series[RESOLUTIONS[span]].map(({ from, allowed, denied, degraded }) => ({
+export function pointsOf({ minutes, hours }: UsageSeries, span: Span): readonly Point[] {
+  const points = (span === "30d" ? hours : minutes).map(({ from, ...counts }) => ({
     at: from,
-    allowed,
-    denied,
-    degraded,
+    ...counts,
   }));
+  return mergeSeries([points], STEP_MS[span]);
 }
 
 /** The decisions of the last minute that all processes have reported. */
 export function lastMinuteOf(series: Pick<UsageSeries, "tenSeconds">, at: number): Counts {
-  const step = STEP_MS["1h"];
-  const end = Math.floor((at - REPORT_DELAY_MS) / step) * step;
+  const end = Math.floor((at - REPORT_DELAY_MS) / SHORT_STEP_MS) * SHORT_STEP_MS;
   return sumCounts(series.tenSeconds.filter(({ from }) => from >= end - 60_000 && from < end));
 }
 

@@ -1,0 +1,112 @@
+import { readInteger } from "../operations/list-script.ts";
+import { valuesLua } from "../operations/lua.generated.ts";
+import type { RedisClient } from "./client-port.ts";
+import { fromClient } from "./client-port.ts";
+import { createScriptRetry } from "./script-retry.ts";
+import { toStoreError } from "./store-error.ts";
+import { topologyOf } from "./topology.ts";
+
+/** The value of a key. */
+export interface StoredValue<T> {
+  readonly key: string;
+  /** Undefined if the key does not exist, or if it cannot be read. */
+  readonly value: T | undefined;
+  /** Why it cannot be read. */
+  readonly problem: "wrong-type" | "too-long" | undefined;
+}
+
+/** The fields and values of a hash, or the members and scores of a sorted set from the least score on. */
+export type Entries = readonly (readonly [name: string, value: string])[];
+
+/** The longest value that is read, in bytes: longer than an index of 10,000 processes, or a process with 1,000 limiters. */
+const MAX_VALUE_BYTES = 524_288;
+
+/** The most entries of a hash or a sorted set that are read. */
+const MAX_ENTRIES = 2_048;
+
+/** The most bytes that are read at once; values beyond that count as too long. */
+const MAX_TOTAL_BYTES = 134_217_728;
+
+/** The most keys that one script reads: strings are longer. */
+const KEYS_PER_SCRIPT = { string: 128, hash: 512, zset: 512 } as const;
+
+/** The states of a key whose value a script does not return: integers in its place. */
+const PROBLEMS: ReadonlyMap<number, StoredValue<unknown>["problem"]> = new Map([
+  [-1, "wrong-type"],
+  [-2, "too-long"],
+]);
+
+/** For each type the command for the size of a value, the largest size and the most bytes that are read, and the command to read it. */
+const COMMANDS = {
+  string: ["STRLEN", MAX_VALUE_BYTES, MAX_VALUE_BYTES, "GET"],
+  hash: ["HLEN", MAX_ENTRIES, MAX_VALUE_BYTES, "HGETALL"],
+  zset: ["ZCARD", MAX_ENTRIES, MAX_VALUE_BYTES, "ZRANGE", 0, -1, "WITHSCORES"],
+} as const;
+
+/** Reads strings, all in one hash slot. Rejects like a store. */
+export function readStrings(
+  client: RedisClient,
+  keys: readonly string[],
+): Promise<readonly StoredValue<string>[]> {
+  return readEach(client, "string", keys, (reply) =>
+    Buffer.isBuffer(reply) ? reply.toString() : undefined,
+  );
+}
+
+/** Reads hashes or sorted sets, all in one hash slot. Rejects like a store. */
+export function readEntries(
+  client: RedisClient,
+  type: "hash" | "zset",
+  keys: readonly string[],
+): Promise<readonly StoredValue<Entries>[]> {
+  return readEach(client, type, keys, (reply) => {
+    if (!Array.isArray(reply)) return undefined;
+    const texts = reply.map(String);
+    return texts.flatMap((name, i) => (i % 2 === 0 ? [[name, texts[i + 1] ?? ""] as const] : []));
+  });
+}
+
+async function readEach<T extends string | Entries>(
+  client: RedisClient,
+  type: keyof typeof COMMANDS,
+  keys: readonly string[],
+  toValue: (reply: unknown) => T | undefined,
+): Promise<readonly StoredValue<T>[]> {
+  const port = fromClient(client);
+  const retry = createScriptRetry(port);
+  const { nodeOf, followsCluster } = topologyOf(client);
+  const args = COMMANDS[type].map(String);
+  const found: StoredValue<T>[] = [];
+  let bytesLeft = MAX_TOTAL_BYTES;
+  try {
+    for (let at = 0; at < keys.length; at += KEYS_PER_SCRIPT[type]) {
+      const batch = keys.slice(at, at + KEYS_PER_SCRIPT[type]);
+      if (bytesLeft < 0) {
+        found.push(
+          ...batch.map((key) => ({ key, value: undefined, problem: "too-long" as const })),
+        );
+        continue;
+      }
+      const replies = (await port
+        .evalshaBuffer(valuesLua.sha1, batch.length, ...batch, ...args)
+        .catch((error) =>
+          retry(error, { script: valuesLua, keys: batch, args, node: nodeOf(batch[0] as string) }),
+        )) as readonly unknown[];
+      for (const [i, key] of batch.entries()) {
+        const value = toValue(replies[i]);
+        // A client may be configured to return numbers as strings.
+        const problem = value === undefined ? PROBLEMS.get(readInteger(replies[i])) : undefined;
+        found.push({ key, value, problem });
+        bytesLeft -= sizeOf(value);
+      }
+    }
+  } catch (error) {
+    throw toStoreError(error, followsCluster);
+  }
+  return found;
+}
+
+function sizeOf(value: string | Entries | undefined): number {
+  if (typeof value !== "object") return value?.length ?? 0;
+  return value.reduce((sum, [name, text]) => sum + name.length + text.length, 0);
+}
