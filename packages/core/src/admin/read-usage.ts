@@ -225,8 +225,13 @@ function listOf(
 }
 
 function parseCounts(entries: Entries): StoredCounts | "damaged" {
-  const counts = entries.map(([name, text]) => [name, Number(text)] as const);
-  return counts.every(([, count]) => isWholeNumber(count)) ? Object.fromEntries(counts) : "damaged";
+  const counts: Record<string, number> = Object.create(null);
+  for (const [name, text] of entries) {
+    const count = Number(text);
+    if (!isWholeNumber(count)) return "damaged";
+    counts[name] = count;
+  }
+  return counts;
 }
 
 /** Steps, by the second at which each begins. */

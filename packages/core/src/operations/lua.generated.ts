@@ -148,7 +148,7 @@ end)`,
 };
 
 export const valuesLua: LuaSource = {
-  sha1: "d29c615404e6bb60c376a1a6b6833f6a1f8be430",
+  sha1: "a1fef58415e9c2cab4e866026c9985dd31e652cb",
   source: `local function runTyped(command, key, ...)
 local reply = redis.pcall(command, key, ...)
 if type(reply) ~= "table" or not reply.err then
@@ -168,8 +168,8 @@ elseif size == 0 then
 values[i] = 0
 else
 local value = size <= largest and redis.call(ARGV[4], key, unpack(ARGV, 5))
-local text = type(value) == "table" and table.concat(value) or value
-values[i] = text and #text <= longest and value or -2
+local text = type(value) == "table" and cjson.encode(value) or value
+values[i] = text and #text <= longest and text or -2
 end
 end
 return values`,

@@ -27,8 +27,8 @@ const MAX_ENTRIES = 2_048;
 /** The most bytes that are read at once; values beyond that count as too long. */
 const MAX_TOTAL_BYTES = 134_217_728;
 
-/** The most keys that one script reads: strings are longer. */
-const KEYS_PER_SCRIPT = { string: 128, hash: 512, zset: 512 } as const;
+/** The most keys that one script reads: full ones keep Redis busy for some milliseconds. */
+const KEYS_PER_SCRIPT = 128;
 
 /** The states of a key whose value a script does not return: integers in its place. */
 const PROBLEMS: ReadonlyMap<number, StoredValue<unknown>["problem"]> = new Map([
@@ -48,9 +48,7 @@ export function readStrings(
   client: RedisClient,
   keys: readonly string[],
 ): Promise<readonly StoredValue<string>[]> {
-  return readEach(client, "string", keys, (reply) =>
-    Buffer.isBuffer(reply) ? reply.toString() : undefined,
-  );
+  return readEach(client, "string", keys, (text) => text);
 }
 
 /** Reads hashes or sorted sets, all in one hash slot. Rejects like a store. */
@@ -59,10 +57,13 @@ export function readEntries(
   type: "hash" | "zset",
   keys: readonly string[],
 ): Promise<readonly StoredValue<Entries>[]> {
-  return readEach(client, type, keys, (reply) => {
-    if (!Array.isArray(reply)) return undefined;
-    const texts = reply.map(String);
-    return texts.flatMap((name, i) => (i % 2 === 0 ? [[name, texts[i + 1] ?? ""] as const] : []));
+  return readEach(client, type, keys, (text) => {
+    const list = JSON.parse(text) as readonly string[];
+    const entries: [name: string, value: string][] = [];
+    for (let at = 0; at < list.length; at += 2) {
+      entries.push([list[at] as string, list[at + 1] as string]);
+    }
+    return entries;
   });
 }
 
@@ -70,7 +71,7 @@ async function readEach<T extends string | Entries>(
   client: RedisClient,
   type: keyof typeof COMMANDS,
   keys: readonly string[],
-  toValue: (reply: unknown) => T | undefined,
+  parse: (text: string) => T,
 ): Promise<readonly StoredValue<T>[]> {
   const port = fromClient(client);
   const retry = createScriptRetry(port);
@@ -79,8 +80,8 @@ async function readEach<T extends string | Entries>(
   const found: StoredValue<T>[] = [];
   let bytesLeft = MAX_TOTAL_BYTES;
   try {
-    for (let at = 0; at < keys.length; at += KEYS_PER_SCRIPT[type]) {
-      const batch = keys.slice(at, at + KEYS_PER_SCRIPT[type]);
+    for (let at = 0; at < keys.length; at += KEYS_PER_SCRIPT) {
+      const batch = keys.slice(at, at + KEYS_PER_SCRIPT);
       if (bytesLeft < 0) {
         found.push(
           ...batch.map((key) => ({ key, value: undefined, problem: "too-long" as const })),
@@ -93,20 +94,19 @@ async function readEach<T extends string | Entries>(
           retry(error, { script: valuesLua, keys: batch, args, node: nodeOf(batch[0] as string) }),
         )) as readonly unknown[];
       for (const [i, key] of batch.entries()) {
-        const value = toValue(replies[i]);
-        // A client may be configured to return numbers as strings.
-        const problem = value === undefined ? PROBLEMS.get(readInteger(replies[i])) : undefined;
-        found.push({ key, value, problem });
-        bytesLeft -= sizeOf(value);
+        const reply = replies[i];
+        if (Buffer.isBuffer(reply)) {
+          found.push({ key, value: parse(reply.toString()), problem: undefined });
+          bytesLeft -= reply.length;
+        } else {
+          // A client may be configured to return numbers as strings.
+          const problem = PROBLEMS.get(readInteger(reply));
+          found.push({ key, value: undefined, problem });
+        }
       }
     }
   } catch (error) {
     throw toStoreError(error, followsCluster);
   }
   return found;
-}
-
-function sizeOf(value: string | Entries | undefined): number {
-  if (typeof value !== "object") return value?.length ?? 0;
-  return value.reduce((sum, [name, text]) => sum + name.length + text.length, 0);
 }

@@ -228,7 +228,7 @@ describe("a process with usage", () => {
     await vi.advanceTimersByTimeAsync(LATEST);
     const all = calls.flatMap((call) => call.limiters);
     expect(all).toHaveLength(1_001);
-    expect(all.at(-1)).toMatchObject({ id: "", rows: [{ allowed: 3 }], used: "" });
+    expect(all.at(-1)).toMatchObject({ name: "", rows: [{ allowed: 3 }] });
     for (const call of calls) expect(call.limiters.length).toBeLessThanOrEqual(64);
     await Promise.all(limiters.map((limiter) => limiter.close()));
   });
