@@ -6,7 +6,7 @@
 
 export { isCalendarWindow } from "../algorithms/calendar.ts";
 export { formatPolicy } from "../common/policy.ts";
-export { checkOverride, incompatibilityOf } from "../control/check-override.ts";
+export { checkOverride, incompatibilityOf } from "../control/apply-override.ts";
 export type { ActionLog, LogEntry } from "../control/log-entry.ts";
 export { overridesFor } from "../control/override-index.ts";
 export type {

@@ -1,6 +1,6 @@
 import { groupBy } from "../common/group-by.ts";
 import type { Limit, Policy } from "../common/policy.ts";
-import { incompatibilityWithAll } from "../control/check-override.ts";
+import { incompatibilityWithAll } from "../control/apply-override.ts";
 import type { Override } from "../control/record.ts";
 import type { HttpUse, RegistryPolicy } from "../registry/record.ts";
 import type { LimiterDefinition } from "./admin.ts";

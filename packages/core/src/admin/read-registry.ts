@@ -1,6 +1,5 @@
 import { rejectUnknownOptions } from "../common/options.ts";
 import type { RedisClient } from "../redis/client-port.ts";
-import { MAX_TARGETS } from "../registry/breaker-targets.ts";
 import { processKey, registryKey, sharedRecordKey } from "../registry/operations.ts";
 import type { IndexedProcess } from "../registry/parse-records.ts";
 import { parseIndex, parseProcessRecord, parseSharedRecord } from "../registry/parse-records.ts";
@@ -10,6 +9,7 @@ import type {
   ProcessRecord,
   RegistryRecord,
 } from "../registry/record.ts";
+import { MAX_TARGETS } from "../registry/registry-entry.ts";
 import type { CountingStore, Store } from "../store/store.ts";
 import type { SourceOptions, UnreadableRecord } from "./admin-source.ts";
 import { createRecordReader, readFrom } from "./admin-source.ts";

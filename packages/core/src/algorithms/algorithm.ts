@@ -1,5 +1,7 @@
 import type { Limit, LimitDescription } from "../common/policy.ts";
+import { MAX_DURATION_MS } from "../common/time.ts";
 import type { Calendar } from "./calendar.ts";
+import { readWindow } from "./read-limit.ts";
 
 /** A Lua script, as embedded by the generator. */
 export interface LuaSource {
@@ -160,4 +162,11 @@ export interface CompiledLimit<State = unknown, Quota = unknown> extends LimitDe
   readonly weight?: number | undefined;
   /** Algorithm and parameters in canonical form: equal if and only if the limits are equal. */
   readonly canonical: string;
+}
+
+/** The longer of a limit's window and its time to recover in full, in microseconds; for a calendar window, its longest length. */
+export function recoveryTimeOf(limit: Limit, { windowMs, calendar }: CompiledLimit): number {
+  const longest = Math.min(windowMs, MAX_DURATION_MS) * 1_000;
+  if (calendar !== undefined) return longest;
+  return Math.max(longest, readWindow(limit, "every" in limit ? "every" : "window"));
 }

@@ -3,8 +3,8 @@ import type { BlockOn, Limit } from "../common/policy.ts";
 import { parseDuration } from "../common/time.ts";
 import { isPlainObject } from "../common/type-guards.ts";
 import type { Algorithm, BlockRule, CompiledLimit } from "./algorithm.ts";
+import { recoveryTimeOf } from "./algorithm.ts";
 import { rejectLimit } from "./read-limit.ts";
-import { recoveryTimeOf } from "./recovery-time.ts";
 
 /* Blocks: set by a denial, by the last of several denials, or by confirmed charges. Twin of blocks.lua. */
 

@@ -1,7 +1,7 @@
 import { fc, test } from "@fast-check/vitest";
 import { expect } from "vitest";
-import type { LogEntries } from "./log-entries.ts";
-import { createLogEntries } from "./log-entries.ts";
+import type { LogEntries } from "./sliding-log.ts";
+import { createLogEntries } from "./sliding-log.ts";
 
 type Pair = readonly [time: number, total: number];
 

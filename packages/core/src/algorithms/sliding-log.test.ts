@@ -2,9 +2,8 @@ import { describe, expect, test } from "vitest";
 import type { SlidingLogLimit } from "../common/policy.ts";
 import { compileLimit } from "./compile-limit.ts";
 import { NEVER } from "./exact-arithmetic.ts";
-import type { LogEntries } from "./log-entries.ts";
-import { createLogEntries } from "./log-entries.ts";
-import { compileSlidingLog, slidingLog } from "./sliding-log.ts";
+import type { LogEntries } from "./sliding-log.ts";
+import { compileSlidingLog, createLogEntries, slidingLog } from "./sliding-log.ts";
 
 const SECOND = 1_000_000;
 

@@ -1,8 +1,8 @@
 import { formatReceived } from "../common/errors.ts";
 import type { Limit } from "../common/policy.ts";
 import type { CompiledLimit } from "./algorithm.ts";
+import { recoveryTimeOf } from "./algorithm.ts";
 import { rejectLimit } from "./read-limit.ts";
-import { recoveryTimeOf } from "./recovery-time.ts";
 
 /* The shares of a limit that are reported when they are used: by thresholds.lua and its twin, operations/notify-thresholds.ts. */
 

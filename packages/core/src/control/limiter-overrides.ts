@@ -5,13 +5,42 @@ import type { StoreMonitor } from "../health/store-monitor.ts";
 import type { Stage } from "../pipeline/stage.ts";
 import type { CompiledPolicy, LimitGroup } from "../policy/compiled-policy.ts";
 import type { OverrideEffect, SubjectCounter } from "../policy/counters.ts";
-import { applyOverride } from "./apply-override.ts";
-import { incompatibilityOf } from "./check-override.ts";
+import { applyOverride, incompatibilityOf } from "./apply-override.ts";
 import type { LimiterControl } from "./control.ts";
-import type { SubjectLookup } from "./override-index.ts";
+import type { OverrideIndex, SubjectLookup } from "./override-index.ts";
 import { overrideIndexOf } from "./override-index.ts";
-import type { LimiterOverrideIndex, Overrides } from "./overrides.ts";
 import type { ControlRecord, Override } from "./record.ts";
+
+/** The overrides of one limiter, indexed by subject. */
+interface LimiterOverrideIndex {
+  readonly limiter: string;
+  readonly index: OverrideIndex | undefined;
+}
+
+/** An operator's changes to a limiter, and to the one that it extends. */
+export interface Overrides {
+  /** The overrides of the limiter and of the one that it extends; undefined if there are none, so that `apply` can be skipped. */
+  readonly indexes: readonly LimiterOverrideIndex[] | undefined;
+  /** Reads the record again if it is due. */
+  readonly refresh: LimiterControl["refresh"];
+  /**
+   * Counters with the overrides in force for them; the same list if there are none. `policy` is the policy that they belong to,
+   * by default the limiter's own.
+   */
+  apply(counters: readonly SubjectCounter[], policy?: CompiledPolicy): readonly SubjectCounter[];
+  /** After `refresh`: whether the limiter is in shadow mode for all subjects; undefined if no override applies to all subjects. */
+  isInShadow(): Promise<boolean | undefined>;
+  /**
+   * Calls back within two seconds after the effective limits of counters differ from those of `waiting`, until the returned
+   * function is called.
+   */
+  onChange(
+    counters: readonly SubjectCounter[],
+    policy: CompiledPolicy,
+    waiting: readonly SubjectCounter[],
+    callback: () => void,
+  ): () => void;
+}
 
 /**
  * How often waiting calls check whether their overrides have changed, in milliseconds: soon enough for when a change is in

@@ -2,7 +2,7 @@ import type { Decision } from "../common/decision.ts";
 import { formatKind, invalidValue } from "../common/errors.ts";
 import type { Awaitable } from "../common/type-guards.ts";
 import type { LimiterControl } from "../control/control.ts";
-import type { Overrides } from "../control/overrides.ts";
+import type { Overrides } from "../control/limiter-overrides.ts";
 import type { StoreMonitor } from "../health/store-monitor.ts";
 import type { FallbackStage } from "../pipeline/fallback-stage.ts";
 import type { InFlight } from "../pipeline/in-flight.ts";

@@ -3,7 +3,6 @@ import { fingerprint } from "../common/key.ts";
 import type { CompiledPolicy, LimitGroup } from "../policy/compiled-policy.ts";
 import type { CountingStore } from "../store/store.ts";
 import { VERSION } from "../version.generated.ts";
-import type { GetTargetNames } from "./breaker-targets.ts";
 import { processNameOf } from "./process-name.ts";
 import { ProcessRegistry } from "./process-registry.ts";
 import type {
@@ -14,6 +13,7 @@ import type {
   RegistryShape,
 } from "./record.ts";
 import { logFirstRefusal } from "./refusal.ts";
+import type { GetTargetNames } from "./registry-entry.ts";
 
 /**
  * Lists a limiter or a breaker in the registry of its store, until its name is removed; does nothing if the store has no

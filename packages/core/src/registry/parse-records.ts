@@ -7,7 +7,6 @@ import {
   isWholeNumber,
   parseJson,
 } from "../common/type-guards.ts";
-import { MAX_TARGET_CHARACTERS, MAX_TARGETS } from "./breaker-targets.ts";
 import type {
   BreakerRecord,
   BreakerTargets,
@@ -20,6 +19,7 @@ import type {
   SubjectSource,
 } from "./record.ts";
 import { RECORD_FORMAT } from "./record.ts";
+import { MAX_TARGET_CHARACTERS, MAX_TARGETS } from "./registry-entry.ts";
 import type { UnreadableReason } from "./unreadable.ts";
 import { parseBody } from "./unreadable.ts";
 

@@ -6,15 +6,14 @@ import { HeadgateError } from "../common/errors.ts";
 import type { CountingStore } from "../store/store.ts";
 import { withTimeout } from "../store/with-timeout.ts";
 import { VERSION } from "../version.generated.ts";
-import type { GetTargetNames } from "./breaker-targets.ts";
-import { collectTargets } from "./breaker-targets.ts";
 import type { RegistryCall, SharedRecord } from "./operations.ts";
 import { INDEX_STATES, updateRegistry } from "./operations.ts";
 import { createProcessName } from "./process-name.ts";
 import type { HttpUse, ProcessRecord, RegistryPolicy, RegistryRecord } from "./record.ts";
 import { RECORD_FORMAT } from "./record.ts";
 import { refusalOf } from "./refusal.ts";
-import { RegistryEntry } from "./registry-entry.ts";
+import type { GetTargetNames } from "./registry-entry.ts";
+import { collectTargets, RegistryEntry } from "./registry-entry.ts";
 
 /** When a process writes into registries, in milliseconds. */
 interface RegistryIntervals {

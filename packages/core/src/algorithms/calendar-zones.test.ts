@@ -1,6 +1,6 @@
 import { Temporal } from "temporal-polyfill";
 import { expect, test } from "vitest";
-import { openTimeZone } from "./time-zone.ts";
+import { openTimeZone } from "./calendar.ts";
 
 const DAY = 86_400_000;
 

@@ -6,7 +6,7 @@ import { slidingLog } from "../algorithms/sliding-log.ts";
 import { slidingWindow } from "../algorithms/sliding-window.ts";
 import { tokenBucket } from "../algorithms/token-bucket.ts";
 import { codeOf } from "../common/errors.ts";
-import { checkOverride, incompatibilityOf, incompatibilityWithAll } from "./check-override.ts";
+import { checkOverride, incompatibilityOf, incompatibilityWithAll } from "./apply-override.ts";
 import type { Override } from "./record.ts";
 
 const POLICY = [
