@@ -267,7 +267,7 @@ function rejectUnusedCost(
 }
 
 /** Whether two costs are equal for every limit. */
-export function isSameCost(one: unknown, other: unknown): boolean {
+function isSameCost(one: unknown, other: unknown): boolean {
   if (one === other) return true;
   if (typeof one !== "object" || typeof other !== "object" || !one || !other) return false;
   const names = new Set([...Object.keys(one), ...Object.keys(other)]);

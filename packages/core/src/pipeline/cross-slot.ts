@@ -90,7 +90,7 @@ function releaseSlots({ store }: CompiledPolicy, { counters, holder }: DecideCal
  * limit is ever exceeded. A denied decision can cost only the units that drained while it held its charge, or the whole cost if
  * the refund failed.
  */
-export class CrossSlotDecision {
+class CrossSlotDecision {
   readonly #servers: PolicyOnServers;
   readonly #hashSlots: readonly (readonly SubjectCounter[])[];
   readonly #request: DecisionRequest;
