@@ -3,10 +3,10 @@
  * @packageDocumentation
  */
 
+export { readPolicy } from "./algorithms/compile-policy.ts";
 export { concurrency } from "./algorithms/concurrency.ts";
 export { fixedWindow } from "./algorithms/fixed-window.ts";
 export { gcra } from "./algorithms/gcra.ts";
-export { readPolicy } from "./algorithms/read-policy.ts";
 export { slidingLog } from "./algorithms/sliding-log.ts";
 export { slidingWindow } from "./algorithms/sliding-window.ts";
 export { tokenBucket } from "./algorithms/token-bucket.ts";
@@ -34,7 +34,6 @@ export type { KeyFunction, KeyResult } from "./http/keys.ts";
 export { combineKeys } from "./http/keys.ts";
 export { createLimiter } from "./limiter/create-limiter.ts";
 export type { FailureOptions } from "./limiter/failure-options.ts";
-export { hotReload } from "./limiter/hot-reload.ts";
 export type {
   ChargeOptions,
   ConsumeOptions,
@@ -46,6 +45,7 @@ export type {
   SubjectOptions,
   WaitOptions,
 } from "./limiter/limiter.ts";
+export { hotReload } from "./limiter/limiter-instance.ts";
 export type { PublishedDecision } from "./limiter/published-decision.ts";
 export type { OnUnavailable } from "./pipeline/fallback-stage.ts";
 export type { LeaseOptions } from "./pipeline/leases/lease-options.ts";

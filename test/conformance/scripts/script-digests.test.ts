@@ -10,7 +10,7 @@ import {
 } from "@headgate/core";
 import { expect, test } from "vitest";
 import * as breaker from "../../../packages/breaker/src/machine/lua.generated.ts";
-import { compileLimit } from "../../../packages/core/src/algorithms/compile-limit.ts";
+import { compileLimit } from "../../../packages/core/src/algorithms/compile-policy.ts";
 import * as control from "../../../packages/core/src/control/lua.generated.ts";
 import * as store from "../../../packages/core/src/operations/lua.generated.ts";
 import * as registry from "../../../packages/core/src/registry/lua.generated.ts";

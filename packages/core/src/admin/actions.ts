@@ -1,24 +1,28 @@
 import { invalidOption } from "../common/errors.ts";
-import type { ControlDraft, ControlSnapshot } from "../control/control-edit.ts";
+import type { ControlDraft, ControlSnapshot, ControlStore } from "../control/control-store.ts";
 import {
   formatDraft,
   requireRoomForInvalidations,
   withInvalidation,
   withoutExpired,
   withoutSubject,
-} from "../control/control-edit.ts";
-import type { ControlStore } from "../control/control-store.ts";
-import { ForgottenSubject } from "../control/forgotten-subject.ts";
+} from "../control/control-store.ts";
 import type { NewLogEntry } from "../control/log-entry.ts";
 import type { DeniedNetwork, Invalidation, Override } from "../control/record.ts";
 import {
   EFFECTIVE_AFTER_MICROS,
+  ForgottenSubject,
   formatOverrideKey,
   isActive,
   MAX_DENIED,
   MAX_OVERRIDES,
   toDate,
 } from "../control/record.ts";
+import { formatBlockedSubject } from "../usage/block-sightings.ts";
+import { usageKey } from "../usage/layout.ts";
+import { eraseSubjects, readUsageClock } from "../usage/operations.ts";
+import { membersOf } from "../usage/top-subjects.ts";
+import { aclUserOf, systemUser } from "./action-options.ts";
 import type {
   ActionOptions,
   ActionResult,
@@ -28,8 +32,6 @@ import type {
   OverrideKey,
 } from "./admin.ts";
 import type { AdminCounters, AdminStore, CounterChange } from "./admin-counters.ts";
-import { forgetInUsage } from "./forget-in-usage.ts";
-import { aclUserOf, systemUser } from "./operator-name.ts";
 
 /** How long an item lasts, in microseconds; undefined until it is removed. */
 interface Expiry {
@@ -239,4 +241,66 @@ function withAbsoluteTimes<Made extends Pick<Override, "from" | "until">>(
 ): Made {
   const { from, until } = made;
   return { ...made, from: at - from, until: until === null ? null : at - until };
+}
+
+/**
+ * Erases a subject, in each of its dimensions, from a limiter's lists of usage and from the blocks, unless `isDryRun`. Resolves
+ * with the number of lists that named it. Rejects with the store's errors.
+ */
+async function forgetInUsage(
+  { store, monitor }: AdminStore,
+  limiter: string,
+  subject: Readonly<Record<string, string>>,
+  isDryRun: boolean,
+): Promise<number> {
+  const { prefix } = store;
+  const key = usageKey(prefix);
+  const [now = 0] = await monitor.run(store, readUsageClock, { prefix }, key);
+  const dimensions = Object.entries(subject);
+  const blocked = dimensions.flatMap(([dimension, text]) =>
+    (["hashed", "plain"] as const).map((subjects) =>
+      formatBlockedSubject({ limiter, dimension, subject: text, subjects }),
+    ),
+  );
+  const members = dimensions.flatMap(([dimension, text]) => membersOf(dimension, text));
+  const call = { prefix, limiter, now, members, blocked, isDryRun };
+  const [, count = 0] = await monitor.run(store, eraseSubjects, call, key);
+  return count;
+}
+
+/** The states into which an operator can order a breaker. */
+export type BreakerOrderState = "closed" | "forced-open" | "disabled" | "metrics-only";
+
+/** Closing forgets all calls. */
+const NO_CALLS = {
+  ...{ calls: 0, successes: 0, failures: 0, slowCalls: 0 },
+  ...{ successRate: null, slowCallRate: null },
+} as const;
+
+/**
+ * Returns the snapshot that a target will have after an operator's order. `before` is the snapshot that `snapshot()` of its
+ * breaker returns now, and `state` is the ordered state. Use it for a preview, and for the log, whose entry is written before
+ * the order. `retryAfterMs` and `openings` are 0 after every order.
+ */
+export function previewOrder<Before extends object>(
+  before: Before,
+  state: BreakerOrderState,
+): Before {
+  const calls = state === "closed" ? NO_CALLS : {};
+  return { ...before, ...calls, state, openings: 0, retryAfterMs: 0 };
+}
+
+/**
+ * Returns the registry's options in the form that `createBreaker` takes. For a function `openFor` the registry lists the times
+ * that it returned; they become a function again.
+ */
+export function breakerOptionsOf(
+  listed: Readonly<Record<string, unknown>>,
+): Readonly<Record<string, unknown>> {
+  const { openFor } = listed;
+  if (!Array.isArray(openFor)) return listed;
+  return {
+    ...listed,
+    openFor: (opened: number): unknown => openFor[Math.min(opened, openFor.length) - 1],
+  };
 }

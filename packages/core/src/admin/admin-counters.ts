@@ -1,11 +1,11 @@
-import { readPolicy } from "../algorithms/read-policy.ts";
+import { readPolicy } from "../algorithms/compile-policy.ts";
 import type { Decision, LimitState } from "../common/decision.ts";
 import { formatKind, invalidValue } from "../common/errors.ts";
 import { readBoolean, rejectUnknownOptions } from "../common/options.ts";
 import type { Policy } from "../common/policy.ts";
 import { readBlockOn } from "../common/policy.ts";
 import { toMilliseconds } from "../common/time.ts";
-import type { ControlSnapshot } from "../control/control-edit.ts";
+import type { ControlSnapshot } from "../control/control-store.ts";
 import { createOverrides } from "../control/limiter-overrides.ts";
 import type { StoreMonitor } from "../health/store-monitor.ts";
 import type { FailurePolicy } from "../limiter/failure-options.ts";

@@ -6,7 +6,7 @@ import type { RedisClient } from "../redis/client-port.ts";
 import type { Entries, StoredValue } from "../redis/read-values.ts";
 import { readEntries, readStrings } from "../redis/read-values.ts";
 import { redisStore } from "../redis/redis-store.ts";
-import type { UnreadableReason } from "../registry/unreadable.ts";
+import type { UnreadableReason } from "../registry/parse-records.ts";
 import type { CountingStore, Store } from "../store/store.ts";
 import { isStore, requireStore } from "../store/store.ts";
 import { withTimeout } from "../store/with-timeout.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { previewOrder } from "./breakers.ts";
+import { previewOrder } from "./actions.ts";
 
 const OPEN = {
   ...{ state: "open", calls: 40, successes: 10, failures: 30, slowCalls: 2 },

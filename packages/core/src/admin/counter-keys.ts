@@ -1,4 +1,4 @@
-import { readPolicy } from "../algorithms/read-policy.ts";
+import { readPolicy } from "../algorithms/compile-policy.ts";
 import { escapePart, unescapePart } from "../common/key.ts";
 import { GLOBAL_DIMENSION, readBlockOn } from "../common/policy.ts";
 import { compileLimiterPolicy } from "../policy/compiled-policy.ts";

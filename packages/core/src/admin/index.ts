@@ -27,6 +27,8 @@ export type {
   SubjectSource,
 } from "../registry/record.ts";
 export { hashSubject } from "../usage/top-subjects.ts";
+export type { BreakerOrderState } from "./actions.ts";
+export { breakerOptionsOf, previewOrder } from "./actions.ts";
 export type {
   ActionOptions,
   ActionResult,
@@ -43,8 +45,6 @@ export type {
 } from "./admin.ts";
 export type { UnreadableRecord } from "./admin-source.ts";
 export type { ActiveBlock, ActiveBlocks } from "./blocks.ts";
-export type { BreakerOrderState } from "./breakers.ts";
-export { breakerOptionsOf, previewOrder } from "./breakers.ts";
 export type { AdminOptions } from "./create-admin.ts";
 export { createAdmin } from "./create-admin.ts";
 export type { FormatLimitOptions } from "./format.ts";

@@ -9,7 +9,7 @@ import type {
   ProcessRecord,
   RegistryRecord,
 } from "../registry/record.ts";
-import { MAX_TARGETS } from "../registry/registry-entry.ts";
+import { MAX_TARGETS } from "../registry/record.ts";
 import type { CountingStore, Store } from "../store/store.ts";
 import type { SourceOptions, UnreadableRecord } from "./admin-source.ts";
 import { createRecordReader, readFrom } from "./admin-source.ts";

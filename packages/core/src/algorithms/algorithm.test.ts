@@ -2,7 +2,7 @@ import { fc, test } from "@fast-check/vitest";
 import { describe, expect } from "vitest";
 import type { Limit } from "../common/policy.ts";
 import type { CompiledLimit, LimitReport } from "./algorithm.ts";
-import { compileLimit } from "./compile-limit.ts";
+import { compileLimit } from "./compile-policy.ts";
 import { MAX_MICROS, NEVER } from "./exact-arithmetic.ts";
 
 /*

@@ -1,8 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { ConcurrencyLimit, Limit } from "../common/policy.ts";
-import { compileLimit } from "./compile-limit.ts";
+import { compileLimit, readPolicy } from "./compile-policy.ts";
 import { gcra } from "./gcra.ts";
-import { readPolicy } from "./read-policy.ts";
 import { slidingLog } from "./sliding-log.ts";
 
 const DAY = 86_400_000_000;

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { HeadgateError } from "../common/errors.ts";
 import type { FixedWindowLimit, Limit } from "../common/policy.ts";
-import { compileLimit } from "./compile-limit.ts";
+import { compileLimit } from "./compile-policy.ts";
 import { NEVER } from "./exact-arithmetic.ts";
 import { fixedWindow } from "./fixed-window.ts";
 import { gcra } from "./gcra.ts";

@@ -3,7 +3,7 @@ import { describe, expect } from "vitest";
 import type { HeadgateError } from "../common/errors.ts";
 import { formatReceived } from "../common/errors.ts";
 import type { Limit } from "../common/policy.ts";
-import { compileLimit } from "./compile-limit.ts";
+import { compileLimit } from "./compile-policy.ts";
 import { fixedWindow } from "./fixed-window.ts";
 import { gcra } from "./gcra.ts";
 import { slidingLog } from "./sliding-log.ts";

@@ -1,9 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { createLimiter } from "../limiter/create-limiter.ts";
 import type { CompiledLimit } from "./algorithm.ts";
-import { compileLimit } from "./compile-limit.ts";
+import { compileLimit, readPolicy } from "./compile-policy.ts";
 import { concurrency } from "./concurrency.ts";
-import { readPolicy } from "./read-policy.ts";
 
 const MS = 1_000;
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { Limit } from "../common/policy.ts";
 import type { CompiledLimit } from "./algorithm.ts";
-import { compileLimit } from "./compile-limit.ts";
+import { compileLimit } from "./compile-policy.ts";
 import { concurrency } from "./concurrency.ts";
 import { fixedWindow } from "./fixed-window.ts";
 import { gcra } from "./gcra.ts";

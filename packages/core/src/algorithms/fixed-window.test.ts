@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { FixedWindowLimit } from "../common/policy.ts";
-import { compileLimit } from "./compile-limit.ts";
+import { compileLimit } from "./compile-policy.ts";
 import { NEVER } from "./exact-arithmetic.ts";
 import { compileFixedWindow, fixedWindow } from "./fixed-window.ts";
 

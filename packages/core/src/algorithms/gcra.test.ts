@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { GcraLimit } from "../common/policy.ts";
-import { compileLimit } from "./compile-limit.ts";
+import { compileLimit } from "./compile-policy.ts";
 import { compileGcra, gcra } from "./gcra.ts";
 import { compileTokenBucket } from "./token-bucket.ts";
 

@@ -2,7 +2,7 @@ import { runInNewContext } from "node:vm";
 import { describe, expect, test } from "vitest";
 import type { HeadgateError } from "../common/errors.ts";
 import { createLimiter } from "../limiter/create-limiter.ts";
-import { readPolicy } from "./read-policy.ts";
+import { readPolicy } from "./compile-policy.ts";
 
 const perMinute = { algorithm: "gcra", limit: 100, window: "1m", burst: 20 };
 const perDay = {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { SlidingLogLimit } from "../common/policy.ts";
-import { compileLimit } from "./compile-limit.ts";
+import { compileLimit } from "./compile-policy.ts";
 import { NEVER } from "./exact-arithmetic.ts";
 import type { LogEntries } from "./sliding-log.ts";
 import { compileSlidingLog, createLogEntries, slidingLog } from "./sliding-log.ts";

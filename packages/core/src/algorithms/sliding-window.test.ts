@@ -1,7 +1,7 @@
 import { fc, test } from "@fast-check/vitest";
 import { describe, expect } from "vitest";
 import type { SlidingWindowLimit } from "../common/policy.ts";
-import { compileLimit } from "./compile-limit.ts";
+import { compileLimit } from "./compile-policy.ts";
 import { NEVER } from "./exact-arithmetic.ts";
 import { compileSlidingWindow, slidingWindow } from "./sliding-window.ts";
 

@@ -1,10 +1,9 @@
 import { describe, expect, test } from "vitest";
 import type { ConcurrencyLimit, Limit } from "../common/policy.ts";
 import { createLimiter } from "../limiter/create-limiter.ts";
-import { compileLimit } from "./compile-limit.ts";
+import { compileLimit, readPolicy } from "./compile-policy.ts";
 import { fixedWindow } from "./fixed-window.ts";
 import { gcra } from "./gcra.ts";
-import { readPolicy } from "./read-policy.ts";
 import { tokenBucket } from "./token-bucket.ts";
 
 type RateLimit = Exclude<Limit, ConcurrencyLimit>;

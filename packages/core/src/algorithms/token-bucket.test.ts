@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { TokenBucketLimit } from "../common/policy.ts";
-import { compileLimit } from "./compile-limit.ts";
+import { compileLimit } from "./compile-policy.ts";
 import { MAX_MICROS, NEVER } from "./exact-arithmetic.ts";
 import { compileTokenBucket, tokenBucket } from "./token-bucket.ts";
 

@@ -1,6 +1,5 @@
 import type { CompiledLimit } from "../algorithms/algorithm.ts";
-import { recompileLimit } from "../algorithms/compile-limit.ts";
-import { compilePolicy } from "../algorithms/compile-policy.ts";
+import { compilePolicy, recompileLimit } from "../algorithms/compile-policy.ts";
 import {
   codeOf,
   formatKind,

@@ -1,10 +1,7 @@
-import { HeadgateError } from "../common/errors.ts";
+import { HeadgateError, invalidOption } from "../common/errors.ts";
 import { rejectWrongType } from "../operations/wrong-type.ts";
 import type { Operation } from "../store/store.ts";
 import type { ControlDeps } from "./control.ts";
-import type { ControlDraft, ControlSnapshot } from "./control-edit.ts";
-import { formatDraft, ttlMsOf } from "./control-edit.ts";
-import type { ForgottenSubject } from "./forgotten-subject.ts";
 import type { ActionLog, NewLogEntry } from "./log-entry.ts";
 import { formatEntry, parseEntries, redactedEntries } from "./log-entry.ts";
 import {
@@ -17,13 +14,15 @@ import {
   redactActionLog,
   replyText,
 } from "./operations.ts";
-import { MAX_RECORD_BYTES, parseRecord } from "./record-text.ts";
+import type { ControlRecord, ForgottenSubject, Invalidation, Override } from "./record.ts";
+import { EFFECTIVE_AFTER_MICROS, MAX_INVALIDATIONS } from "./record.ts";
+import { formatBody, MAX_LINE_CHARACTERS, MAX_RECORD_BYTES, parseRecord } from "./record-text.ts";
 
 /** How often a change is tried when others change the record at the same time. */
 const MAX_TRIES = 32;
 
 /** A record to write, and the entry for the log. */
-export interface ControlEdit {
+interface ControlEdit {
   readonly draft: ControlDraft;
   readonly entry: NewLogEntry;
 }
@@ -108,4 +107,144 @@ export class ControlStore {
     rejectWrongType(reply, [{ key: this.#logKey }]);
     return replyText(reply);
   }
+}
+
+/**
+ * How long an invalidation is kept after it took effect, in microseconds. Anything that a process cached about the subject before
+ * expires sooner: a denial after a second, a lease after its `ttl`, at most a minute.
+ */
+const INVALIDATION_KEPT_MICROS = 120_000_000;
+
+/** Bytes that the server adds to a text: its version, and the digits of relative times. */
+const ADDED_BYTES = 1_024;
+
+/**
+ * Room reserved for an invalidation with the longest possible line, in addition to overrides and deny list: in an emergency,
+ * there is no time to make room.
+ */
+const INVALIDATION_BYTES = 3 * MAX_LINE_CHARACTERS;
+
+/** A record, and the server's clock when it was read, in microseconds. */
+export interface ControlSnapshot {
+  readonly record: ControlRecord;
+  readonly now: number;
+}
+
+/** A record to be written. A negative time counts from the moment of writing: -5 stands for 5 µs after it. */
+export type ControlDraft = Omit<ControlRecord, "version">;
+
+/** The record with one more invalidation, which takes effect once every process has had time to read it. */
+export function withInvalidation(
+  record: ControlRecord,
+  invalidation: Omit<Invalidation, "from">,
+  now: number,
+): ControlDraft {
+  const draft = withoutExpired(record, now);
+  const invalidations = [
+    ...draft.invalidations,
+    { ...invalidation, from: -EFFECTIVE_AFTER_MICROS },
+  ];
+  return withoutOldestInvalidations(
+    { ...draft, invalidations },
+    invalidations.length - MAX_INVALIDATIONS,
+  );
+}
+
+/** A draft without this many of its oldest invalidations: processes then drop everything cached before those. */
+function withoutOldestInvalidations(draft: ControlDraft, count: number): ControlDraft {
+  if (count <= 0) return draft;
+  const invalidateAllBefore = Math.max(
+    ...draft.invalidations.slice(0, count).map(({ from }) => from),
+  );
+  return { ...draft, invalidations: draft.invalidations.slice(count), invalidateAllBefore };
+}
+
+/**
+ * The text of a draft. If it would be too long, the older half of the invalidations is dropped. Throws `HEADGATE_INVALID_OPTION` if it
+ * is too long even without them.
+ */
+export function formatDraft(draft: ControlDraft): string {
+  const text = formatBody(draft);
+  const bytes = Buffer.byteLength(text) + ADDED_BYTES;
+  const longest = text.split("\n").reduce((most, line) => Math.max(most, line.length), 0);
+  if (longest > MAX_LINE_CHARACTERS) {
+    throw invalidOption(
+      `a subject and the data about it must have at most ${MAX_LINE_CHARACTERS} characters as JSON, got ${longest}`,
+    );
+  }
+  if (bytes <= MAX_RECORD_BYTES) return text;
+  // The last invalidation is the action being performed.
+  const older = Math.ceil((draft.invalidations.length - 1) / 2);
+  if (older > 0) return formatDraft(withoutOldestInvalidations(draft, older));
+  throw tooLong(bytes, MAX_RECORD_BYTES);
+}
+
+/** Throws `HEADGATE_INVALID_OPTION` for a draft whose overrides and deny list leave too little room for invalidations. */
+export function requireRoomForInvalidations(draft: ControlDraft): void {
+  const bytes = Buffer.byteLength(formatBody({ ...draft, invalidations: [] }));
+  const most = MAX_RECORD_BYTES - ADDED_BYTES - INVALIDATION_BYTES;
+  if (bytes > most) throw tooLong(bytes, most);
+}
+
+function tooLong(bytes: number, most: number): HeadgateError {
+  return invalidOption(
+    `the overrides and the deny list would have ${bytes} bytes in the control record, and may have ${most}: remove overrides, or entries of the deny list`,
+  );
+}
+
+/**
+ * The record without the items that name a subject. Processes then drop everything cached, because an invalidation would name the
+ * subject.
+ */
+export function withoutSubject(
+  record: ControlRecord,
+  forgotten: ForgottenSubject,
+  now: number,
+): ControlDraft {
+  const { overrides, invalidations, denyList } = withoutExpired(record, now);
+  return {
+    denyList,
+    overrides: overrides.filter(({ subject }) => !forgotten.matches(subject)),
+    invalidations: invalidations.filter(({ subject }) => !forgotten.matches(subject)),
+    invalidateAllBefore: Math.max(
+      now + EFFECTIVE_AFTER_MICROS,
+      (record.invalidateAllBefore ?? 0) + 1,
+    ),
+  };
+}
+
+/** The lifetime of the record in milliseconds; undefined to keep it until the next change. */
+function ttlMsOf(draft: ControlDraft, now: number): number | undefined {
+  const { overrides, invalidations, denyList = [], invalidateAllBefore } = draft;
+  const expiring = [...overrides, ...denyList];
+  if (expiring.some(({ until }) => until === null)) return undefined;
+  const ends = [
+    ...expiring.map(({ until }) => fromNow(until as number, now)),
+    ...[...invalidations.map(({ from }) => from), invalidateAllBefore ?? now].map(
+      (from) => fromNow(from, now) + INVALIDATION_KEPT_MICROS,
+    ),
+  ];
+  return Math.ceil(Math.max(...ends) / 1_000);
+}
+
+/** The record without expired items. */
+export function withoutExpired(record: ControlRecord, now: number): ControlDraft {
+  const { overrides, invalidations, denyList = [], invalidateAllBefore } = record;
+  const isKept = (from: number): boolean => fromNow(from, now) + INVALIDATION_KEPT_MICROS > 0;
+  const lasts = ({ until }: Pick<Override, "until">): boolean =>
+    until === null || fromNow(until, now) > 0;
+  return {
+    overrides: overrides.filter(lasts),
+    denyList: denyList.filter(lasts),
+    invalidations: invalidations.filter(({ from }) => isKept(from)),
+    invalidateAllBefore:
+      invalidateAllBefore !== undefined && isKept(invalidateAllBefore)
+        ? invalidateAllBefore
+        : undefined,
+  };
+}
+
+/** A time relative to now, in microseconds. */
+function fromNow(time: number, now: number): number {
+  return time < 0 ? -time : time - now;
 }

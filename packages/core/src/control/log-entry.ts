@@ -1,5 +1,5 @@
 import { isPlainObject, isRecordOf, isString, parseJson } from "../common/type-guards.ts";
-import type { ForgottenSubject } from "./forgotten-subject.ts";
+import type { ForgottenSubject } from "./record.ts";
 import { toDate } from "./record.ts";
 import { VERSION_DIGITS } from "./record-text.ts";
 

@@ -1,6 +1,6 @@
 import { describe, expect, test, vi } from "vitest";
+import type { Verdict } from "./apply-verdict.ts";
 import { applyVerdict } from "./apply-verdict.ts";
-import type { Verdict } from "./verdict.ts";
 
 const pass: Verdict = { kind: "pass" };
 const wrong = new Error("wrong");

@@ -1,6 +1,6 @@
 import { HeadgateError } from "../common/errors.ts";
-import type { Verdict } from "./verdict.ts";
-import { DISCONNECTED } from "./verdict.ts";
+import type { Verdict } from "./apply-verdict.ts";
+import { DISCONNECTED } from "./apply-verdict.ts";
 
 /** The properties that Headgate itself reads from a request, which the requests of most frameworks share. */
 export interface HttpRequest {

@@ -9,6 +9,8 @@ import type { DecisionMessage } from "../limiter/published-decision.ts";
 import { countedSubjects, decisions, publishDecision } from "../limiter/published-decision.ts";
 import { unitsFor } from "../policy/costs.ts";
 import { slotsOf } from "../policy/limiter-decision.ts";
+import type { Verdict } from "./apply-verdict.ts";
+import { DISCONNECTED, PASS } from "./apply-verdict.ts";
 import type { HeaderSettings, PolicyText } from "./headers.ts";
 import { policyTextOf } from "./headers.ts";
 import type { GuardSettings } from "./parse-guard-options.ts";
@@ -31,8 +33,6 @@ import {
 } from "./request-record.ts";
 import { holdSlots, watchDisconnect } from "./response-end.ts";
 import type { RequestSubjects } from "./subject.ts";
-import type { Verdict } from "./verdict.ts";
-import { DISCONNECTED, PASS } from "./verdict.ts";
 
 /** The freshness for most requests, which wait for nothing. */
 const FRESH_CONTROL: ControlFreshness = { usedTimeoutMs: 0, isFresh: true };

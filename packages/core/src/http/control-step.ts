@@ -3,12 +3,12 @@ import { isActive } from "../control/record.ts";
 import type { LimiterInternals } from "../limiter/limiter-internals.ts";
 import type { NetworkSet } from "../net/network.ts";
 import { createNetworkSet, parseNetwork, positionOf } from "../net/network.ts";
+import type { Verdict } from "./apply-verdict.ts";
+import { DISCONNECTED } from "./apply-verdict.ts";
 import type { HttpRequest } from "./client.ts";
 import type { TrustCheck } from "./proxy-trust.ts";
 import { DENIED_BY_LIST } from "./rate-limit-response.ts";
 import type { GuardStep, RequestContext } from "./request-context.ts";
-import type { Verdict } from "./verdict.ts";
-import { DISCONNECTED } from "./verdict.ts";
 
 /**
  * The step that reads operators' changes, and refuses clients on the deny list. `checkTrust` is called before an address is

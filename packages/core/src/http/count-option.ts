@@ -2,9 +2,9 @@ import { setImmediate } from "node:timers/promises";
 import type { Cost } from "../common/cost.ts";
 import { formatKind, HeadgateError } from "../common/errors.ts";
 import type { Awaitable } from "../common/type-guards.ts";
+import type { Verdict } from "./apply-verdict.ts";
 import type { UnsettledDecision } from "./request-decision.ts";
 import { waitForStatus, waitUntilSent } from "./response-end.ts";
-import type { Verdict } from "./verdict.ts";
 import type { Warn } from "./warn.ts";
 
 /** The result of a `count` function: whether the request counts, or the units that it cost. */

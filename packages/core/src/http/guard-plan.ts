@@ -7,6 +7,8 @@ import { LIMITER } from "../limiter/limiter-internals.ts";
 import { backendOf } from "../limiter/store-backend.ts";
 import { requireCost } from "../policy/costs.ts";
 import type { HttpUse } from "../registry/record.ts";
+import type { Verdict } from "./apply-verdict.ts";
+import { PASS } from "./apply-verdict.ts";
 import type { HttpRequest } from "./client.ts";
 import { createConsumeStep } from "./consume-step.ts";
 import { createControlStep } from "./control-step.ts";
@@ -18,8 +20,6 @@ import type { GuardSettings } from "./parse-guard-options.ts";
 import { createAddressStep, createTrustCheck } from "./proxy-trust.ts";
 import { createSubjectReader } from "./read-subjects.ts";
 import type { GuardStep, PreparedLimiter, RequestContext } from "./request-context.ts";
-import type { Verdict } from "./verdict.ts";
-import { PASS } from "./verdict.ts";
 import type { Warn } from "./warn.ts";
 
 /** The framework of a guard. */

@@ -5,6 +5,7 @@ import { createLimiter } from "../limiter/create-limiter.ts";
 import { internalsOf, requireLimiter } from "../limiter/limiter-internals.ts";
 import { memoryStore } from "../store/memory-store.ts";
 import { requireStore } from "../store/store.ts";
+import type { Verdict } from "./apply-verdict.ts";
 import type { Client, HttpRequest } from "./client.ts";
 import type { Guard } from "./guard.ts";
 import { createGuard } from "./guard.ts";
@@ -15,7 +16,6 @@ import { byHeader, byIp } from "./keys.ts";
 import { parseGuardOptions } from "./parse-guard-options.ts";
 import { subjectOf } from "./request-decision.ts";
 import { byTier, perRequest } from "./request-limits.ts";
-import type { Verdict } from "./verdict.ts";
 
 interface Request extends HttpRequest {
   readonly plan?: string;

@@ -3,6 +3,7 @@ import type { LimiterWithInternals } from "../limiter/limiter-internals.ts";
 import { LIMITER } from "../limiter/limiter-internals.ts";
 import type { InFlight } from "../pipeline/in-flight.ts";
 import { createRequestsInFlight, endCall } from "../pipeline/in-flight.ts";
+import type { Verdict } from "./apply-verdict.ts";
 import type { Client, HttpRequest } from "./client.ts";
 import type { ResponseCounter } from "./count-option.ts";
 import { countsAll, createResponseCounter } from "./count-option.ts";
@@ -18,7 +19,6 @@ import type { GuardSettings } from "./parse-guard-options.ts";
 import type { GuardStep, PreparedLimiter, RequestContext } from "./request-context.ts";
 import type { RequestDecision } from "./request-decision.ts";
 import { decisionOf, requireResettable, resetClient, takeUnsettled } from "./request-decision.ts";
-import type { Verdict } from "./verdict.ts";
 
 /** Decides requests of one framework under one set of options. */
 export interface Guard<Request> {

@@ -3,6 +3,7 @@ import { formatKind, formatReceived, invalidOption, invalidValue } from "../comm
 import { rejectUnknownOptions } from "../common/options.ts";
 import type { Limiter } from "../limiter/limiter.ts";
 import { internalsOf } from "../limiter/limiter-internals.ts";
+import type { Verdict } from "./apply-verdict.ts";
 import type { Client, HttpRequest } from "./client.ts";
 import { unwrapRequest } from "./client.ts";
 import type { Guard } from "./guard.ts";
@@ -14,7 +15,6 @@ import type { GuardAdapter } from "./guard-plan.ts";
 import type { GuardSettings } from "./parse-guard-options.ts";
 import { parseGuardOptions } from "./parse-guard-options.ts";
 import { isNodeResponse } from "./response-end.ts";
-import type { Verdict } from "./verdict.ts";
 import type { Warn } from "./warn.ts";
 import { toError, warnOnce } from "./warn.ts";
 

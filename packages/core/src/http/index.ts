@@ -3,7 +3,7 @@
  * @packageDocumentation
  */
 
-export type { ErrorWithHeaders } from "./apply-verdict.ts";
+export type { ErrorWithHeaders, Rejection, Verdict } from "./apply-verdict.ts";
 export { addHeadersToError, sendRejection, setHeaders } from "./apply-verdict.ts";
 export type { Client, HttpRequest, NodeHeaders, WebHeaders } from "./client.ts";
 export { clientOf } from "./client.ts";
@@ -30,5 +30,4 @@ export {
   subjectOfHeader,
   subjectOfMissingKey,
 } from "./subject.ts";
-export type { Rejection, Verdict } from "./verdict.ts";
 export type { Warn } from "./warn.ts";

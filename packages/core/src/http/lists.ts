@@ -10,11 +10,11 @@ import { addressSubject, FULL_IPV6_PREFIX } from "../net/client-address.ts";
 import type { NetworkSet } from "../net/network.ts";
 import { createNetworkSet, parseNetwork, positionOf } from "../net/network.ts";
 import type { ListSource } from "../registry/record.ts";
+import type { Verdict } from "./apply-verdict.ts";
+import { PASS } from "./apply-verdict.ts";
 import { handleMissingAddress } from "./client.ts";
 import { DENIED_BY_LIST } from "./rate-limit-response.ts";
 import type { GuardStep } from "./request-context.ts";
-import type { Verdict } from "./verdict.ts";
-import { PASS } from "./verdict.ts";
 
 /** Addresses and networks (CIDR) of IPv4 and IPv6. */
 export type AddressList = readonly string[] | BlockList;

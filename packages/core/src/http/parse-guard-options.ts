@@ -1,4 +1,4 @@
-import { compileLimit } from "../algorithms/compile-limit.ts";
+import { compileLimit } from "../algorithms/compile-policy.ts";
 import { codeOf, HeadgateError, invalidValue } from "../common/errors.ts";
 import { migrationHintsFor } from "../common/migration-hints.ts";
 import { rejectUnknownOptions } from "../common/options.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, expectTypeOf, test } from "vitest";
+import { readPolicy } from "../algorithms/compile-policy.ts";
 import { fixedWindow } from "../algorithms/fixed-window.ts";
-import { readPolicy } from "../algorithms/read-policy.ts";
 import type { RequestPolicy } from "./request-limits.ts";
 import { isRequestPolicy, perRequest } from "./request-limits.ts";
 

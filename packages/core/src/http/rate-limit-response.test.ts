@@ -5,10 +5,10 @@ import type { Decision } from "../common/decision.ts";
 import type { Policy } from "../common/policy.ts";
 import { createLimiter } from "../limiter/create-limiter.ts";
 import { memoryStore } from "../store/memory-store.ts";
+import type { Verdict } from "./apply-verdict.ts";
 import type { Header, HeadersOption } from "./headers.ts";
 import { readHeadersOption } from "./headers.ts";
 import { refuseMissingKey, toVerdict } from "./rate-limit-response.ts";
-import type { Verdict } from "./verdict.ts";
 
 const NOW = 1_800_000_000_250;
 

@@ -1,4 +1,5 @@
 import type { Decision } from "../common/decision.ts";
+import type { Verdict } from "./apply-verdict.ts";
 import type { Header, HeadersOption, LegacyStyle } from "./headers.ts";
 import {
   formatLegacyHeaders,
@@ -20,7 +21,6 @@ import {
 } from "./problem.ts";
 import type { ReportedDecision } from "./request-record.ts";
 import { findBindingDecision, reportedDecisionsOf } from "./request-record.ts";
-import type { Verdict } from "./verdict.ts";
 
 const LEGACY_STYLES = Object.keys(LEGACY_NAMES) as LegacyStyle[];
 

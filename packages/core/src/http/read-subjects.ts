@@ -6,6 +6,8 @@ import type { LimiterWithInternals } from "../limiter/limiter-internals.ts";
 import { LIMITER } from "../limiter/limiter-internals.ts";
 import { addressSubject } from "../net/client-address.ts";
 import type { SubjectSource } from "../registry/record.ts";
+import type { Verdict } from "./apply-verdict.ts";
+import { PASS } from "./apply-verdict.ts";
 import type { HttpRequest } from "./client.ts";
 import { handleMissingAddress } from "./client.ts";
 import type { KeyDescription, KeyFunction, RawAddressListener } from "./keys.ts";
@@ -15,8 +17,6 @@ import { refuseMissingKey } from "./rate-limit-response.ts";
 import type { GuardStep, RequestContext } from "./request-context.ts";
 import type { AddressPrefixes, SubjectText } from "./subject.ts";
 import { formatSubject, InvalidSubject } from "./subject.ts";
-import type { Verdict } from "./verdict.ts";
-import { PASS } from "./verdict.ts";
 import type { Warn } from "./warn.ts";
 
 type MutableSubjects = Record<string, string | null>;

@@ -2,11 +2,11 @@ import type { Policy } from "../common/policy.ts";
 import type { Awaitable } from "../common/type-guards.ts";
 import type { CostOptions } from "../limiter/limiter.ts";
 import type { LimiterInternals, LimiterWithInternals } from "../limiter/limiter-internals.ts";
+import type { Verdict } from "./apply-verdict.ts";
 import type { Client, HttpRequest } from "./client.ts";
 import type { PolicyText } from "./headers.ts";
 import type { LimiterCall, RecordedRequest } from "./request-record.ts";
 import type { RequestSubjects } from "./subject.ts";
-import type { Verdict } from "./verdict.ts";
 
 /** One request at one guard: created once, filled by the steps of the plan, and never copied. */
 export interface RequestContext<Request> {

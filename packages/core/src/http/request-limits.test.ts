@@ -1,6 +1,6 @@
 import { describe, expect, expectTypeOf, test } from "vitest";
+import { readPolicy } from "../algorithms/compile-policy.ts";
 import { fixedWindow } from "../algorithms/fixed-window.ts";
-import { readPolicy } from "../algorithms/read-policy.ts";
 import type { HeadgateError } from "../common/errors.ts";
 import type { Policy } from "../common/policy.ts";
 import type { TierPolicy } from "./request-limits.ts";

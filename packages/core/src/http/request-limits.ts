@@ -2,7 +2,7 @@ import type { Decision } from "../common/decision.ts";
 import { codeOf, formatKind, HeadgateError, invalidValue } from "../common/errors.ts";
 import type { Policy } from "../common/policy.ts";
 import type { LimiterWithInternals } from "../limiter/limiter-internals.ts";
-import type { SlotHandle } from "../policy/slot.ts";
+import type { SlotHandle } from "../policy/limiter-decision.ts";
 import type { KeyFunction } from "./keys.ts";
 import type { RequestContext } from "./request-context.ts";
 import { holdSlots, isNodeResponse } from "./response-end.ts";

@@ -1,6 +1,6 @@
 import type { ServerResponse } from "node:http";
 import { addAbortCallback } from "../common/abort-listeners.ts";
-import type { SlotHandle } from "../policy/slot.ts";
+import type { SlotHandle } from "../policy/limiter-decision.ts";
 import type { DisconnectWatch } from "../queue/queue.ts";
 import type { Client, Connection } from "./client.ts";
 import { isDisconnected, watchConnection } from "./client.ts";

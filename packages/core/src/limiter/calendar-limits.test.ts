@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
+import { readPolicy } from "../algorithms/compile-policy.ts";
 import { fixedWindow } from "../algorithms/fixed-window.ts";
-import { readPolicy } from "../algorithms/read-policy.ts";
 import type { FixedWindowLimit } from "../common/policy.ts";
 import { memoryStore } from "../store/memory-store.ts";
 import { createLimiter } from "./create-limiter.ts";

@@ -9,11 +9,15 @@ import { isPlainObject } from "../common/type-guards.ts";
 import { requireLeasable } from "../pipeline/leases/lease-options.ts";
 import type { CompiledPolicy } from "../policy/compiled-policy.ts";
 import { compileLimiterPolicy, joinPolicies } from "../policy/compiled-policy.ts";
-import { replaceLimits } from "../policy/effective-limits.ts";
+import type { Properties } from "../policy/effective-limits.ts";
+import {
+  areSameLimits,
+  copyLimits,
+  isSameValue,
+  replaceLimits,
+} from "../policy/effective-limits.ts";
 import { claimName, requireName } from "../policy/names.ts";
 import { compilePerCallPolicy } from "../policy/per-call-policy.ts";
-import type { Properties } from "../policy/same-limits.ts";
-import { areSameLimits, copyLimits, isSameValue } from "../policy/same-limits.ts";
 import { memoryStore } from "../store/memory-store.ts";
 import type { CountingStore } from "../store/store.ts";
 import { requireStore } from "../store/store.ts";

@@ -3,9 +3,9 @@ import { LruMap } from "../common/lru-map.ts";
 import { emitWarning, isFirstWarning } from "../common/operator-log.ts";
 import type { Limit, Policy } from "../common/policy.ts";
 import type { CompiledPolicy } from "../policy/compiled-policy.ts";
+import type { Properties } from "../policy/effective-limits.ts";
+import { areSameLimits, copyLimits } from "../policy/effective-limits.ts";
 import { shareKeyCache } from "../policy/per-call-policy.ts";
-import type { Properties } from "../policy/same-limits.ts";
-import { areSameLimits, copyLimits } from "../policy/same-limits.ts";
 
 /** Compiles the policies of calls, without the limits of an extended limiter. */
 export interface PolicyCompiler {

@@ -1,6 +1,6 @@
 import type { LuaSource } from "../algorithms/algorithm.ts";
 import { GLOBAL_DIMENSION } from "../common/policy.ts";
-import { followControl } from "../control/control-follower.ts";
+import { followControl } from "../control/control-cache.ts";
 import { createOverrides } from "../control/limiter-overrides.ts";
 import { requireUndelivered } from "../health/store-failure.ts";
 import { monitorStore } from "../health/store-monitor.ts";

@@ -8,7 +8,7 @@ import { slotsOperation } from "../operations/slots.ts";
 import type { CompiledPolicy } from "../policy/compiled-policy.ts";
 import type { SubjectCounter } from "../policy/counters.ts";
 import { slotCountersOf } from "../policy/counters.ts";
-import type { SlotHandle } from "../policy/slot.ts";
+import type { SlotHandle } from "../policy/limiter-decision.ts";
 import type { DecisionRequest } from "./decision-request.ts";
 import { receiptsOf } from "./decision-request.ts";
 import type { PolicyOnServers } from "./mutate-on-servers.ts";

@@ -14,9 +14,8 @@ import type { Receipt } from "../operations/refund.ts";
 import type { CompiledPolicy } from "../policy/compiled-policy.ts";
 import { includedCounters } from "../policy/costs.ts";
 import type { SubjectCounter } from "../policy/counters.ts";
-import type { DecisionInit } from "../policy/limiter-decision.ts";
+import type { DecisionInit, SlotHandle } from "../policy/limiter-decision.ts";
 import { LimiterDecision, withCostByName } from "../policy/limiter-decision.ts";
-import type { SlotHandle } from "../policy/slot.ts";
 
 const MICROS_PER_MS = 1_000;
 

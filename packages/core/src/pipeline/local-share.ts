@@ -1,5 +1,5 @@
 import type { Algorithm, CompiledLimit } from "../algorithms/algorithm.ts";
-import { recompileLimit } from "../algorithms/compile-limit.ts";
+import { recompileLimit } from "../algorithms/compile-policy.ts";
 import type { Limit } from "../common/policy.ts";
 import type { LimitGroup } from "../policy/compiled-policy.ts";
 import type { SubjectCounter } from "../policy/counters.ts";

@@ -3,9 +3,9 @@ import { fingerprint } from "../common/key.ts";
 import type { CompiledPolicy, LimitGroup } from "../policy/compiled-policy.ts";
 import type { CountingStore } from "../store/store.ts";
 import { VERSION } from "../version.generated.ts";
-import { processNameOf } from "./process-name.ts";
-import { ProcessRegistry } from "./process-registry.ts";
+import { ProcessRegistry, processNameOf } from "./process-registry.ts";
 import type {
+  GetTargetNames,
   HttpUse,
   LimiterRecord,
   RegistryPolicy,
@@ -13,7 +13,6 @@ import type {
   RegistryShape,
 } from "./record.ts";
 import { logFirstRefusal } from "./refusal.ts";
-import type { GetTargetNames } from "./registry-entry.ts";
 
 /**
  * Lists a limiter or a breaker in the registry of its store, until its name is removed; does nothing if the store has no

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { parseProcessRecord } from "./parse-records.ts";
-import { collectTargets } from "./registry-entry.ts";
+import { collectTargets } from "./record.ts";
 
 function named(count: number, length = 0): string[] {
   return Array.from({ length: count }, (_, i) => `${i}`.padStart(3, "0").padEnd(length, "x"));

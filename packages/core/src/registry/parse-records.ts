@@ -1,4 +1,4 @@
-import { readPolicy } from "../algorithms/read-policy.ts";
+import { readPolicy } from "../algorithms/compile-policy.ts";
 import {
   isArrayOf,
   isPlainObject,
@@ -18,10 +18,7 @@ import type {
   RegistryShape,
   SubjectSource,
 } from "./record.ts";
-import { RECORD_FORMAT } from "./record.ts";
-import { MAX_TARGET_CHARACTERS, MAX_TARGETS } from "./registry-entry.ts";
-import type { UnreadableReason } from "./unreadable.ts";
-import { parseBody } from "./unreadable.ts";
+import { MAX_TARGET_CHARACTERS, MAX_TARGETS, RECORD_FORMAT } from "./record.ts";
 
 type Properties = Readonly<Record<string, unknown>>;
 
@@ -173,4 +170,21 @@ export function parseIndex(text: string): readonly IndexedProcess[] | Unreadable
       seenAt: Number(match?.[2]) * 1_000,
     }));
   });
+}
+
+/** Why a record cannot be read: it is damaged, or a version of Headgate with another format wrote it. */
+export type UnreadableReason = "damaged" | "other-format";
+
+/** The only format that this version writes and reads. */
+const FORMAT = "1";
+
+/** Reads a text that begins with the line `headgate KIND FORMAT`, as a script wrote it. */
+function parseBody<T>(
+  kind: "registry" | "usage",
+  text: string,
+  read: (body: string) => T | UnreadableReason,
+): T | UnreadableReason {
+  const [head, found, format] = /^headgate (\w+) (\d+)(?:\n|$)/.exec(text) ?? [];
+  if (head === undefined || found !== kind) return "damaged";
+  return format === FORMAT ? read(text.slice(head.length)) : "other-format";
 }

@@ -1,19 +1,22 @@
 import { randomBytes } from "node:crypto";
 import { hostname } from "node:os";
 import { addJitter, BackgroundTimer, weakCallback } from "../common/background.ts";
-import { shareInProcess } from "../common/client-state.ts";
+import { shareByPrefix, shareInProcess } from "../common/client-state.ts";
 import { HeadgateError } from "../common/errors.ts";
 import type { CountingStore } from "../store/store.ts";
 import { withTimeout } from "../store/with-timeout.ts";
 import { VERSION } from "../version.generated.ts";
 import type { RegistryCall, SharedRecord } from "./operations.ts";
 import { INDEX_STATES, updateRegistry } from "./operations.ts";
-import { createProcessName } from "./process-name.ts";
-import type { HttpUse, ProcessRecord, RegistryPolicy, RegistryRecord } from "./record.ts";
-import { RECORD_FORMAT } from "./record.ts";
+import type {
+  GetTargetNames,
+  HttpUse,
+  ProcessRecord,
+  RegistryPolicy,
+  RegistryRecord,
+} from "./record.ts";
+import { collectTargets, RECORD_FORMAT, RegistryEntry } from "./record.ts";
 import { refusalOf } from "./refusal.ts";
-import type { GetTargetNames } from "./registry-entry.ts";
-import { collectTargets, RegistryEntry } from "./registry-entry.ts";
 
 /** When a process writes into registries, in milliseconds. */
 interface RegistryIntervals {
@@ -250,3 +253,14 @@ export const thisProcess: () => Omit<ProcessRecord, "records" | "more" | "target
     startedAt: Math.round(performance.timeOrigin),
     version: VERSION,
   }));
+
+/** A name for a process in the keys of a prefix: 16 random characters. */
+export function createProcessName(): string {
+  return randomBytes(12).toString("base64url");
+}
+
+/** The name of this process for the client and prefix of a store: the same in the registry and in usage. */
+export const processNameOf: (store: CountingStore) => { readonly name: string } = shareByPrefix(
+  "processName",
+  () => ({ name: createProcessName() }),
+);

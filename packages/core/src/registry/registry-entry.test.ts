@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { memoryStore } from "../store/memory-store.ts";
 import { requireStore } from "../store/store.ts";
 import type { HttpUse, LimiterRecord } from "./record.ts";
-import { RegistryEntry } from "./registry-entry.ts";
+import { RegistryEntry } from "./record.ts";
 
 const record: LimiterRecord = {
   kind: "limiter",

@@ -4,7 +4,7 @@ import { trackInUse } from "../common/publish.ts";
 import type { Counter } from "../operations/counter.ts";
 import { costAt } from "../operations/counter.ts";
 import type { SubjectCounter } from "../policy/counters.ts";
-import type { SlotHandle, SlotStore } from "../policy/slot.ts";
+import type { SlotHandle, SlotStore } from "../policy/limiter-decision.ts";
 import type { Releases } from "./releases.ts";
 import type { Renewals, RenewedSlot } from "./renewals.ts";
 

@@ -1,6 +1,6 @@
 import { BackgroundTimer } from "../common/background.ts";
 import type { Counter } from "../operations/counter.ts";
-import type { SlotStore } from "../policy/slot.ts";
+import type { SlotStore } from "../policy/limiter-decision.ts";
 
 /** How often slots are renewed within their ttl, so that one renewal may fail and the next be late before a slot is lost. */
 const RENEWALS_PER_TTL = 3;

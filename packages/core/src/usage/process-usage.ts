@@ -1,6 +1,6 @@
 import { addJitter, BackgroundTimer, weakCallback } from "../common/background.ts";
 import { HeadgateError } from "../common/errors.ts";
-import { createProcessName } from "../registry/process-name.ts";
+import { createProcessName } from "../registry/process-registry.ts";
 import { refusalOf } from "../registry/refusal.ts";
 import type { CountingStore, UsageSubjects } from "../store/store.ts";
 import { withTimeout } from "../store/with-timeout.ts";

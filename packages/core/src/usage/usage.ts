@@ -1,5 +1,5 @@
 import { shareByPrefix } from "../common/client-state.ts";
-import { processNameOf } from "../registry/process-name.ts";
+import { processNameOf } from "../registry/process-registry.ts";
 import { logFirstRefusal } from "../registry/refusal.ts";
 import type { CountingStore } from "../store/store.ts";
 import { ProcessUsage } from "./process-usage.ts";

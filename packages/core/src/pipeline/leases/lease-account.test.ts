@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { compileLimit } from "../../algorithms/compile-limit.ts";
+import { compileLimit } from "../../algorithms/compile-policy.ts";
 import { fixedWindow } from "../../algorithms/fixed-window.ts";
 import { gcra } from "../../algorithms/gcra.ts";
 import type { Lease, LeaseAccount } from "./lease-account.ts";
