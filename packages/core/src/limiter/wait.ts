@@ -12,9 +12,8 @@ import type { SubjectCounter, Subjects } from "../policy/counters.ts";
 import { isShadowDecision } from "../policy/counters.ts";
 import type { SlotHandle } from "../policy/limiter-decision.ts";
 import { slotsOf } from "../policy/limiter-decision.ts";
-import { ageDenial } from "../queue/age-denial.ts";
 import { decideOrWait } from "../queue/decide-or-wait.ts";
-import { findImpossibleCost, rejectImpossibleCost } from "../queue/impossible-cost.ts";
+import { ageDenial, findImpossibleCost, rejectImpossibleCost } from "../queue/denials.ts";
 import type {
   Denial,
   QueuedCall,
@@ -23,8 +22,7 @@ import type {
   WaiterGroup,
   WaitQueue,
 } from "../queue/queue.ts";
-import { costKeyOf, queueKeyOf } from "../queue/queue-key.ts";
-import { createWaitQueue } from "../queue/wait-queue.ts";
+import { costKeyOf, createWaitQueue, queueKeyOf } from "../queue/wait-queue.ts";
 import { releasesOf } from "../slots/slot-keeper.ts";
 import type { ConsumeMethods } from "./consume.ts";
 import { readCost, readSubject } from "./consume.ts";

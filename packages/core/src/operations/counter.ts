@@ -1,4 +1,5 @@
 import type { CompiledLimit, LimitReport } from "../algorithms/algorithm.ts";
+import type { Boundaries } from "../algorithms/calendar.ts";
 import type { CounterShape } from "../scripts/counter-shape.ts";
 import { getShape } from "../scripts/counter-shape.ts";
 import { encodeDigits, LONG_DIGITS, PARAMETER_DIGITS } from "../scripts/digits.ts";
@@ -7,9 +8,6 @@ import { scriptsFor } from "../scripts/shape-scripts.ts";
 import type { MemoryAccess, Operation, OperationContext } from "../store/store.ts";
 import type { Block } from "./block.ts";
 import { expiryOf } from "./block.ts";
-import { createBoundaryEncoder } from "./calendar-boundaries.ts";
-import type { ThresholdMark } from "./threshold-mark.ts";
-import { lastEndOf } from "./threshold-mark.ts";
 
 /** The limits of one limiter in one dimension, in canonical order. */
 export interface CounterLimits {
@@ -227,4 +225,38 @@ export function saveReportedCounter(
   state.expiresAt = block === undefined ? unused : Math.max(unused, expiryOf(block));
   const rank = block === undefined ? share : BLOCKED_SHARE;
   memory.set(key, state, { usedShare: rank, expiresAt: state.expiresAt, logEntries }, stamp);
+}
+
+/** The reported thresholds of a limit. thresholds.lua describes the value in Redis. */
+interface ThresholdMark {
+  /** The units of the highest reported threshold. */
+  readonly units: number;
+  /** Microseconds since the epoch until which neither it nor a lower threshold is reported again. */
+  readonly endsAt: number;
+}
+
+/** The time at which the last of some marks ends. */
+function lastEndOf(marks: readonly (ThresholdMark | undefined)[]): number {
+  return marks.reduce((last, mark) => Math.max(last, mark?.endsAt ?? 0), 0);
+}
+
+/** The encoded boundaries of windows; a window's are encoded once. */
+const encodedBoundaries = new WeakMap<Boundaries, string>();
+
+/** Creates the function that encodes the calendar boundaries around a time for a call; undefined if no limit has a calendar. */
+function createBoundaryEncoder(
+  limits: readonly CompiledLimit[],
+): ((now: number) => string) | undefined {
+  const calendars = limits.flatMap(({ calendar }) => calendar ?? []);
+  if (calendars.length === 0) return undefined;
+  return (now) =>
+    calendars.map((calendar) => encodeBoundaries(calendar.boundariesAround(now))).join("");
+}
+
+function encodeBoundaries(boundaries: Boundaries): string {
+  const cached = encodedBoundaries.get(boundaries);
+  if (cached !== undefined) return cached;
+  const text = boundaries.map((boundary) => encodeDigits(boundary, LONG_DIGITS)).join("");
+  encodedBoundaries.set(boundaries, text);
+  return text;
 }

@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test, vi } from "vitest";
-import { callAt } from "./call-at.ts";
+import { callAt } from "./key-queue.ts";
 
 test("a time that has passed is called back at once, without a negative delay, of which Node warns", async () => {
   const setTimer = vi.spyOn(globalThis, "setTimeout");

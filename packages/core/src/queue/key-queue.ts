@@ -3,8 +3,8 @@ import { isConcurrencyLimit } from "../common/decision.ts";
 import type { HeadgateError } from "../common/errors.ts";
 import type { ListNode } from "../common/linked-list.ts";
 import { LinkedList } from "../common/linked-list.ts";
+import { MAX_TIMER_MS } from "../common/time.ts";
 import { AttemptWindow, callsThatFit } from "./attempt-window.ts";
-import { callAt } from "./call-at.ts";
 import type { Attempt, CallKind, Denial, EnterOptions, QueuedCall, WaiterGroup } from "./queue.ts";
 
 /** How often a call that waits for a slot tries again, in milliseconds: another process may release one. */
@@ -248,4 +248,23 @@ function slotPauseMs(denials: readonly LimitState[]): number {
     Math.max(0, ...some.map(({ retryAfterMs }) => retryAfterMs));
   const pause = Math.min(SLOT_POLL_MS, longest(denials.filter(isConcurrencyLimit)));
   return Math.max(pause, longest(denials.filter((limit) => !isConcurrencyLimit(limit))));
+}
+
+/**
+ * Calls back at a time of `performance.now()`, however far ahead, and never before it, as `setTimeout` may. Returns a function that
+ * cancels it.
+ */
+export function callAt(time: number, callback: () => void): () => void {
+  let timer: NodeJS.Timeout;
+  const arm = (): void => {
+    // Node warns of a negative delay, as that to a time that has passed.
+    const left = Math.max(0, Math.ceil(time - performance.now()));
+    timer = setTimeout(onTimer, Math.min(left, MAX_TIMER_MS));
+  };
+  const onTimer = (): void => {
+    if (performance.now() < time) arm();
+    else callback();
+  };
+  arm();
+  return () => clearTimeout(timer);
 }

@@ -1,12 +1,14 @@
 import { addAbortCallback } from "../common/abort-listeners.ts";
 import { HeadgateError } from "../common/errors.ts";
-import { callAt } from "./call-at.ts";
+import { hasCostsByName } from "../operations/counter.ts";
+import { includedCounters } from "../policy/costs.ts";
+import type { SubjectCounter } from "../policy/counters.ts";
 import type { KeyQueueDeps, Waiter } from "./key-queue.ts";
-import { KeyQueue } from "./key-queue.ts";
+import { callAt, KeyQueue } from "./key-queue.ts";
 import type { Attempt, WaitQueue } from "./queue.ts";
 
 /** What a queue needs. */
-export interface WaitQueueDeps extends KeyQueueDeps {
+interface WaitQueueDeps extends KeyQueueDeps {
   /** Counts one more waiting call, and may return a function that ends the count. */
   readonly countWaiting: () => (() => void) | undefined;
 }
@@ -90,4 +92,21 @@ export function createWaitQueue(maxQueue: number, deps: WaitQueueDeps): WaitQueu
       for (const queue of [...queues.values()]) queue.rejectAll(error, group);
     },
   };
+}
+
+/** The key of the queue in which a call waits: equal for all calls with the same limits and subjects. */
+export function queueKeyOf(counters: readonly SubjectCounter[]): string {
+  return includedCounters(counters)
+    .map(({ key, costs = [] }) => [key, ...excludedIndexes(costs)].join(" "))
+    .join(" ");
+}
+
+/** The indexes of limits that a cost by name excludes. */
+function excludedIndexes(costs: readonly number[]): readonly number[] {
+  return costs.flatMap((units, i) => (units === 0 ? i : []));
+}
+
+/** Equal for calls with the same counters and the same cost. */
+export function costKeyOf(counters: readonly SubjectCounter[], cost: number): number | string {
+  return hasCostsByName(counters) ? counters.map(({ costs }) => `${costs}`).join(";") : cost;
 }

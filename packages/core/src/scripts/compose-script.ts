@@ -1,8 +1,9 @@
 import { createHash } from "node:crypto";
-import type { LuaSource } from "../algorithms/algorithm.ts";
+import type { LimitShape, LuaSource } from "../algorithms/algorithm.ts";
 import type { CounterShape } from "./counter-shape.ts";
 import { HOLDER_DIGITS } from "./digits.ts";
 import { RULE_DIGITS } from "./encode-rules.ts";
+import { parts } from "./lua.generated.ts";
 import type { Field } from "./lua-statements.ts";
 import {
   declareLocals,
@@ -27,7 +28,6 @@ import {
   stateFields,
   valueFields,
 } from "./script-names.ts";
-import { extensionSection, extensionSectionsOf, findSection } from "./sections.ts";
 
 /** Names that stand for a section of limits as an expression, with the operator that joins the expressions of several limits. */
 const EXPRESSIONS: Readonly<Record<string, string>> = {
@@ -253,4 +253,32 @@ class Composition {
     const tails = this.#limitSections("pack-tail", counter).map((text) => text.trim());
     return [...packFields([["now", bytes], ...fields]), ...tails].join(" .. ");
   }
+}
+
+/* The sections of the Lua files from which scripts are composed. A missing section is an empty text. */
+
+/** The sections that a limit has in addition to those of its algorithm, because it blocks or notifies. */
+function extensionSectionsOf(
+  { blocksOnSettle, countsDenials, blocksOnDenial, notifies }: LimitShape,
+  section: string,
+): readonly string[] {
+  const kind = blocksOnSettle
+    ? "confirmed"
+    : countsDenials
+      ? "denials"
+      : blocksOnDenial
+        ? "denial"
+        : undefined;
+  const ofBlocking =
+    kind && (findSection("blocks", `${kind}-${section}`) || findSection("blocks", section));
+  return [ofBlocking ?? "", notifies ? findSection("thresholds", section) : ""];
+}
+
+/** A section that such sections include. */
+function extensionSection(section: string): string {
+  return findSection("blocks", section) || findSection("thresholds", section);
+}
+
+function findSection(part: string, section: string): string {
+  return parts[part]?.[section] ?? "";
 }

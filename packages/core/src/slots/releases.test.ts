@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { liveMebibytes } from "../../../../test/hostile/memory-use.ts";
-import { Releases } from "./releases.ts";
+import { Releases } from "./held-slots.ts";
 
 const COUNTERS = 100_000;
 

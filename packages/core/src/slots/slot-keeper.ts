@@ -8,8 +8,7 @@ import { slotCountersOf } from "../policy/counters.ts";
 import { newHolder } from "../scripts/digits.ts";
 import type { CountingStore } from "../store/store.ts";
 import type { SlotKeeper } from "./held-slots.ts";
-import { HeldSlots } from "./held-slots.ts";
-import { Releases } from "./releases.ts";
+import { HeldSlots, Releases } from "./held-slots.ts";
 import { Renewals } from "./renewals.ts";
 
 /** Sends a call about the slots of a counter to the store. Rejects with the store's errors. */

@@ -9,7 +9,7 @@ import { assignCosts } from "../policy/costs.ts";
 import { countersOf } from "../policy/counters.ts";
 import { allLimitsOf, LimiterDecision } from "../policy/limiter-decision.ts";
 import { memoryStore } from "../store/memory-store.ts";
-import { ageDenial } from "./age-denial.ts";
+import { ageDenial } from "./denials.ts";
 
 /** A denial under two limits, and what the same limits say when so many milliseconds have passed. */
 async function start(passedMs: number) {
