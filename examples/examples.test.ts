@@ -289,6 +289,7 @@ test("every example has a test", () => {
     "per-customer",
     "plans-by-api-key",
     "plans-from-a-database",
+    "replay",
     "route-handlers",
     "several-limits",
     "several-processes",

@@ -66,6 +66,7 @@ function tarballsOf(names: readonly string[]): Record<string, string> {
     "core",
     "breaker",
     "dashboard",
+    "replay",
   ]);
   return Object.fromEntries([...wanted].map((name) => [name, all[name] as string]));
 }

@@ -32,6 +32,7 @@ export function createHash() {
 }
 
 // For keys of requests, of which the playground has none.
+export const isIP = () => 0;
 export const isIPv4 = () => false;
 export const isIPv6 = () => false;
 export const createHmac = () => createHash();

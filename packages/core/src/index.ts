@@ -52,7 +52,6 @@ export type { LeaseOptions } from "./pipeline/leases/lease-options.ts";
 export type { DegradedDecision } from "./pipeline/stage.ts";
 export type { ThresholdReached } from "./pipeline/thresholds.ts";
 export type { Subjects } from "./policy/counters.ts";
-export type { Clock } from "./store/clock.ts";
 export type { MemoryStore, MemoryStoreOptions } from "./store/memory-store.ts";
 export { memoryStore } from "./store/memory-store.ts";
-export type { Store } from "./store/store.ts";
+export type { Clock, Store } from "./store/store.ts";

@@ -7,7 +7,7 @@ import { MicroClock } from "../support/micro-clock.ts";
 import { describeStores } from "../support/stores-under-test.ts";
 
 /*
- * Ten denials by a limit within its window block the subject. What random histories of such limits come to is in blocks-oracle.test.ts
+ * Ten denials by a limit within its window block the subject. What random histories of such limits come to is in blocks/oracle.test.ts
  * and twins.test.ts.
  */
 

@@ -18,7 +18,7 @@ import { ThresholdRecorder } from "../support/record-thresholds.ts";
 import { describeStores } from "../support/stores-under-test.ts";
 
 /*
- * What `notifyAt` publishes. What random histories come to is in thresholds-oracle.test.ts, and what several processes and a Redis
+ * What `notifyAt` publishes. What random histories come to is in thresholds/oracle.test.ts, and what several processes and a Redis
  * that is away do to it in test/redis/thresholds.test.ts.
  */
 

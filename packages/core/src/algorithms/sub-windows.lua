@@ -1,5 +1,5 @@
 --[[
-Sliding window over sub-window counters, of which the oldest is partly covered but counts in full. Twin of sub-windows.ts, which
+Sliding window over sub-window counters, of which the oldest is partly covered but counts in full. Twin of sliding-window.ts, which
 describes the state.
 
 PERIOD: microseconds of a sub-window. LAST: the number of stored sub-windows. COUNTS: the format of their counts. ZEROS: one zero for

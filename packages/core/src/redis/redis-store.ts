@@ -3,16 +3,15 @@ import { invalidValue } from "../common/errors.ts";
 import { readBoolean, rejectUnknownOptions } from "../common/options.ts";
 import { isPlainObject } from "../common/type-guards.ts";
 import { redisBackend } from "../limiter/redis-limiter.ts";
-import type { Clock } from "../store/clock.ts";
-import { createClock } from "../store/clock.ts";
 import type {
+  Clock,
   CountingStore,
   Operation,
   PendingCall,
   Store,
   UsageSubjects,
 } from "../store/store.ts";
-import { brandStore } from "../store/store.ts";
+import { brandStore, createClock } from "../store/store.ts";
 import type { RedisClient } from "./client-port.ts";
 import { fromClient } from "./client-port.ts";
 import { loadScript } from "./script-retry.ts";

@@ -9,9 +9,9 @@ import { tokenBucket } from "../algorithms/token-bucket.ts";
 import { formatReceived } from "../common/errors.ts";
 import type { Limit } from "../common/policy.ts";
 import { createLimiter } from "../limiter/create-limiter.ts";
-import type { Clock } from "./clock.ts";
 import { memoryStore } from "./memory-store.ts";
 import type { MemoryTable } from "./memory-table.ts";
+import type { Clock } from "./store.ts";
 import { requireStore } from "./store.ts";
 
 setFlagsFromString("--expose-gc");

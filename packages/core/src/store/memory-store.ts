@@ -1,10 +1,8 @@
 import { invalidValue } from "../common/errors.ts";
 import { rejectUnknownOptions } from "../common/options.ts";
-import type { Clock } from "./clock.ts";
-import { createClock } from "./clock.ts";
 import { MemoryTable } from "./memory-table.ts";
-import type { Operation, Store } from "./store.ts";
-import { brandStore } from "./store.ts";
+import type { Clock, Operation, Store } from "./store.ts";
+import { brandStore, createClock } from "./store.ts";
 
 /** Options of `memoryStore`. */
 export interface MemoryStoreOptions {

@@ -1,6 +1,7 @@
 import type { LuaSource } from "../algorithms/algorithm.ts";
 import { formatKind, invalidValue } from "../common/errors.ts";
-import type { Compose } from "../scripts/shape-scripts.ts";
+import { toMicroseconds } from "../common/time.ts";
+import type { Compose } from "../scripts/counter-shape.ts";
 import type { MemoryTable } from "./memory-table.ts";
 
 /** The time of a call, and the generation for counters that it creates. */
@@ -24,7 +25,7 @@ export type Integers = readonly number[];
 export type Replies<Reply = Integers> = ReadonlyArray<Reply | Error | undefined>;
 
 /** A script and its arguments. */
-export interface ScriptCall {
+interface ScriptCall {
   readonly script: LuaSource;
   readonly args: readonly string[];
 }
@@ -173,4 +174,35 @@ export function isStore(value: unknown): value is CountingStore {
 export function requireStore<Given>(store: Given): Given & CountingStore {
   if (isStore(store)) return store;
   throw invalidValue("store must be made by memoryStore or redisStore", store, formatKind);
+}
+
+/** A source of time: milliseconds since the epoch, fractions allowed. Read at each call. */
+export type Clock = () => number;
+
+const { timeOrigin } = performance;
+
+/** The process's monotonic clock, in whole microseconds since the epoch. */
+function monotonicClock(): number {
+  return Math.floor((timeOrigin + performance.now()) * 1_000);
+}
+
+/**
+ * A clock given as an option, in whole microseconds, or the process's own. Throws `HEADGATE_INVALID_OPTION` for anything but a
+ * function; reading it does so for anything but a time.
+ */
+export function createClock(owner: string, clock: unknown): () => number {
+  if (clock === undefined) return monotonicClock;
+  if (typeof clock === "function") return () => readClock(clock as Clock);
+  throw invalidValue(
+    `${owner}: clock must be a function that returns milliseconds since the epoch`,
+    clock,
+  );
+}
+
+function readClock(clock: Clock): number {
+  const microseconds = toMicroseconds(clock());
+  if (!Number.isSafeInteger(microseconds) || microseconds < 0) {
+    throw invalidValue("clock must return milliseconds since the epoch", microseconds / 1_000);
+  }
+  return microseconds;
 }

@@ -136,7 +136,7 @@ end)`,
 };
 
 export const usageLua: LuaSource = {
-  sha1: "568018f7f624fe97eb8645f6d0dd74efa51a2dbe",
+  sha1: "9b7d777b52011877558d5c5973045581cb4616f3",
   source: `local KEYS, ARGV = KEYS, ARGV
 local generation = ARGV[2]
 local argumentAt, keyAt, now = 2, 0
@@ -219,9 +219,9 @@ local stored, isWrongType = runTyped("HMGET", key, from)
 if isWrongType then
 return false
 end
-local known, sums = { string.match(stored[1] or "", "^(%d+) (%d+) (%d+)$") }, {}
-for i, count in ipairs({ ... }) do
-sums[i] = string.format("%.0f", math.min(count + (tonumber(known[i]) or 0), 9007199254740991))
+local given, sums = { ... }, {}
+for sum in string.gmatch(string.match(stored[1] or "", "^%d+ %d+ %d+.*") or "0 0 0", "%d+") do
+sums[#sums + 1] = string.format("%.0f", math.min(sum + (given[#sums + 1] or 0), 9007199254740991))
 end
 redis.call("HSET", key, from, table.concat(sums, " "))
 expire(key, ttl)

@@ -71,9 +71,10 @@ local function addStep(key, ttl, from, ...)
   if isWrongType then
     return false
   end
-  local known, sums = { string.match(stored[1] or "", "^(%d+) (%d+) (%d+)$") }, {}
-  for i, count in ipairs({ ... }) do
-    sums[i] = string.format("%.0f", math.min(count + (tonumber(known[i]) or 0), MAX_COUNT))
+  local given, sums = { ... }, {}
+  -- A later version may have written more numbers, which stay.
+  for sum in string.gmatch(string.match(stored[1] or "", "^%d+ %d+ %d+.*") or "0 0 0", "%d+") do
+    sums[#sums + 1] = string.format("%.0f", math.min(sum + (given[#sums + 1] or 0), MAX_COUNT))
   end
   redis.call("HSET", key, from, table.concat(sums, " "))
   expire(key, ttl)
