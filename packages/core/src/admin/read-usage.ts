@@ -80,16 +80,19 @@ interface UsageQuery {
   readonly summaryOnly: boolean;
 }
 
+/** By how much the clock of a process, which says to which ten minutes subjects belong, may be ahead of the server's. */
+const MAX_SKEW_SECONDS = 5;
+
 /** What `limiterKey` calls a kind. */
 type Kind = Parameters<typeof limiterKey>[2];
 
-/** Reads what is kept of each limiter for each of some periods, where another value was found if `where` is given. */
+/** Reads what is kept of each limiter for each of some periods, or only for those that `where` has something for. */
 type ReadPeriods = <T extends object>(
   limiters: readonly string[],
   kind: Kind,
   starts: readonly number[],
   parse: (entries: Entries) => T | "damaged",
-  where?: Grid<object>,
+  where?: Grid<unknown>,
 ) => Promise<Grid<T>>;
 
 /** Values by limiter and period. */
@@ -104,8 +107,7 @@ async function readAll(
   const unreadable: UnreadableRecord[] = [];
   const readEach = createEntryReader(store.owner as RedisClient, unreadable);
   const readPeriods: ReadPeriods = async (limiters, kind, starts, parse, where) => {
-    const isRead = (i: number, j: number): boolean =>
-      where === undefined || where[i]?.[j] !== undefined;
+    const isRead = (i: number, j: number): boolean => where === undefined || Boolean(where[i]?.[j]);
     const keys = limiters.flatMap((name, i) =>
       starts.filter((_, j) => isRead(i, j)).map((from) => limiterKey(prefix, name, kind, from)),
     );
@@ -129,7 +131,7 @@ async function readAll(
   const at = Math.floor(now / 1_000);
   const rest = { ...(others === undefined ? {} : { others }), unreadable };
   if (summaryOnly) return { at, limiters, ...rest };
-  const all = limiters.map(({ name }) => name);
+  const all = limiters.map(({ name }) => ({ name, lastCountedAt: index[name] ?? now / 1_000_000 }));
   const details = await readDetails(readPeriods, all, now, span);
   const detailed = limiters.map((one, i) => ({ ...one, ...details[i] }) as LimiterUsage);
   return { at, limiters: detailed, ...rest } as Usage;
@@ -176,24 +178,28 @@ function hasDecisions({ tenSeconds, minutes, hours }: UsageSeries): boolean {
 /** The subjects of each limiter in a span, or in its last day, and the denials by limit in the span. */
 async function readDetails(
   read: ReadPeriods,
-  limiters: readonly string[],
+  limiters: readonly { readonly name: string; readonly lastCountedAt: number }[],
   now: number,
   span: number,
 ): Promise<readonly Pick<LimiterUsage, "subjects" | "limits">[]> {
+  const names = limiters.map(({ name }) => name);
   const starts = startsBetween(now - Math.min(span, DAY_MICROS), now, TEN_MINUTES_MICROS);
-  // Most of the ten minutes of most limiters have none of the other values either.
-  const bounds = await read(limiters, "bounds", starts, parseCounts);
-  const used = await read(limiters, "used", starts, parseCounts, bounds);
-  const denied = await read(limiters, "denied", starts, parseCounts, bounds);
+  // A limiter has no subjects after its last counts, and most of the ten minutes of most limiters have none of the other values.
+  const counted = limiters.map(({ lastCountedAt }) =>
+    starts.map((start) => start <= (lastCountedAt + MAX_SKEW_SECONDS) * 1_000_000),
+  );
+  const bounds = await read(names, "bounds", starts, parseCounts, counted);
+  const used = await read(names, "used", starts, parseCounts, bounds);
+  const denied = await read(names, "denied", starts, parseCounts, bounds);
   const isLong = span > DAY_MICROS;
   const days = startsBetween(now - span, now, DAY_MICROS);
   const denials = isLong
-    ? await read(limiters, "day-denials", days, parseCounts)
-    : await read(limiters, "denials", starts, parseCounts, bounds);
+    ? await read(names, "day-denials", days, parseCounts)
+    : await read(names, "denials", starts, parseCounts, bounds);
   const merge = (by: "used" | "denied", counts: Grid<StoredCounts>, i: number): TopList =>
     mergeTopSubjects(starts.map((_, j) => listOf(by, counts[i]?.[j], bounds[i]?.[j])));
   const inMs = ([first = 0]: readonly number[]): number => first / 1_000;
-  return limiters.map((_, i) => ({
+  return names.map((_, i) => ({
     subjects: {
       from: inMs(starts),
       used: merge("used", used, i),
