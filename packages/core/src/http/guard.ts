@@ -8,9 +8,13 @@ import type { Client, HttpRequest } from "./client.ts";
 import type { ResponseCounter } from "./count-option.ts";
 import { countsAll, createResponseCounter } from "./count-option.ts";
 import type { GuardLimiters } from "./guard-limiters.ts";
-import { rejectBlockConflicts, rejectImpossibleCost, rejectUnusedKeys } from "./guard-options.ts";
 import type { GuardAdapter, GuardPlan } from "./guard-plan.ts";
 import { createGuardPlan, prepareLimiters } from "./guard-plan.ts";
+import {
+  rejectBlockConflicts,
+  rejectImpossibleCost,
+  rejectUnusedKeys,
+} from "./option-conflicts.ts";
 import type { GuardSettings } from "./parse-guard-options.ts";
 import type { GuardStep, PreparedLimiter, RequestContext } from "./request-context.ts";
 import type { RequestDecision } from "./request-decision.ts";

@@ -1,8 +1,10 @@
 import type { CompiledLimit, LimitReport } from "../algorithms/algorithm.ts";
 import type { Boundaries } from "../algorithms/calendar.ts";
-import type { CounterShape, ShapeScripts } from "../scripts/counter-shape.ts";
-import { getShape, scriptsFor } from "../scripts/counter-shape.ts";
+import type { CounterShape } from "../scripts/counter-shape.ts";
+import { getShape } from "../scripts/counter-shape.ts";
 import { encodeDigits, LONG_DIGITS, PARAMETER_DIGITS } from "../scripts/digits.ts";
+import type { ShapeScripts } from "../scripts/shape-scripts.ts";
+import { scriptsFor } from "../scripts/shape-scripts.ts";
 import type { MemoryAccess, Operation, OperationContext } from "../store/store.ts";
 import type { Block } from "./block.ts";
 import { expiryOf } from "./block.ts";

@@ -1,7 +1,7 @@
 import type { LuaSource } from "../algorithms/algorithm.ts";
 import { formatKind, invalidValue } from "../common/errors.ts";
 import { toMicroseconds } from "../common/time.ts";
-import type { Compose } from "../scripts/counter-shape.ts";
+import type { Compose } from "../scripts/shape-scripts.ts";
 import type { MemoryTable } from "./memory-table.ts";
 
 /** The time of a call, and the generation for counters that it creates. */
