@@ -78,8 +78,10 @@ beforeEach(async () => {
 });
 
 interface Admission {
-  /** Microseconds. */
+  /** Microseconds of the server's clock: when it was admitted at the earliest. */
   readonly at: bigint;
+  /** At the latest: the clocks of two processes are compared as exactly as the fastest replies allow. */
+  readonly latest: bigint;
   readonly cost: number;
   readonly source: string;
 }
@@ -90,8 +92,8 @@ function admissions(): Admission[] {
     .split("\n")
     .slice(0, -1)
     .map((line) => {
-      const [at = "0", source = ""] = line.split(" ");
-      return { at: BigInt(at), cost: 1, source };
+      const [at = "", latest = "", source = ""] = line.split(" ");
+      return { at: BigInt(at), latest: BigInt(latest), cost: 1, source };
     })
     .sort((a, b) => (a.at < b.at ? -1 : a.at > b.at ? 1 : 0));
 }
@@ -128,6 +130,14 @@ async function runAll(options: Options, milliseconds: number): Promise<Record<st
     }
   }
   return sources;
+}
+
+/** Runs all until leases have paid for more than a hundred requests, which takes longer on a busy machine. */
+async function runUntilLeased(options: Options): Promise<void> {
+  const isLeased = ({ source }: Admission) => source === "lease";
+  do {
+    await runAll(options, LENGTH_MS);
+  } while (admissions().filter(isLeased).length <= 100);
 }
 
 /** The units that are charged in the store. */
@@ -167,15 +177,17 @@ describe("eight processes that lease units of one subject", () => {
   });
 
   test("eight processes with leases never admit more than the limit in a clock-aligned window", async () => {
-    const [window, most] = [250, 1_500];
-    await runAll({ limits: fixedWindow({ limit: most, window, align: "clock" }) }, LENGTH_MS);
+    const [window, most] = [250n, 1_500];
+    const limits = fixedWindow({ limit: most, window: Number(window), align: "clock" });
+    await runUntilLeased({ limits });
     const byWindow = new Map<bigint, number>();
-    for (const { at } of admissions()) {
-      const start = at / BigInt(window * 1_000);
+    for (const { at, latest } of admissions()) {
+      const start = at / (window * 1_000n);
+      // One that may have been admitted in either of two windows counts for neither.
+      if (latest / (window * 1_000n) !== start) continue;
       byWindow.set(start, (byWindow.get(start) ?? 0) + 1);
     }
     expect(Math.max(...byWindow.values())).toBeLessThanOrEqual(most);
-    expect(admissions().filter(({ source }) => source === "lease").length).toBeGreaterThan(100);
   });
 
   test.each([
@@ -185,8 +197,7 @@ describe("eight processes that lease units of one subject", () => {
   ])(
     "eight processes admit at most what %s guarantees plus the units held in leases",
     async (_, limits) => {
-      const sources = await runAll({ limits }, LENGTH_MS);
-      expect(sources["lease"]).toBeGreaterThan(100);
+      await runUntilLeased({ limits });
       expect(findExcess(limits, admissions(), BigInt(PROCESSES * MAX))).toBeUndefined();
     },
   );
