@@ -2,11 +2,7 @@ import { isIP } from "node:net";
 import { addressGroups, formatNetwork, hostMask } from "./client-address.ts";
 
 /** An address as three numbers, most significant first, that sort IPv4 before IPv6. */
-interface AddressPosition {
-  readonly high: number;
-  readonly middle: number;
-  readonly low: number;
-}
+type AddressPosition = readonly [high: number, middle: number, low: number];
 
 /** The addresses from `first` to `last`. */
 export interface Network {
@@ -69,17 +65,12 @@ function parseCidr(text: unknown): Cidr | undefined {
 /** One number holds three groups exactly, but not four. */
 function toPosition(groups: readonly number[]): AddressPosition {
   const [a = 0, b = 0, c = 0, d = 0, e = 0, f = 0, g = 0, h = 0] = groups;
-  if (groups.length === 2) return { high: join(a, b) - 2 ** 32, middle: 0, low: 0 };
-  return { high: join(join(a, b), c), middle: join(join(d, e), f), low: join(g, h) };
+  if (groups.length === 2) return [join(a, b) - 2 ** 32, 0, 0];
+  return [join(join(a, b), c), join(join(d, e), f), join(g, h)];
 }
 
 function join(before: number, group: number): number {
   return before * 2 ** 16 + group;
-}
-
-/** Negative if `a` sorts before `b`, positive if after. */
-function comparePositions(a: AddressPosition, b: AddressPosition): number {
-  return a.high - b.high || a.middle - b.middle || a.low - b.low;
 }
 
 /** Networks, sorted so that a lookup takes few comparisons. */
@@ -90,8 +81,8 @@ export interface NetworkSet {
 
 export function createNetworkSet(networks: readonly Network[]): NetworkSet {
   const sorted = dropContained(networks);
-  const firsts = columnsOf(sorted.map(({ first }) => first));
-  const lasts = columnsOf(sorted.map(({ last }) => last));
+  const firsts = Float64Array.from(sorted.flatMap(({ first }) => first));
+  const lasts = Float64Array.from(sorted.flatMap(({ last }) => last));
   return {
     has(position) {
       const at = lastIndexWhere(sorted.length, (i) => compareAt(firsts, i, position) <= 0);
@@ -100,31 +91,16 @@ export function createNetworkSet(networks: readonly Network[]): NetworkSet {
   };
 }
 
-/** Positions as columns of numbers: reading them from objects takes several times as long. */
-interface Columns {
-  readonly high: Float64Array;
-  readonly middle: Float64Array;
-  readonly low: Float64Array;
-}
-
-function columnsOf(positions: readonly AddressPosition[]): Columns {
-  return {
-    high: Float64Array.from(positions, ({ high }) => high),
-    middle: Float64Array.from(positions, ({ middle }) => middle),
-    low: Float64Array.from(positions, ({ low }) => low),
-  };
-}
-
-/** `compare` for the position at an index. */
-function compareAt(
-  { high, middle, low }: Columns,
-  index: number,
-  position: AddressPosition,
-): number {
+/**
+ * Compares a position with another: negative if it comes before, positive if after. It is read from a list of numbers, three for
+ * each position: objects take several times as long.
+ */
+function compareAt(numbers: ArrayLike<number>, index: number, other: AddressPosition): number {
+  const at = 3 * index;
   return (
-    (high[index] as number) - position.high ||
-    (middle[index] as number) - position.middle ||
-    (low[index] as number) - position.low
+    (numbers[at] as number) - other[0] ||
+    (numbers[at + 1] as number) - other[1] ||
+    (numbers[at + 2] as number) - other[2]
   );
 }
 
@@ -133,13 +109,13 @@ function dropContained(networks: readonly Network[]): readonly Network[] {
   const kept: Network[] = [];
   for (const network of networks.toSorted(compareOuterFirst)) {
     const before = kept.at(-1);
-    if (before === undefined || comparePositions(before.last, network.last) < 0) kept.push(network);
+    if (before === undefined || compareAt(before.last, 0, network.last) < 0) kept.push(network);
   }
   return kept;
 }
 
 function compareOuterFirst(a: Network, b: Network): number {
-  return comparePositions(a.first, b.first) || comparePositions(b.last, a.last);
+  return compareAt(a.first, 0, b.first) || compareAt(b.last, 0, a.last);
 }
 
 /**
