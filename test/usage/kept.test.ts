@@ -224,12 +224,22 @@ describe("the limiters of usage", () => {
   });
 
   test("can be read by any name", async () => {
-    for (const name of ["GET /a/:id", "ümlaut\n0 {x}", "x".repeat(512)]) {
-      await add([counted(name)]);
+    const names = [
+      "GET /a/:id",
+      "ümlaut\n0 {x}",
+      "x".repeat(512),
+      "__proto__",
+      "a\0b",
+      "half \ud83d",
+    ];
+    for (const name of names) {
+      expect(await add([counted(name), counted("another")])).toEqual([1, 1, 1]);
       expect((await readAt(NOW, { limiter: name })).limiters).toMatchObject([{ name }]);
     }
     expect((await readAt(NOW, { limiter: "none" })).limiters).toEqual([]);
-    expect((await readAt(NOW)).limiters).toHaveLength(3);
+    expect((await readAt(NOW)).limiters.map(({ name }) => name)).toEqual(
+      [...names.map((name) => name.toWellFormed()), "another"].sort(),
+    );
   });
 });
 

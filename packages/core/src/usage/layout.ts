@@ -65,6 +65,14 @@ export function usageProcessKey(prefix: string, process: string): string {
 type SubjectKind = "used" | "denied" | "bounds" | "denials" | "day-denials";
 
 /**
+ * The name of a limiter in the index, from which its keys are made. An unpaired surrogate has no bytes, and Redis' JSON refuses
+ * its escape.
+ */
+export function indexedName(limiter: string): string {
+  return limiter.toWellFormed();
+}
+
+/**
  * The key of a limiter's counts for a period that begins at a time in microseconds. The sign for all other limiters is none that
  * an escaped name contains.
  */
@@ -74,7 +82,7 @@ export function limiterKey(
   kind: Resolution["kind"] | SubjectKind,
   from: number,
 ): string {
-  const part = limiter === OTHER_LIMITERS ? "*" : escapePart(limiter);
+  const part = limiter === OTHER_LIMITERS ? "*" : escapePart(indexedName(limiter));
   return `${usageKey(prefix)}:${kind}/${part}/${from / SECOND_MICROS}`;
 }
 

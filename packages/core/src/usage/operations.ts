@@ -4,6 +4,7 @@ import type { Resolution } from "./layout.ts";
 import {
   blocksKey,
   DAY_MICROS,
+  indexedName,
   keptSpans,
   limiterKey,
   OTHER_LIMITERS,
@@ -163,7 +164,7 @@ function encodeUsage(call: UsageCall): string {
     ttls: periods.map(({ resolution }) => resolution.ttl / 1_000),
     blocks,
     limiters: limiters.map(({ name, subjects }, i) => ({
-      name,
+      name: indexedName(name),
       steps: periods.flatMap(({ steps }, period) =>
         [...(steps[i] ?? [])].map(([second, { allowed, denied, degraded }]) => [
           period + 1,
