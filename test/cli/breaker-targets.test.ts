@@ -101,7 +101,8 @@ test("headgate breakers says whether targets of a breaker are unknown, or missin
 
 test("headgate breakers warns a user who may read only the registry that states are missing", async () => {
   await call({ bank: 0, shop: 0 });
-  const permissions = ["~hg:{registry}*", "-@all", "+evalsha", "+eval", "+get", "+strlen", "+info"];
+  const commands = ["evalsha", "eval", "get", "strlen", "zcard", "zrange", "info"];
+  const permissions = ["~hg:{registry}*", "-@all", ...commands.map((one) => `+${one}`)];
   await own.client.call("ACL", "SETUSER", "reader", "reset", "on", "nopass", ...permissions);
   const { exitCode, stdout, stderr } = await runCli(
     ["breakers", "--redis", own.server.socket, "--user", "reader", "--password-stdin"],

@@ -139,7 +139,7 @@ describe("an operator", () => {
   test("needs exactly the documented permissions", async () => {
     const common = application?.split(" ") ?? [];
     const more = operator?.split(" ").filter((word) => !common.includes(word)) ?? [];
-    const needed = ["+zrem", "+hdel", "+lpush", "+ltrim", "+lrange"];
+    const needed = ["+hdel", "+lpush", "+ltrim", "+lrange"];
     expect(more).toEqual(["headgate-operator", ...needed, "+acl|whoami"]);
     for (const permission of needed) {
       // A subject in usage, to be forgotten.

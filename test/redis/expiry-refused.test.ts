@@ -49,6 +49,7 @@ const COMMANDS = [
   "zrange",
   "zrem",
   "zremrangebyrank",
+  "zremrangebyscore",
 ] as const;
 
 const BLOCKING = fixedWindow({ limit: 1, window: "1h", block: "1h" });

@@ -37,13 +37,9 @@ function nameOf(number: number): string {
   return `process-${String(number).padStart(8, "0")}`;
 }
 
-/** The names that are in the index. */
-async function names(): Promise<string[]> {
-  const index = (await own.client.get(INDEX)) ?? "";
-  return index
-    .split("\n")
-    .slice(1)
-    .map((line) => line.slice(0, 16));
+/** The names that are in the index, the one that wrote last at the end. */
+function names(): Promise<string[]> {
+  return own.client.zrange(INDEX, "0", "-1");
 }
 
 /** A limiter on a store, as another process has it: each client has an index entry of its own. */
@@ -72,20 +68,21 @@ async function asAnotherProcess(work: () => Promise<unknown>): Promise<void> {
 }
 
 describe("the index of the registry", () => {
-  test("has a line for each process with its last write, and drops lines of gone processes when one is added", async () => {
+  test("has each process with the second of its last write, and drops gone processes when one is added", async () => {
     expect(await keep(NOW)).toEqual([INDEX_STATES.new]);
     expect(await keep(NOW + 30_000)).toEqual([INDEX_STATES.known]);
     expect(await keep(NOW, { process: nameOf(1) })).toEqual([INDEX_STATES.new]);
-    expect(await own.client.get(INDEX)).toBe(
-      `headgate registry 1\n${nameOf(0)} 1800000030\n${nameOf(1)} 1800000000`,
-    );
+    expect(await own.client.zrange(INDEX, "0", "-1", "WITHSCORES")).toEqual([
+      ...[nameOf(1), "1800000000"],
+      ...[nameOf(0), "1800000030"],
+    ]);
     await keep(NOW + 111_000, { process: nameOf(2) });
     expect(await names()).toEqual([nameOf(0), nameOf(2)]);
-    // One whose line was lost meanwhile is new again.
+    // One whose entry was lost meanwhile is new again.
     expect(await keep(NOW + 111_000, { process: nameOf(1) })).toEqual([INDEX_STATES.new]);
   });
 
-  test("loses the line of a leaving process, and is deleted with the last one", async () => {
+  test("loses a leaving process, and is deleted with the last one", async () => {
     await keep(NOW);
     await keep(NOW, { process: nameOf(1) });
     expect(await own.client.exists(`${INDEX}:process/${nameOf(1)}`)).toBe(1);
@@ -97,8 +94,9 @@ describe("the index of the registry", () => {
   });
 
   test("holds at most 10,000 processes", async () => {
-    const lines = Array.from({ length: 10_000 }, (_, i) => `\n${nameOf(i)} 1800000000`);
-    await own.client.set(INDEX, `headgate registry 1${lines.join("")}`);
+    const all = Array.from({ length: 10_000 }, (_, i) => [1_800_000_000, nameOf(i)]);
+    await own.client.zadd(INDEX, ...all.flat().map(String));
+    expect((await readRegistry(own.client)).unreadable).toEqual([]);
     expect(await keep(NOW, { process: nameOf(10_000) })).toEqual([INDEX_STATES.full]);
     expect(await own.client.exists(`${INDEX}:process/${nameOf(10_000)}`)).toBe(0);
     expect(await keep(NOW, { process: nameOf(9_999) })).toEqual([INDEX_STATES.known]);
@@ -106,19 +104,8 @@ describe("the index of the registry", () => {
     expect(await keep(NOW, { process: nameOf(10_000) })).toEqual([INDEX_STATES.new]);
   });
 
-  test.each(["headgate registry 2\nwhatever", "headgate registry 10", "text of somebody else"])(
-    "is left alone where it is not understood: %s",
-    async (text) => {
-      await own.client.set(INDEX, text);
-      const shared = [{ hash: "hash", text: "{}" }];
-      expect(await keep(NOW, { shared })).toEqual([INDEX_STATES.otherFormat, 0]);
-      expect(await own.client.get(INDEX)).toBe(text);
-      expect(await own.scan()).toHaveLength(1);
-    },
-  );
-
-  test("is left alone if it is not a string", async () => {
-    await own.client.sadd(INDEX, "x");
+  test("is left alone if its key holds a value of another type", async () => {
+    await own.client.set(INDEX, "text of somebody else");
     expect(await keep(NOW, { shared: [{ hash: "hash", text: "{}" }] })).toEqual([-1, 0]);
     expect(await own.scan()).toHaveLength(1);
   });
@@ -264,13 +251,13 @@ describe("an unreadable record of the registry", () => {
   );
 
   test.each([
-    ["headgate registry 2\nwhatever", "other-format"],
-    ["headgate registry 1\nwhatever", "damaged"],
-    ["text of somebody else", "damaged"],
-  ])("an index, %s, is %s", async (text, reason) => {
-    await own.client.set(INDEX, text);
+    [1_800_000_000, "text of somebody else"],
+    [-1, nameOf(0)],
+    [0.0001, nameOf(0)],
+  ])("an index with the score %d of %s is damaged", async (score, name) => {
+    await own.client.zadd(INDEX, score, name);
     const found = await readRegistry(own.client);
-    expect(found).toMatchObject({ processes: [], unreadable: [{ key: INDEX, reason }] });
+    expect(found).toMatchObject({ processes: [], unreadable: [{ key: INDEX, reason: "damaged" }] });
   });
 
   test("is reported for a value of another type, and for a missing record", async () => {
@@ -286,7 +273,7 @@ describe("an unreadable record of the registry", () => {
     expect((await readRegistry(store)).unreadable).toEqual([{ key: INDEX, reason: "wrong-type" }]);
   });
 
-  test("is not reported for a gone process whose line remains", async () => {
+  test("is not reported for a gone process that the index still has", async () => {
     const store = await listElsewhere("api", 5);
     const keys = (await own.scan()).map(String);
     await own.client.del(keys.find((key) => key.includes(":process/")) as string);

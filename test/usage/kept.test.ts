@@ -330,7 +330,10 @@ describe("a foreign value", () => {
       await own.client.hset(key, field, text);
       expect((await readAt(NOW)).unreadable).toEqual([{ key, reason: "damaged" }]);
     }
-    await own.client.hset(key, Object.fromEntries(Array.from({ length: 3_000 }, (_, i) => [i, 1])));
+    await own.client.hset(
+      key,
+      Object.fromEntries(Array.from({ length: 10_001 }, (_, i) => [i, 1])),
+    );
     expect((await readAt(NOW)).unreadable).toEqual([{ key, reason: "too-long" }]);
   });
 });

@@ -12,7 +12,7 @@ import type {
 import { MAX_TARGETS } from "../registry/record.ts";
 import type { CountingStore, Store } from "../store/store.ts";
 import type { SourceOptions, UnreadableRecord } from "./admin-source.ts";
-import { createRecordReader, readFrom } from "./admin-source.ts";
+import { createEntryReader, createRecordReader, readFrom } from "./admin-source.ts";
 
 /** Options of `readRegistry`. */
 export interface ReadRegistryOptions extends SourceOptions {}
@@ -85,8 +85,9 @@ export async function readRegistryOf({ owner, prefix }: CountingStore): Promise<
   const unreadable: UnreadableRecord[] = [];
 
   const readEach = createRecordReader(client, unreadable);
+  const readEntries = createEntryReader(client, unreadable);
 
-  const [seen = []] = await readEach([registryKey(prefix)], parseIndex);
+  const [seen = []] = await readEntries("zset", [registryKey(prefix)], parseIndex);
   const names = seen.map(({ name }) => processKey(prefix, name));
   const found = await readEach(names, parseProcessRecord);
   const { processes, owners } = mergeProcesses(seen, found);

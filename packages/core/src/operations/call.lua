@@ -75,15 +75,3 @@ local function expiryAfter(microseconds)
   end
   return string.format("%d", milliseconds)
 end
-
---- @section lines
--- The lines that were seen at or after a second since the epoch, in order.
-local function linesSince(index, oldest)
-  local lines = {}
-  for line, seen in string.gmatch(index, "(\n[^\n]+ (%d+))") do
-    if tonumber(seen) >= oldest then
-      lines[#lines + 1] = line
-    end
-  end
-  return lines
-end

@@ -21,8 +21,8 @@ export type Entries = readonly (readonly [name: string, value: string])[];
 /** The longest value that is read, in bytes: longer than an index of 10,000 processes, or a process with 1,000 limiters. */
 const MAX_VALUE_BYTES = 524_288;
 
-/** The most entries of a hash or a sorted set that are read. */
-const MAX_ENTRIES = 2_048;
+/** The most entries of a hash or a sorted set that are read: the processes of an index. */
+const MAX_ENTRIES = 10_000;
 
 /** The most bytes that are read at once; values beyond that count as too long. */
 const MAX_TOTAL_BYTES = 134_217_728;

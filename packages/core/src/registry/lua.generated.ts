@@ -2,7 +2,7 @@
 import type { LuaSource } from "../algorithms/algorithm.ts";
 
 export const registryLua: LuaSource = {
-  sha1: "bd242ef0efbf52323b0832193c9a826bfafda906",
+  sha1: "978a31deccdc5fe6b0f1d271297c96f68a377b12",
   source: `local KEYS, ARGV = KEYS, ARGV
 local generation = ARGV[2]
 local argumentAt, keyAt, now = 2, 0
@@ -50,68 +50,37 @@ milliseconds = math.max(milliseconds, 86400000)
 end
 return string.format("%d", milliseconds)
 end
-local head = "headgate registry 1"
-local function linesSince(index, oldest)
-local lines = {}
-for line, seen in string.gmatch(index, "(\\n[^\\n]+ (%d+))") do
-if tonumber(seen) >= oldest then
-lines[#lines + 1] = line
-end
-end
-return lines
-end
-local function removeLine(key, index, at, ttl)
-local rest = string.sub(index, 1, at - 1) .. string.sub(index, at + 28)
-if rest == head then
-redis.call("DEL", key)
-else
-redis.call("SET", key, rest, "PX", ttl)
-end
-end
-local function addLine(key, index, line, oldest, ttl)
-local lines = linesSince(index, oldest)
-if #lines >= 10000 then
+local function writeProcess(index, record, name, isListed, text, ttl, sharedTtl)
+local second = math.floor(now / 1000000)
+redis.call("SET", record, text, "PX", ttl)
+if not isListed then
+redis.call("ZREMRANGEBYSCORE", index, "-inf", "(" .. second - ttl / 1000)
+if redis.call("ZCARD", index) >= 10000 then
+redis.call("DEL", record)
 return 2
 end
-redis.call("SET", key, head .. table.concat(lines) .. line, "PX", ttl)
-return 0
+end
+redis.call("PEXPIRE", index, sharedTtl)
+redis.call("ZADD", index, second, name)
+redis.call("PEXPIRE", index, sharedTtl)
+return isListed and 1 or 0
 end
 return takeCalls(function()
-local key, record, from = KEYS[keyAt + 1], KEYS[keyAt + 2], argumentAt
+local index, record, from = KEYS[keyAt + 1], KEYS[keyAt + 2], argumentAt
 local name, text, ttl, sharedTtl = unpack(ARGV, from + 1, from + 4)
 local count = tonumber(ARGV[from + 5])
-local length, isWrongType = runTyped("STRLEN", key)
-local isTooLong = not isWrongType and length > #head + 28 * 10000
-local index = not isWrongType and not isTooLong and redis.call("GET", key) or head
-local isOther = string.sub(index, 1, #head) ~= head or (#index - #head) % 28 ~= 0
+local scores, isWrongType = runTyped("ZMSCORE", index, name)
 if isWrongType then
 addWrongType(1 + count)
-elseif isTooLong or isOther then
-add(isTooLong and 4 or 3)
-for _ = 1, count do
-add(0)
-end
 else
-local line = "\\n" .. name .. " "
-local at = string.find(index, line, #head + 1, true)
-local seconds = math.floor(now / 1000000)
-local seen = string.format("%010.0f", seconds)
-local status = at and 1 or 0
+local state = scores[1] and 1 or 0
 if text == "" then
-if at then
-removeLine(key, index, at, sharedTtl)
-end
+redis.call("ZREM", index, name)
 redis.call("DEL", record)
-elseif at then
-redis.call("SETRANGE", key, at + #line - 1, seen)
-redis.call("PEXPIRE", key, sharedTtl)
 else
-status = addLine(key, index, line .. seen, seconds - ttl / 1000, sharedTtl)
+state = writeProcess(index, record, name, state == 1, text, ttl, sharedTtl)
 end
-if text ~= "" and status ~= 2 then
-redis.call("SET", record, text, "PX", ttl)
-end
-add(status)
+add(state)
 for i = 1, count do
 local shared, new = KEYS[keyAt + 2 + i], ARGV[from + 5 + i]
 if new == "" then

@@ -28,8 +28,6 @@ export const INDEX_STATES = {
   new: 0,
   known: 1,
   full: 2,
-  otherFormat: 3,
-  tooLong: 4,
   wrongType: -1,
 } as const;
 

@@ -159,32 +159,15 @@ export interface IndexedProcess {
   readonly seenAt: number;
 }
 
-/** Reads an index, as registry.lua writes it. */
-export function parseIndex(text: string): readonly IndexedProcess[] | UnreadableReason {
-  return parseBody("registry", text, (body) => {
-    const lines = body === "" ? [] : body.split("\n");
-    const seen = lines.map((line) => /^([\w-]{16}) (\d{10})$/.exec(line));
-    if (seen.includes(null)) return "damaged";
-    return seen.map((match) => ({
-      name: match?.[1] as string,
-      seenAt: Number(match?.[2]) * 1_000,
-    }));
-  });
+/** Reads the entries of an index, as registry.lua writes it: names and seconds. */
+export function parseIndex(
+  entries: readonly (readonly [name: string, second: string])[],
+): readonly IndexedProcess[] | UnreadableReason {
+  const processes = entries.map(([name, second]) => ({ name, seenAt: Number(second) * 1_000 }));
+  const isValid = ({ name, seenAt }: IndexedProcess): boolean =>
+    /^[\w-]{16}$/.test(name) && isWholeNumber(seenAt);
+  return processes.every(isValid) ? processes : "damaged";
 }
 
 /** Why a record cannot be read: it is damaged, or a version of Headgate with another format wrote it. */
 export type UnreadableReason = "damaged" | "other-format";
-
-/** The only format that this version writes and reads. */
-const FORMAT = "1";
-
-/** Reads a text that begins with the line `headgate KIND FORMAT`, as a script wrote it. */
-function parseBody<T>(
-  kind: "registry" | "usage",
-  text: string,
-  read: (body: string) => T | UnreadableReason,
-): T | UnreadableReason {
-  const [head, found, format] = /^headgate (\w+) (\d+)(?:\n|$)/.exec(text) ?? [];
-  if (head === undefined || found !== kind) return "damaged";
-  return format === FORMAT ? read(text.slice(head.length)) : "other-format";
-}

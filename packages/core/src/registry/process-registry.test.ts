@@ -315,7 +315,6 @@ describe("a failing write", () => {
 
   test.each([
     [INDEX_STATES.full, "full"],
-    [INDEX_STATES.otherFormat, "another format"],
     [INDEX_STATES.wrongType, "another type"],
   ])("because of the index (%i) is logged once", async (state, words) => {
     const warned = warnings();

@@ -9,13 +9,6 @@ import { INDEX_STATES } from "./operations.ts";
  */
 const REFUSAL = /(?:^|-)(?:READONLY|OOM|MISCONF|NOREPLICAS) /;
 
-/** Why nothing was written, for the log, by the state that the scripts of the registry and of usage report. */
-const REASONS: ReadonlyMap<number | undefined, string> = new Map([
-  [INDEX_STATES.otherFormat, "another version of Headgate keeps it in another format"],
-  [INDEX_STATES.tooLong, "its key holds more than any version writes; delete the key"],
-  [INDEX_STATES.wrongType, "its key holds a value of another type"],
-]);
-
 /**
  * Logs the first write that a server refuses, with a message made from the reason. Writes lost during an outage are not logged: they
  * are repeated, and the outage is logged by the calls that wait for an answer.
@@ -43,6 +36,7 @@ export function refusalOf(
   state: number | undefined,
   code: HeadgateErrorCode,
 ): HeadgateError | undefined {
-  const why = REASONS.get(state);
-  return why === undefined ? undefined : new HeadgateError(code, why);
+  return state === INDEX_STATES.wrongType
+    ? new HeadgateError(code, "its key holds a value of another type")
+    : undefined;
 }

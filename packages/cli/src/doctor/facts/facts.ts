@@ -94,14 +94,14 @@ const READ: readonly string[] = [
 const COUNT: readonly string[] = [
   ...READ,
   ...["set", "del", "setrange", "pexpire"],
-  ...["hmget", "hset", "zadd", "zmscore", "zremrangebyrank"],
+  ...["hmget", "hset", "zadd", "zmscore", "zrem", "zremrangebyrank", "zremrangebyscore"],
 ];
 
 /** The commands that each role needs on keys with the prefix. docs/how-to/operate.md has them as lines of ACL SETUSER. */
 export const ROLES: Readonly<Record<Role, readonly string[]>> = {
   application: COUNT,
   reader: [...READ, "lrange"],
-  operator: [...COUNT, "lpush", "ltrim", "lrange", "acl|whoami", "zrem", "hdel"],
+  operator: [...COUNT, "lpush", "ltrim", "lrange", "acl|whoami", "hdel"],
 };
 
 /** A sample of a server's keys. */

@@ -37,6 +37,7 @@ const PERMISSION_TESTS: Readonly<Record<string, PermissionTest>> = {
   zadd: { args: (key) => ["ZADD", key, "XX", "0", "x"] },
   zrem: { args: (key) => ["ZREM", key, "x"] },
   zremrangebyrank: { args: (key) => ["ZREMRANGEBYRANK", key, "0", "0"] },
+  zremrangebyscore: { args: (key) => ["ZREMRANGEBYSCORE", key, "0", "0"] },
   lrange: { args: (key) => ["LRANGE", key, "0", "0"] },
   ltrim: { args: (key) => ["LTRIM", key, "0", "-1"] },
   lpush: { args: (key) => ["LPUSH", key, ""], writes: true },
