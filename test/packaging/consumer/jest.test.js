@@ -14,4 +14,5 @@ test("Headgate can be required by Jest", async () => {
     hono: require("@headgate/hono"),
     nestjs: require("@headgate/nestjs"),
   });
-});
+  // Jest transforms the packages first.
+}, 50_000);
