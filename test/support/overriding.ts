@@ -2,7 +2,10 @@ import type { Store } from "@headgate/core";
 import type { CountingStore, ScriptTransport } from "@headgate/core/internal";
 import { requireStore } from "@headgate/core/internal";
 import { shareByPrefix } from "../../packages/core/src/common/client-state.ts";
-import type { Follower, SharedControl } from "../../packages/core/src/control/control.ts";
+import type {
+  ControlCache,
+  RecordListener,
+} from "../../packages/core/src/control/control-cache.ts";
 import type { ControlRecord, Override } from "../../packages/core/src/control/record.ts";
 import { NO_RECORD } from "../../packages/core/src/control/record.ts";
 import { redisBackend } from "../../packages/core/src/limiter/redis-limiter.ts";
@@ -42,8 +45,8 @@ export function overridden(given: Store): OverriddenStore {
   let known = record;
   let pending: Promise<void> | undefined;
   let resolve = () => {};
-  const followers = new Set<Follower>();
-  const control: SharedControl = {
+  const followers = new Set<RecordListener>();
+  const control: Pick<ControlCache, keyof ControlCache> = {
     get record() {
       return known;
     },

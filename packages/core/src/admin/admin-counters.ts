@@ -6,7 +6,7 @@ import type { Policy } from "../common/policy.ts";
 import { readBlockOn } from "../common/policy.ts";
 import { toMilliseconds } from "../common/time.ts";
 import type { ControlSnapshot } from "../control/control-store.ts";
-import { createOverrides } from "../control/limiter-overrides.ts";
+import { createCompatibilityCheck, overridesIn } from "../control/limiter-overrides.ts";
 import type { StoreMonitor } from "../health/store-monitor.ts";
 import type { FailurePolicy } from "../limiter/failure-options.ts";
 import { readFailureOptions } from "../limiter/failure-options.ts";
@@ -134,7 +134,10 @@ export class AdminCounters {
   async change(change: CounterChange, dryRun: boolean): Promise<ChangeResult> {
     if (dryRun) return this.#preview(change);
     const before = await this.inspect();
-    await this.#withStage((stage) => this.#applyTo(stage, change));
+    const policy = this.#policy;
+    const fallback = createFallbackStage(policy, this.#failure);
+    const servers = { ...this.#adminStore, policy };
+    await this.#applyTo(createRedisStage(servers, fallback, new InFlight(), false), change);
     return { before, after: await this.inspect() };
   }
 
@@ -181,25 +184,12 @@ export class AdminCounters {
    */
   async peek(cost: unknown, { record, now }: ControlSnapshot): Promise<Decision> {
     const given = requireCost("cost", cost, this.#policy.limits);
-    const cache = { record, refreshDueAt: Number.POSITIVE_INFINITY, now: () => now };
-    const control = {
-      cache,
-      refresh: () => undefined,
-      onRecord() {},
-      onInvalidation() {},
-      stop() {},
-    };
-    return this.#withStage(async ({ endLeases }) => {
-      const { monitor } = this.#adminStore;
-      const overrides = createOverrides(control, this.#policy, {
-        monitor,
-        endLeases,
-        perCallPolicies: () => [],
-      });
-      const overridden = overrides.apply(this.#counters);
-      const { counters, cost: maxUnits } = assignCosts(overridden, given);
-      return this.#peek({ policy: this.#policy }, counters, maxUnits);
-    });
+    const policy = this.#policy;
+    const isCompatible = createCompatibilityCheck(policy, this.#adminStore.monitor, () => []);
+    const overrides = overridesIn(record, policy, isCompatible);
+    const overridden = overrides?.override(this.#counters, now) ?? this.#counters;
+    const { counters, cost: maxUnits } = assignCosts(overridden, given);
+    return this.#peek({ policy }, counters, maxUnits);
   }
 
   async #peek(
@@ -228,13 +218,6 @@ export class AdminCounters {
       if (known === undefined || known.endsInMs < block.endsInMs) blocks.set(id, block);
     }
     return [...blocks.values()];
-  }
-
-  async #withStage<T>(work: (stage: Stage) => Promise<T>): Promise<T> {
-    const policy = this.#policy;
-    const fallback = createFallbackStage(policy, this.#failure);
-    const servers = { ...this.#adminStore, policy };
-    return work(createRedisStage(servers, fallback, new InFlight(), false));
   }
 }
 

@@ -11,8 +11,7 @@ import { redisBackend } from "../limiter/redis-limiter.ts";
 import { memoryStore } from "../store/memory-store.ts";
 import type { Operation } from "../store/store.ts";
 import { brandStore, requireStore } from "../store/store.ts";
-import type { ReadControlCall } from "./operations.ts";
-import { textReply } from "./operations.ts";
+import type { ControlReply, ReadControlCall } from "./operations.ts";
 import type { ControlRecord, Invalidation } from "./record.ts";
 import { NO_RECORD } from "./record.ts";
 import { formatRecord } from "./record-text.ts";
@@ -41,12 +40,14 @@ function startServer() {
   const memory = requireStore(memoryStore({ clock: Date.now }));
   const asked: string[] = [];
   const state = { text: "", failure: undefined as Error | undefined, gate: Promise.resolve() };
-  function readText({ knownVersion }: ReadControlCall): readonly number[] {
+  function readText({ knownVersion }: ReadControlCall): ControlReply {
     const isKnown =
       knownVersion !== undefined &&
       (knownVersion > 0 ? knownVersion === Number(state.text.slice(0, 16)) : state.text === "");
-    const clock = Date.now() * 1_000;
-    return isKnown ? [clock, 0] : textReply([clock, 1], Buffer.from(state.text));
+    const now = Date.now() * 1_000;
+    return isKnown
+      ? { now, state: "unchanged", text: "" }
+      : { now, state: "changed", text: state.text };
   }
   const store = brandStore({
     owner: {},

@@ -5,13 +5,9 @@ import { codeOf } from "../common/errors.ts";
 import type { OperatorLog } from "../common/operator-log.ts";
 import { WeakList } from "../common/weak-list.ts";
 import type { StoreMonitor } from "../health/store-monitor.ts";
-import { denyCacheOf } from "../pipeline/deny-cache.ts";
-import { endAllLeases, endLeases } from "../pipeline/lease-holders.ts";
-import type { CompiledPolicy } from "../policy/compiled-policy.ts";
-import { countersOfLimiter } from "../policy/counters.ts";
 import type { CountingStore } from "../store/store.ts";
-import type { ControlDeps, Follower, LimiterControl, SharedControl } from "./control.ts";
-import { controlKey, READ_STATES, readControl, replyText } from "./operations.ts";
+import type { ControlReply } from "./operations.ts";
+import { controlKey, readControl } from "./operations.ts";
 import type { ControlRecord, Invalidation } from "./record.ts";
 import { MAX_RECORD_AGE_MICROS, NO_RECORD } from "./record.ts";
 import { MAX_RECORD_BYTES, parseRecordAsync, parseVersion } from "./record-text.ts";
@@ -32,12 +28,38 @@ const REPORTED_CODES: readonly unknown[] = [
   "HEADGATE_BAD_REPLY",
 ];
 
-/** The age of the record counts from when the read was sent: it may lack changes made after that. */
-class ControlCache implements SharedControl {
+/** Is called with each control record that is read. */
+export interface RecordListener {
+  onUpdate(update: ControlUpdate): void;
+}
+
+/** A record that was read, and its changes since the last one. */
+export interface ControlUpdate {
+  readonly record: ControlRecord;
+  readonly invalidations: readonly Invalidation[];
+  /** Whether older invalidations were dropped from the record to make room, so that all cached state must be dropped. */
+  readonly invalidatesAll: boolean;
+}
+
+/** The store whose control record is read, and its monitor. */
+export interface ControlDeps {
+  readonly store: CountingStore;
+  readonly monitor: StoreMonitor;
+}
+
+/**
+ * The latest control record of a client and prefix, shared by all limiters of the process that use them. The age of the record
+ * counts from when the read was sent: it may lack changes made after that.
+ */
+export class ControlCache {
   record: ControlRecord = NO_RECORD;
+  /**
+   * The time from which on a decision has to call `refresh` first, in milliseconds of `performance.now()`. A field, because
+   * every decision reads it.
+   */
   refreshDueAt: number = Number.NEGATIVE_INFINITY;
   readonly #key: string;
-  readonly #followers: WeakList<Follower>;
+  readonly #listeners: WeakList<RecordListener>;
   /** The reads in progress, by the monitor of the waiting callers, because each monitor has its own timeout. */
   readonly #inFlight = new Map<StoreMonitor, Promise<void>>();
   /** The version of the latest known record; undefined before the first. */
@@ -51,13 +73,19 @@ class ControlCache implements SharedControl {
 
   constructor(key: string, onUnused: () => void) {
     this.#key = key;
-    this.#followers = new WeakList(onUnused);
+    this.#listeners = new WeakList(onUnused);
   }
 
+  /** The server's clock in microseconds, extrapolated from the last read with this process's monotonic clock. */
   now(): number {
     return this.#serverClock + Math.floor((performance.now() - this.#readSentAt) * 1_000);
   }
 
+  /**
+   * Reads the record again in the background when it is due, about every second. A decision made when it is due calls this
+   * first and waits for the promise, if there is one, so that its record is at most about two seconds old. Waits at most
+   * `storeTimeout`; if the record cannot be read, the latest known one stays in force. The promise never rejects.
+   */
   refresh(deps: ControlDeps): Promise<void> | undefined {
     const now = performance.now();
     if (now < this.refreshDueAt) return undefined;
@@ -72,8 +100,9 @@ class ControlCache implements SharedControl {
     return isStale ? read : undefined;
   }
 
-  follow(follower: Follower): () => void {
-    return this.#followers.add(follower);
+  /** Calls a listener with each record that is read, until the returned function is called or the listener is collected. */
+  follow(listener: RecordListener): () => void {
+    return this.#listeners.add(listener);
   }
 
   #startRead({ store, monitor }: ControlDeps, sentAt: number): Promise<void> {
@@ -101,27 +130,23 @@ class ControlCache implements SharedControl {
 
   /** Ignores an answer that arrives, or is parsed, after a later one. */
   async #applyReply(
-    reply: readonly number[],
+    { now, state, text }: ControlReply,
     requestedVersion: number | undefined,
     sentAt: number,
     notices: OperatorLog,
   ): Promise<void> {
     const isLate = (): boolean => sentAt < this.#readSentAt || requestedVersion !== this.#version;
     if (isLate()) return;
-    const [clock = 0, state] = reply;
-    const text = state === READ_STATES.changed ? replyText(reply) : undefined;
-    const record = text === undefined ? undefined : await parseRecordAsync(text);
+    const record = state === "changed" ? await parseRecordAsync(text) : undefined;
     if (isLate()) return;
     this.#readSentAt = sentAt;
-    this.#serverClock = clock;
+    this.#serverClock = now;
     this.refreshDueAt = sentAt + REFRESH_INTERVAL_MS * (0.8 + 0.4 * Math.random());
     if (record !== undefined) this.#applyRecord(record);
-    else if (text !== undefined)
-      this.#reportUnreadable(notices, "cannot be read", parseVersion(text));
-    else if (state === READ_STATES.tooLong) {
+    else if (state === "too-long") {
       this.#reportUnreadable(notices, `has more than ${MAX_RECORD_BYTES} bytes`);
-    } else if (state !== READ_STATES.unchanged) {
-      this.#reportUnreadable(notices, "cannot be read");
+    } else if (state !== "unchanged") {
+      this.#reportUnreadable(notices, "cannot be read", parseVersion(text));
     }
   }
 
@@ -133,8 +158,8 @@ class ControlCache implements SharedControl {
     const invalidatesAll =
       record.invalidateAllBefore !== undefined &&
       record.invalidateAllBefore !== this.record.invalidateAllBefore;
-    for (const follower of this.#followers)
-      follower.onUpdate({ record, invalidations, invalidatesAll });
+    for (const listener of this.#listeners)
+      listener.onUpdate({ record, invalidations, invalidatesAll });
     this.record = record;
     this.#version = record.version;
     this.#isDamageLogged = false;
@@ -169,60 +194,7 @@ function formatInvalidation({ limiter, subject, kind, from }: Invalidation): str
 }
 
 /** The known control record of a store's prefix, shared by all users of its client. */
-const controlCacheOf: (store: CountingStore) => SharedControl = shareByPrefix(
+export const controlCacheOf: (store: CountingStore) => ControlCache = shareByPrefix(
   "control",
   ({ prefix }, drop) => new ControlCache(controlKey(prefix), drop),
 );
-
-/**
- * Follows the control record for a limiter. Drops all cached state that an invalidation affects, so that the next decision goes to
- * the store: denials are forgotten, and leases are returned. `perCallPolicies` returns the policies that calls have passed.
- * Undefined if the store has no control record.
- */
-export function followControl(
-  ownPolicy: CompiledPolicy,
-  monitor: StoreMonitor | undefined,
-  perCallPolicies: () => Iterable<CompiledPolicy>,
-): LimiterControl | undefined {
-  const { store } = ownPolicy;
-  if (monitor === undefined || store.transport?.followsControl !== true) return undefined;
-  const { owner } = store;
-  const deps = { store, monitor };
-  const control = controlCacheOf(store);
-  const denials = denyCacheOf(owner);
-  let invalidationCallback = (_?: string): void => {};
-  let recordCallback = (_: ControlRecord): void => {};
-
-  function applyInvalidation({ limiter, subject }: Invalidation): void {
-    const counters = [ownPolicy, ...perCallPolicies()].flatMap((policy) =>
-      countersOfLimiter(policy, limiter, subject),
-    );
-    if (counters.length === 0) return;
-    denials.invalidate(counters, store.now());
-    endLeases(owner, counters);
-    for (const { key } of counters) invalidationCallback(key);
-  }
-
-  // The cache does not keep the follower alive, so that a limiter that is dropped without `close` can be collected.
-  const follower: LimiterControl & Follower = {
-    cache: control,
-    refresh: () => control.refresh(deps),
-    onRecord(callback) {
-      recordCallback = callback;
-    },
-    onInvalidation(callback) {
-      invalidationCallback = callback;
-    },
-    onUpdate({ record, invalidations, invalidatesAll }) {
-      recordCallback(record);
-      invalidations.forEach(applyInvalidation);
-      if (!invalidatesAll) return;
-      denials.invalidateAll(store.now());
-      endAllLeases(owner);
-      invalidationCallback();
-    },
-    stop: () => unfollow(),
-  };
-  const unfollow = control.follow(follower);
-  return follower;
-}

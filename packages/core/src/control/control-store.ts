@@ -1,18 +1,14 @@
 import { HeadgateError, invalidOption } from "../common/errors.ts";
-import { rejectWrongType } from "../operations/wrong-type.ts";
 import type { Operation } from "../store/store.ts";
-import type { ControlDeps } from "./control.ts";
+import type { ControlDeps } from "./control-cache.ts";
 import type { ActionLog, NewLogEntry } from "./log-entry.ts";
 import { formatEntry, parseEntries, redactedEntries } from "./log-entry.ts";
 import {
-  actionLogKey,
   changeControl,
   controlKey,
-  READ_STATES,
   readActionLog,
   readControl,
   redactActionLog,
-  replyText,
 } from "./operations.ts";
 import type { ControlRecord, ForgottenSubject, Invalidation, Override } from "./record.ts";
 import { EFFECTIVE_AFTER_MICROS, MAX_INVALIDATIONS } from "./record.ts";
@@ -31,15 +27,13 @@ interface ControlEdit {
 export class ControlStore {
   readonly #deps: ControlDeps;
   readonly #recordKey: string;
-  readonly #logKey: string;
 
   constructor(deps: ControlDeps) {
     this.#deps = deps;
     this.#recordKey = controlKey(deps.store.prefix);
-    this.#logKey = actionLogKey(deps.store.prefix);
   }
 
-  #run<Call>(operation: Operation<Call>, call: Call): Promise<readonly number[]> {
+  #run<Call, Reply>(operation: Operation<Call, Reply>, call: Call): Promise<Reply> {
     const { store, monitor } = this.#deps;
     return monitor.run(store, operation, call, this.#recordKey);
   }
@@ -47,12 +41,11 @@ export class ControlStore {
   /** Rejects with `HEADGATE_CONTROL_CORRUPT`. */
   async read(): Promise<ControlSnapshot> {
     const call = { key: this.#recordKey, knownVersion: undefined };
-    const reply = await this.#run(readControl, call);
-    const [now = 0, state] = reply;
-    const record = state === READ_STATES.changed ? parseRecord(replyText(reply)) : undefined;
+    const { now, state, text } = await this.#run(readControl, call);
+    const record = state === "changed" ? parseRecord(text) : undefined;
     if (record !== undefined) return { record, now };
     const problem =
-      state === READ_STATES.tooLong
+      state === "too-long"
         ? `has more than ${MAX_RECORD_BYTES} bytes, which no version writes: delete the key`
         : "is damaged or of another version: deploy the version that wrote it, or delete the key";
     throw new HeadgateError(
@@ -78,9 +71,8 @@ export class ControlStore {
         ttlMs: ttlMsOf(draft, now),
         entry: formatEntry(entry),
       };
-      const reply = await this.#run(changeControl, call);
-      rejectWrongType(reply, [{ key: this.#logKey }]);
-      if (reply[1] !== 0) return reply[0] as number;
+      const { now: changedAt, isChanged } = await this.#run(changeControl, call);
+      if (isChanged) return changedAt;
     }
     throw new HeadgateError(
       "HEADGATE_STORE_UNAVAILABLE",
@@ -97,15 +89,11 @@ export class ControlStore {
     const replacements = redactedEntries(await this.#logText(), forgotten);
     if (replacements.length === 0 || dryRun) return replacements.length;
     const { prefix } = this.#deps.store;
-    const reply = await this.#run(redactActionLog, { prefix, replacements });
-    rejectWrongType(reply, [{ key: this.#logKey }]);
-    return reply[1] as number;
+    return this.#run(redactActionLog, { prefix, replacements });
   }
 
-  async #logText(): Promise<string> {
-    const reply = await this.#run(readActionLog, this.#deps.store.prefix);
-    rejectWrongType(reply, [{ key: this.#logKey }]);
-    return replyText(reply);
+  #logText(): Promise<string> {
+    return this.#run(readActionLog, this.#deps.store.prefix);
   }
 }
 

@@ -1,221 +1,110 @@
-import { BackgroundTimer } from "../common/background.ts";
 import { shareByClient } from "../common/client-state.ts";
 import { formatReceived } from "../common/errors.ts";
 import type { StoreMonitor } from "../health/store-monitor.ts";
-import type { Stage } from "../pipeline/stage.ts";
 import type { CompiledPolicy, LimitGroup } from "../policy/compiled-policy.ts";
 import type { OverrideEffect, SubjectCounter } from "../policy/counters.ts";
+import { counterOf } from "../policy/counters.ts";
 import { applyOverride, incompatibilityOf } from "./apply-override.ts";
-import type { LimiterControl } from "./control.ts";
 import type { OverrideIndex, SubjectLookup } from "./override-index.ts";
 import { overrideIndexOf } from "./override-index.ts";
 import type { ControlRecord, Override } from "./record.ts";
 
-/** The overrides of one limiter, indexed by subject. */
-interface LimiterOverrideIndex {
-  readonly limiter: string;
-  readonly index: OverrideIndex | undefined;
+/** Whether an override fits a policy of the limiter that it names. */
+type CompatibilityCheck = (override: Override, policy: CompiledPolicy) => boolean;
+
+/** The overrides of a record for a policy; undefined if it has none for the limiter, nor for the one that it extends. */
+export function overridesIn(
+  record: ControlRecord,
+  policy: CompiledPolicy,
+  isCompatible: CompatibilityCheck,
+): LimiterOverrides | undefined {
+  const limiters = [...new Set(policy.groups.map(({ limiter }) => limiter))];
+  const indexes = new Map(limiters.map((limiter) => [limiter, overrideIndexOf(record, limiter)]));
+  return [...indexes.values()].some((index) => index !== undefined)
+    ? new LimiterOverrides(indexes, policy, isCompatible)
+    : undefined;
 }
 
-/** An operator's changes to a limiter, and to the one that it extends. */
-export interface Overrides {
-  /** The overrides of the limiter and of the one that it extends; undefined if there are none, so that `apply` can be skipped. */
-  readonly indexes: readonly LimiterOverrideIndex[] | undefined;
-  /** Reads the record again if it is due. */
-  readonly refresh: LimiterControl["refresh"];
-  /**
-   * Counters with the overrides in force for them; the same list if there are none. `policy` is the policy that they belong to,
-   * by default the limiter's own.
-   */
-  apply(counters: readonly SubjectCounter[], policy?: CompiledPolicy): readonly SubjectCounter[];
-  /** After `refresh`: whether the limiter is in shadow mode for all subjects; undefined if no override applies to all subjects. */
-  isInShadow(): Promise<boolean | undefined>;
-  /**
-   * Calls back within two seconds after the effective limits of counters differ from those of `waiting`, until the returned
-   * function is called.
-   */
-  onChange(
-    counters: readonly SubjectCounter[],
-    policy: CompiledPolicy,
-    waiting: readonly SubjectCounter[],
-    callback: () => void,
-  ): () => void;
-}
+/** The overrides of one record for a limiter, and for the one that it extends. */
+export class LimiterOverrides {
+  /** By the name of each limiter; undefined for one without overrides. */
+  readonly #indexes: ReadonlyMap<string, OverrideIndex | undefined>;
+  readonly #ownPolicy: CompiledPolicy;
+  readonly #isCompatible: CompatibilityCheck;
 
-/**
- * How often waiting calls check whether their overrides have changed, in milliseconds: soon enough for when a change is in
- * force everywhere.
- */
-const CHECK_INTERVAL_MS = 250;
-
-/** How many incompatible overrides are reported for each client. */
-const MAX_REPORTED = 1_000;
-
-/** The messages about incompatible overrides that were reported. */
-const reportedOn = shareByClient("ignoredOverrides", () => new Set<string>());
-
-/** The limiter that is overridden. */
-interface OverriddenLimiter {
-  readonly monitor: StoreMonitor | undefined;
-  readonly endLeases: Stage["endLeases"];
-  /** Policies of other shapes that calls have passed. */
-  readonly perCallPolicies: () => Iterable<CompiledPolicy>;
-}
-
-interface Watcher {
-  readonly counters: readonly SubjectCounter[];
-  readonly policy: CompiledPolicy;
-  readonly effectiveLimits: string;
-  readonly callback: () => void;
-}
-
-/** The overrides of a policy. The leased units of an overridden subject are returned. */
-export function createOverrides(
-  control: LimiterControl,
-  ownPolicy: CompiledPolicy,
-  overridden: OverriddenLimiter,
-): Overrides {
-  const limiters = [...new Set(ownPolicy.groups.map(({ limiter }) => limiter))];
-  const isCompatible = createCompatibilityCheck(ownPolicy, overridden);
-  const watchers = new Set<Watcher>();
-  const { refresh, cache } = control;
-  const timer = new BackgroundTimer(() => {
-    timer.set(CHECK_INTERVAL_MS);
-    const refreshed = refresh();
-    if (refreshed === undefined) checkWatchers();
-    else void refreshed.then(checkWatchers);
-  });
-
-  function applyRecord(record: ControlRecord): void {
-    const own = limiters.map((limiter) => ({
-      limiter,
-      index: overrideIndexOf(record, limiter),
-    }));
-    overrides.indexes = own.some(({ index }) => index !== undefined) ? own : undefined;
-    if (overrides.indexes === undefined) return;
-    overridden.endLeases?.((counter) => apply([counter])[0]?.overrideEffect !== undefined);
+  constructor(
+    indexes: ReadonlyMap<string, OverrideIndex | undefined>,
+    ownPolicy: CompiledPolicy,
+    isCompatible: CompatibilityCheck,
+  ) {
+    this.#indexes = indexes;
+    this.#ownPolicy = ownPolicy;
+    this.#isCompatible = isCompatible;
   }
 
-  /** The overrides in force for a limiter's counters. */
-  function findActive(
-    { index }: LimiterOverrideIndex,
+  /**
+   * Counters with the overrides in force for them at a time of the server's clock, in microseconds; the same list if there are
+   * none. `policy` is the policy that they belong to, by default the limiter's own.
+   */
+  override(
+    counters: readonly SubjectCounter[],
+    now: number,
+    policy?: CompiledPolicy,
+  ): readonly SubjectCounter[] {
+    const active = new Map<string, readonly Override[]>();
+    for (const limiter of this.#indexes.keys()) {
+      const own = counters.filter(({ group }) => group.limiter === limiter);
+      if (own.length === 0) continue;
+      const subjectIn: SubjectLookup = (dimension) =>
+        own.find(({ group }) => group.dimension === dimension)?.subject;
+      active.set(limiter, this.#findActive(limiter, subjectIn, now, policy));
+    }
+    const all = [...active.values()];
+    if (all.every((overrides) => overrides.length === 0)) return counters;
+    const effect = { shadow: all.every((overrides) => this.#isShadowUnder(overrides)) };
+    return counters.map((counter) =>
+      overrideCounter(counter, active.get(counter.group.limiter) ?? [], effect),
+    );
+  }
+
+  /** Whether the limiter is in shadow mode for all subjects; undefined if no override applies to all subjects. */
+  isInShadow(now: number): boolean | undefined {
+    const all = [...this.#indexes.keys()].map((limiter) =>
+      this.#findActive(limiter, () => undefined, now),
+    );
+    if (all.every((overrides) => overrides.length === 0)) return undefined;
+    return all.every((overrides) => this.#isShadowUnder(overrides));
+  }
+
+  #findActive(
+    limiter: string,
     subjectIn: SubjectLookup,
-    policy = ownPolicy,
+    now: number,
+    policy = this.#ownPolicy,
   ): readonly Override[] {
-    if (index === undefined) return [];
-    const checked = policy.perCallKeyspace === undefined ? ownPolicy : policy;
-    return index.find(subjectIn, cache.now()).filter((override) => isCompatible(override, checked));
+    const checked = policy.perCallKeyspace === undefined ? this.#ownPolicy : policy;
+    const found = this.#indexes.get(limiter)?.find(subjectIn, now) ?? [];
+    return found.filter((override) => this.#isCompatible(override, checked));
   }
 
   /**
    * Whether a decision is in shadow mode under overrides. A decision over two limiters is only if both are: an override of one
    * lifts no limit of the other.
    */
-  function isShadowUnder(overrides: readonly Override[]): boolean {
-    return overrides.findLast(({ shadow }) => shadow !== undefined)?.shadow ?? ownPolicy.shadow;
+  #isShadowUnder(overrides: readonly Override[]): boolean {
+    return (
+      overrides.findLast(({ shadow }) => shadow !== undefined)?.shadow ?? this.#ownPolicy.shadow
+    );
   }
-
-  function apply(
-    counters: readonly SubjectCounter[],
-    policy?: CompiledPolicy,
-  ): readonly SubjectCounter[] {
-    const { indexes } = overrides;
-    if (indexes === undefined) return counters;
-    const byLimiter = indexes.flatMap((one) => {
-      const own = counters.filter(({ group }) => group.limiter === one.limiter);
-      if (own.length === 0) return [];
-      const subjectIn: SubjectLookup = (dimension) =>
-        own.find(({ group }) => group.dimension === dimension)?.subject;
-      return [{ limiter: one.limiter, overrides: findActive(one, subjectIn, policy) }];
-    });
-    if (byLimiter.every(({ overrides }) => overrides.length === 0)) return counters;
-    const shadow = byLimiter.every(({ overrides }) => isShadowUnder(overrides));
-    return counters.map((counter) => {
-      const own = byLimiter.find(({ limiter }) => limiter === counter.group.limiter);
-      return applyOverrides(counter, own?.overrides ?? [], { shadow });
-    });
-  }
-
-  function checkWatchers(): void {
-    for (const watcher of watchers) {
-      const { counters, policy, effectiveLimits, callback } = watcher;
-      if (formatEffectiveLimits(apply(counters, policy)) !== effectiveLimits) callback();
-    }
-  }
-
-  function removeWatcher(watcher: Watcher): void {
-    watchers.delete(watcher);
-    if (watchers.size === 0) timer.stop();
-  }
-
-  const overrides: { -readonly [Part in keyof Overrides]: Overrides[Part] } = {
-    indexes: undefined,
-    refresh,
-    apply,
-
-    async isInShadow() {
-      await refresh();
-      const found = overrides.indexes?.map((one) => findActive(one, () => undefined)) ?? [];
-      if (found.every((overrides) => overrides.length === 0)) return undefined;
-      return found.every(isShadowUnder);
-    },
-
-    onChange(counters, policy, waiting, callback) {
-      const watcher = {
-        counters,
-        policy,
-        effectiveLimits: formatEffectiveLimits(waiting),
-        callback,
-      };
-      watchers.add(watcher);
-      if (!timer.isSet) timer.set(CHECK_INTERVAL_MS);
-      return () => removeWatcher(watcher);
-    },
-  };
-  applyRecord(cache.record);
-  control.onRecord(applyRecord);
-  return overrides;
 }
 
-/** Equal if and only if counters are decided in the same way. */
-function formatEffectiveLimits(counters: readonly SubjectCounter[]): string {
-  return counters
-    .map(
-      ({ encodedParameters, overrideEffect }) => `${encodedParameters};${overrideEffect?.shadow}`,
-    )
-    .join();
-}
-
-function applyOverrides(
+function overrideCounter(
   counter: SubjectCounter,
   overrides: readonly Override[],
   overrideEffect: OverrideEffect,
 ): SubjectCounter {
-  let { group } = counter;
-  for (const override of overrides) group = cachedOverride(group, override);
-  const {
-    limits,
-    shape,
-    scripts,
-    encodedParameters,
-    weight,
-    logLimits,
-    notifyingLimits,
-    extraKeys,
-    boundariesAt,
-  } = group;
-  const own = {
-    limits,
-    shape,
-    scripts,
-    encodedParameters,
-    weight,
-    logLimits,
-    notifyingLimits,
-    extraKeys,
-    boundariesAt,
-  };
-  return { ...counter, group, ...own, overrideEffect };
+  const group = overrides.reduce(cachedOverride, counter.group);
+  return { ...counter, ...counterOf(group, counter.subject), key: counter.key, overrideEffect };
 }
 
 /** Groups under overrides, compiled once. */
@@ -229,14 +118,21 @@ function cachedOverride(group: LimitGroup, override: Override): LimitGroup {
   return result;
 }
 
+/** How many incompatible overrides are reported for each client. */
+const MAX_REPORTED = 1_000;
+
+/** The messages about incompatible overrides that were reported. */
+const reportedOn = shareByClient("ignoredOverrides", () => new Set<string>());
+
 /**
  * Checks whether an override fits a policy of the limiter that it names. One that fits neither the limiter's own policy nor any
  * passed with a call is reported once.
  */
-function createCompatibilityCheck(
+export function createCompatibilityCheck(
   ownPolicy: CompiledPolicy,
-  { monitor, perCallPolicies }: OverriddenLimiter,
-): (override: Override, policy: CompiledPolicy) => boolean {
+  monitor: StoreMonitor,
+  perCallPolicies: () => Iterable<CompiledPolicy>,
+): CompatibilityCheck {
   const checked = new WeakMap<CompiledPolicy, WeakMap<Override, boolean>>();
 
   function check(override: Override, policy: CompiledPolicy): boolean {
@@ -257,7 +153,7 @@ function createCompatibilityCheck(
     const message = `an override of the limiter ${formatReceived(limiter)} does not fit it, and is ignored: ${why}`;
     if (reported.has(message) || reported.size >= MAX_REPORTED) return;
     reported.add(message);
-    monitor?.log.log("HEADGATE_OVERRIDE_IGNORED", message);
+    monitor.log.log("HEADGATE_OVERRIDE_IGNORED", message);
   }
 
   return (override, policy) => {

@@ -1,6 +1,7 @@
 import type { LuaSource } from "../algorithms/algorithm.ts";
 import { readInteger } from "../operations/list-script.ts";
-import type { Operation, Replies } from "../store/store.ts";
+import { wrongTypeError } from "../operations/wrong-type.ts";
+import type { Operation } from "../store/store.ts";
 import { actionsLua, changeLua, readLua, redactLua } from "./lua.generated.ts";
 import { formatVersion } from "./record-text.ts";
 
@@ -21,17 +22,26 @@ export interface ReadControlCall {
   readonly knownVersion: number | undefined;
 }
 
-/** The state of a record, in the reply of `read`. */
-export const READ_STATES = {
-  unchanged: 0,
-  changed: 1,
-  tooLong: 2,
-  damaged: 3,
-  wrongType: -1,
-} as const;
+/** A record as it was read, and the server's clock in microseconds. */
+export interface ControlReply {
+  readonly now: number;
+  /** `"changed"`: the version differs from the one that the process has. */
+  readonly state: "unchanged" | "changed" | "too-long" | "damaged" | "wrong-type";
+  /** The text of a changed record; empty if there is none, and in every other state. */
+  readonly text: string;
+}
 
-/** Reads a control record. The reply has its state, as in `READ_STATES`, and the text if the version differs. */
-export const readControl: Operation<ReadControlCall> = {
+/** The states of a record, as read.lua returns them. */
+const STATES: ReadonlyMap<number, ControlReply["state"]> = new Map([
+  [0, "unchanged"],
+  [1, "changed"],
+  [2, "too-long"],
+  [3, "damaged"],
+  [-1, "wrong-type"],
+]);
+
+/** Reads a control record, unless its version is the known one. */
+export const readControl: Operation<ReadControlCall, ControlReply> = {
   name: "read-control",
   kind: "read-control",
   batchKey: () => readLua,
@@ -47,12 +57,18 @@ export const readControl: Operation<ReadControlCall> = {
   }),
   decode(calls, reply) {
     const [clock, ...parts]: readonly unknown[] = Array.isArray(reply) ? reply : [];
-    return calls.map((_, i) => decodeText(clock, parts[2 * i], parts[2 * i + 1]));
+    const now = readInteger(clock);
+    return calls.map((_, i) => {
+      const state = STATES.get(readInteger(parts[2 * i]));
+      const text = readText(parts[2 * i + 1]);
+      const isValid = Number.isSafeInteger(now) && state !== undefined && text !== undefined;
+      return isValid ? { now, state, text } : undefined;
+    });
   },
   keys: ({ key }) => [key],
   weight: () => 1,
   // In memory, this process always has the latest version.
-  runInMemory: (_, __, { now }) => [now, 1],
+  runInMemory: (_, __, { now }) => ({ now, state: "changed", text: "" }),
 };
 
 /** A change of a record. */
@@ -68,8 +84,11 @@ export interface ChangeControlCall {
   readonly entry: string;
 }
 
-/** Changes a control record, and appends to the log. The reply has the new version, or 0 if the record had another version. */
-export const changeControl: Operation<ChangeControlCall> = {
+/** Changes a control record, and appends to the log. Replies whether the record still had the given version, and so was changed. */
+export const changeControl: Operation<
+  ChangeControlCall,
+  { readonly now: number; readonly isChanged: boolean }
+> = {
   ...unbatched(
     "change-control",
     changeLua,
@@ -79,21 +98,25 @@ export const changeControl: Operation<ChangeControlCall> = {
       String(ttlMs ?? ""),
       entry,
     ],
+    ({ prefix }) => actionLogKey(prefix),
+    (now, version) =>
+      Number.isSafeInteger(version) ? { now, isChanged: version !== 0 } : undefined,
   ),
-  decode: decodeNumber,
   keys: ({ prefix }) => [controlKey(prefix), actionLogKey(prefix)],
-  runInMemory: (_, __, { now }) => [now, 0],
+  runInMemory: (_, __, { now }) => ({ now, isChanged: false }),
 };
 
-/** Reads the log of actions of a prefix. The reply has 1 and the bytes of the entries, newest first, a line each. */
-export const readActionLog: Operation<string> = {
-  ...unbatched("read-actions", actionsLua, () => []),
-  decode(calls, reply) {
-    const [clock, status, text]: readonly unknown[] = Array.isArray(reply) ? reply : [];
-    return calls.map(() => decodeText(clock, status, text));
-  },
+/** Reads the log of actions of a prefix. Replies with the entries, newest first, a line each. */
+export const readActionLog: Operation<string, string> = {
+  ...unbatched(
+    "read-actions",
+    actionsLua,
+    () => [],
+    actionLogKey,
+    (_, __, text) => readText(text),
+  ),
   keys: (prefix) => [actionLogKey(prefix)],
-  runInMemory: (_, __, { now }) => [now, 1],
+  runInMemory: () => "",
 };
 
 /** Entries of the log to replace. */
@@ -103,61 +126,51 @@ export interface RedactLogCall {
   readonly replacements: ReadonlyArray<readonly [entry: string, replacement: string]>;
 }
 
-/** Replaces entries of the log of actions. The reply has the number of entries replaced. */
-export const redactActionLog: Operation<RedactLogCall> = {
-  ...unbatched("redact-actions", redactLua, ({ replacements }: RedactLogCall) =>
-    replacements.flat(),
+/** Replaces entries of the log of actions. Replies with the number of entries replaced. */
+export const redactActionLog: Operation<RedactLogCall, number> = {
+  ...unbatched(
+    "redact-actions",
+    redactLua,
+    ({ replacements }: RedactLogCall) => replacements.flat(),
+    ({ prefix }) => actionLogKey(prefix),
+    (_, count) => (Number.isSafeInteger(count) ? count : undefined),
   ),
-  decode: decodeNumber,
   keys: ({ prefix }) => [actionLogKey(prefix)],
-  runInMemory: (_, __, { now }) => [now, 0],
+  runInMemory: () => 0,
 };
 
-/** The parts of an operation whose calls are sent one by one: each takes as much work as fits one script. */
-function unbatched<Call>(
+/**
+ * The parts of an operation on the log, whose calls are sent one by one: each takes as much work as fits one script. Its script returns
+ * the clock, an integer, which is -1 if the key of the log holds another type, and maybe a text.
+ */
+function unbatched<Call, Reply>(
   name: string,
   script: LuaSource,
   argsOf: (call: Call) => readonly string[],
-): Pick<Operation<Call>, "name" | "kind" | "batchKey" | "encode" | "weight"> {
+  logKeyOf: (call: Call) => string,
+  read: (now: number, integer: number, text: unknown) => Reply | undefined,
+): Pick<Operation<Call, Reply>, "name" | "kind" | "batchKey" | "encode" | "decode" | "weight"> {
   return {
     name,
     kind: name,
     batchKey: () => script,
     encode: ([call], _, clock) => ({ script, args: [clock, "0", ...argsOf(call as Call)] }),
+    decode(calls, reply) {
+      const [clock, second, text]: readonly unknown[] = Array.isArray(reply) ? reply : [];
+      const [now, integer] = [readInteger(clock), readInteger(second)];
+      return calls.map((call) => {
+        if (integer === -1) return wrongTypeError([{ key: logKeyOf(call) }]);
+        return Number.isSafeInteger(now) ? read(now, integer, text) : undefined;
+      });
+    },
     weight: () => 256,
   };
 }
 
-/** Reads a reply of the clock and one number. */
-function decodeNumber(calls: readonly unknown[], reply: unknown): Replies {
-  const numbers: readonly number[] = Array.isArray(reply) ? reply.map(readInteger) : [];
-  const isValid = numbers.length === 2 && numbers.every(Number.isSafeInteger);
-  return calls.map(() => (isValid ? numbers : undefined));
-}
-
-/** A reply of integers with a text, so that a large text need not be copied into an array. */
-interface TextReply extends Array<number> {
-  bytes?: Uint8Array;
-}
-
-function decodeText(clock: unknown, state: unknown, text: unknown): readonly number[] | undefined {
-  const head = [readInteger(clock), readInteger(state)];
-  const bytes = typeof text === "string" ? Buffer.from(text) : text;
-  const isValid = bytes instanceof Uint8Array && head.every(Number.isSafeInteger);
-  return isValid ? textReply(head, bytes) : undefined;
-}
-
-/** A reply of integers with a text. */
-export function textReply(integers: readonly number[], bytes: Uint8Array): readonly number[] {
-  const reply: TextReply = [...integers];
-  reply.bytes = bytes;
-  return reply;
-}
-
-/** The text of a reply; empty if it has none. */
-export function replyText(reply: readonly number[]): string {
-  const { bytes } = reply as TextReply;
-  return bytes === undefined
-    ? ""
-    : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString();
+/** A text of a reply, from a client that returns bytes or strings; undefined for anything else. */
+function readText(value: unknown): string | undefined {
+  if (typeof value === "string") return value;
+  return value instanceof Uint8Array
+    ? Buffer.from(value.buffer, value.byteOffset, value.length).toString()
+    : undefined;
 }

@@ -33,7 +33,7 @@ export function createChargeMethods(
   core: LimiterCore,
   { policyOf, countersOf }: Pick<ConsumeMethods, "policyOf" | "countersOf">,
 ): Pick<Limiter, "charge" | "settle" | "refund" | "release"> {
-  const { policy, perCallPolicies, pipeline, fallback, monitor, overrides } = core;
+  const { policy, perCallPolicies, pipeline, fallback, monitor, control } = core;
   const chargeable = chargeableLimits(policy);
 
   /** Returns if the store did not receive a call; throws every other error. */
@@ -62,9 +62,9 @@ export function createChargeMethods(
   ): Promise<ChargeResult<Cost>> {
     const named = unitCountersOf(countersOf(policy, subject));
     // Awaiting only if there is something to read keeps calls in their order.
-    const refreshed = overrides?.refresh();
+    const refreshed = control?.refresh();
     if (refreshed !== undefined) await refreshed;
-    const units = assignCosts(overrides?.apply(named, policy) ?? named, cost);
+    const units = assignCosts(control?.override(named, policy) ?? named, cost);
     if (units.counters.length === 0 || units.cost === 0) {
       return typeof cost === "number" ? NO_CHARGE : noChargeByName(chargeableLimits(policy));
     }

@@ -54,7 +54,6 @@ export function createConsumeMethods(core: LimiterCore, compiler: PolicyCompiler
     perCallPolicies,
     monitor,
     control,
-    overrides,
     usage,
     hasLease,
     inFlight,
@@ -123,7 +122,7 @@ export function createConsumeMethods(core: LimiterCore, compiler: PolicyCompiler
         ? countersOfPolicy(ownPolicy, subject, groups)
         : countersOf(policy, subject, groups);
     const effective =
-      overrides?.indexes === undefined ? counters : overrides.apply(counters, policy);
+      control?.overrides === undefined ? counters : control.override(counters, policy);
     // A decision in shadow mode sets no block.
     const effectiveMode =
       mode === "enforce" && isShadowDecision(ownPolicy, effective) ? "charge" : mode;

@@ -49,7 +49,7 @@ export function openHandle(
   parent: Limiter | undefined,
 ): LimiterWithInternals {
   const { core, limits, consumeMethods, chargeMethods, blockMethods, limiterQueue } = instance;
-  const { name, policy, overrides, inFlight } = core;
+  const { name, policy, control, inFlight } = core;
   const { consume, peek, consumeGroups } = consumeMethods;
   const waiterGroup: WaiterGroup = { closeError: undefined };
   const { wait, run, consumeOrWait } = createWaitMethods(
@@ -64,7 +64,7 @@ export function openHandle(
     consumeGroups,
     consumeOrWait,
     chargeMethods,
-    isInShadow: async () => (await overrides?.isInShadow()) ?? policy.shadow,
+    isInShadow: async () => (await control?.isInShadow()) ?? policy.shadow,
     isClosed: false,
   };
   instance.handles += 1;

@@ -1,8 +1,7 @@
 import type { Decision } from "../common/decision.ts";
 import { formatKind, invalidValue } from "../common/errors.ts";
 import type { Awaitable } from "../common/type-guards.ts";
-import type { LimiterControl } from "../control/control.ts";
-import type { Overrides } from "../control/limiter-overrides.ts";
+import type { ControlFollower } from "../control/control-follower.ts";
 import type { StoreMonitor } from "../health/store-monitor.ts";
 import type { FallbackStage } from "../pipeline/fallback-stage.ts";
 import type { InFlight } from "../pipeline/in-flight.ts";
@@ -26,7 +25,7 @@ interface SharedParts {
   /** The monitor of its store; undefined if the store is in this process's memory. */
   readonly monitor: StoreMonitor | undefined;
   /** Follows operators' changes; undefined if the store has no control record. */
-  readonly control: LimiterControl | undefined;
+  readonly control: ControlFollower | undefined;
   /** Counts its decisions for operators; undefined if the store keeps no usage. */
   readonly usage: UsageCounter | undefined;
 }
@@ -35,8 +34,6 @@ interface SharedParts {
 export interface BackendParts extends Pick<SharedParts, "monitor" | "control" | "usage"> {
   /** Decides when the store does not answer. */
   readonly fallback: FallbackStage | undefined;
-  /** Operators' overrides; undefined if `control` is. */
-  readonly overrides: Overrides | undefined;
 }
 
 /** Shared by the methods of one limiter. */

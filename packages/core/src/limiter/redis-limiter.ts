@@ -1,7 +1,6 @@
 import type { LuaSource } from "../algorithms/algorithm.ts";
 import { GLOBAL_DIMENSION } from "../common/policy.ts";
-import { followControl } from "../control/control-cache.ts";
-import { createOverrides } from "../control/limiter-overrides.ts";
+import { ControlFollower } from "../control/control-follower.ts";
 import { requireUndelivered } from "../health/store-failure.ts";
 import { monitorStore } from "../health/store-monitor.ts";
 import { decide, operationFor } from "../operations/decide.ts";
@@ -48,15 +47,16 @@ export const redisBackend: StoreBackend = {
       release();
     };
     const pipeline: Stage = { ...firstStage, close };
-    const control = followControl(policy, monitor, () => perCallPolicies.policies());
-    const overrides =
-      control &&
-      createOverrides(control, policy, {
-        monitor,
-        endLeases: pipeline.endLeases,
-        perCallPolicies: () => perCallPolicies.policies(),
-      });
-    return { pipeline, fallback, monitor, control, overrides, usage };
+    const control =
+      transport.followsControl === true
+        ? new ControlFollower({
+            policy,
+            monitor,
+            perCallPolicies: () => perCallPolicies.policies(),
+            endLeases: pipeline.endLeases,
+          })
+        : undefined;
+    return { pipeline, fallback, monitor, control, usage };
   },
   register: addLimiterToRegistry,
   recordUse: recordHttpUse,

@@ -46,7 +46,6 @@ export function openInMemory(policy: CompiledPolicy): BackendParts & { readonly 
     monitor: undefined,
     fallback: undefined,
     control: undefined,
-    overrides: undefined,
     usage: undefined,
   };
 }

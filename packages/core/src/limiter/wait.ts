@@ -40,7 +40,7 @@ export function createWaitMethods(
   { queue, maxPerKey, undoDecision }: LimiterQueue,
   group: WaiterGroup,
 ): Pick<Limiter, "wait" | "run"> & Pick<LimiterInternals, "consumeOrWait"> {
-  const { policy: ownPolicy, pipeline, monitor, overrides, usage } = core;
+  const { policy: ownPolicy, pipeline, monitor, control, usage } = core;
 
   /**
    * A call that waits for these counters. Its attempts set no block. It is woken by a slot released in this process, and by an
@@ -64,12 +64,12 @@ export function createWaitMethods(
             wake,
           )),
       onLimitsChange:
-        overrides && ((decided, wake) => overrides.onChange(counters, policy, decided, wake)),
+        control && ((decided, wake) => control.onLimitsChange(counters, policy, decided, wake)),
       async attempt(usedTimeoutMs = 0) {
         const startedAt = decisions.hasSubscribers ? performance.now() : undefined;
-        const refreshed = refreshOverrides();
+        const refreshed = refreshControl();
         const usedMs = refreshed === undefined ? usedTimeoutMs : usedTimeoutMs + (await refreshed);
-        const effective = overrides?.apply(counters, policy) ?? counters;
+        const effective = control?.override(counters, policy) ?? counters;
         const decision = await pipeline.decide(
           createDecisionRequest(policy, effective, cost, "charge", usedMs),
         );
@@ -79,10 +79,10 @@ export function createWaitMethods(
     };
   }
 
-  /** Reads overrides if they are due. Resolves with how long that took, in milliseconds: it is part of `storeTimeout`. */
-  function refreshOverrides(): Promise<number> | undefined {
+  /** Reads the control record if it is due. Resolves with how long that took, in milliseconds: it is part of `storeTimeout`. */
+  function refreshControl(): Promise<number> | undefined {
     const startedAt = monitor?.now() ?? 0;
-    return overrides?.refresh()?.then(() => (monitor?.now() ?? 0) - startedAt);
+    return control?.refresh()?.then(() => (monitor?.now() ?? 0) - startedAt);
   }
 
   /** The policy that decides: the limiter's own if the call's policy only has other numbers. */
@@ -98,9 +98,9 @@ export function createWaitMethods(
     const units = readCost(core, options.cost, callPolicy);
     const { counters, cost } = assignCosts(countersOf(callPolicy, subject), units);
     requireSignal(signal);
-    // Overrides may have to be read first. That time counts as part of the wait, and of its timeout.
-    const isKnown = overrides?.refresh() === undefined;
-    const effectiveCounters = overrides?.apply(counters, callPolicy) ?? counters;
+    // The control record may have to be read first. That time counts as part of the wait, and of its timeout.
+    const isKnown = control?.refresh() === undefined;
+    const effectiveCounters = control?.override(counters, callPolicy) ?? counters;
     const isInShadow = isKnown && isShadowDecision(ownPolicy, effectiveCounters);
     if (isKnown && !isInShadow) rejectImpossibleCost(effectiveCounters, cost);
     const timeoutMs = readTimeout(options.timeout);
@@ -136,9 +136,9 @@ export function createWaitMethods(
     );
     const call = queuedCall(callPolicy, counters, cost);
     let { usedTimeoutMs = 0 } = turn;
-    const refreshed = refreshOverrides();
+    const refreshed = refreshControl();
     if (refreshed !== undefined) usedTimeoutMs += await refreshed;
-    const effectiveCounters = overrides?.apply(counters, callPolicy) ?? counters;
+    const effectiveCounters = control?.override(counters, callPolicy) ?? counters;
     if (
       isShadowDecision(ownPolicy, effectiveCounters) ||
       findImpossibleCost(effectiveCounters, cost) !== undefined
