@@ -7,6 +7,7 @@ export {
   formatCount,
   formatPart,
   formatShare,
+  formatShortCount,
   pluralize,
   pluralizeInWords,
 } from "./format/number.ts";

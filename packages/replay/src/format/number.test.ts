@@ -10,14 +10,18 @@ test.each([
   [10, 10, "100 %"],
   [1, 3, "33.3 %"],
 ])("the share %d of %d is formatted as %s", (part, whole, written) => {
-  expect(formatShare(part, whole)).toBe(written.replace(/ %/, "\u00a0%"));
+  expect(formatShare(part, whole)).toBe(written.replaceAll(" ", "\u00a0"));
 });
 
 test.each([
-  [999, "999"],
+  [0, "0"],
+  [980, "980"],
+  [999.9, "1k"],
+  [12_345, "12.3k"],
+  [999_600, "1M"],
   [1_500, "1.5k"],
   [2_000_000, "2M"],
   [3_210_000_000, "3.21G"],
-])("the count %d on an axis is formatted as %s", (count, written) => {
+])("the count %d is shortened to %s", (count, written) => {
   expect(formatShortCount(count)).toBe(written);
 });

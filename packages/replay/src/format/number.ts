@@ -15,25 +15,25 @@ export function pluralizeInWords(count: number, one: string): string {
   return count === 1 ? `one ${one}` : pluralize(count, one);
 }
 
-/** Formats a count for an axis: `12k`. */
+/** Formats a count in at most five characters: `980`, `12.4k`, `3M`. */
 export function formatShortCount(count: number): string {
   for (const [size, unit] of [
     [1_000_000_000, "G"],
     [1_000_000, "M"],
     [1_000, "k"],
   ] as const) {
-    if (count >= size) return `${Number((count / size).toPrecision(3))}${unit}`;
+    if (count >= size * 0.9995) return `${Number((count / size).toPrecision(3))}${unit}`;
   }
-  return String(count);
+  return String(Number(count.toPrecision(3)));
 }
 
-/** Formats a percentage with a no-break space. Only 0 gives 0 %, and only the whole gives 100 %. */
+/** Formats a percentage with no-break spaces. Only 0 gives 0 %, and only the whole gives 100 %. */
 export function formatShare(part: number, whole: number): string {
   if (part === 0 || whole === 0) return "0\u00a0%";
   if (part === whole) return "100\u00a0%";
   const percent = (part / whole) * 100;
-  if (percent < 0.01) return "< 0.01\u00a0%";
-  if (percent > 99.99) return "> 99.99\u00a0%";
+  if (percent < 0.01) return "<\u00a00.01\u00a0%";
+  if (percent > 99.99) return ">\u00a099.99\u00a0%";
   return `${percent.toFixed(percent < 1 || percent > 99 ? 2 : 1)}\u00a0%`;
 }
 

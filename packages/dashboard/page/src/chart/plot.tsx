@@ -1,6 +1,6 @@
+import { formatShortCount } from "@headgate/replay/internal";
 import type { JSX } from "preact";
 import { useMemo } from "preact/hooks";
-import { formatShort } from "../format/numbers.ts";
 import type { ChartColumns } from "../format/rates.ts";
 import { areaPath, linePath, rateTicks, timeTicks } from "./geometry.ts";
 
@@ -73,7 +73,7 @@ function Drawing({ columns, right }: { columns: ChartColumns; right: number }): 
           <g key={rate}>
             <path class="grid" d={`M${LEFT} ${Math.floor(y(rate)) + 0.5}H${right}`} />
             <text x={LEFT - 8} y={y(rate)} text-anchor="end">
-              {formatShort(rate)}
+              {formatShortCount(rate)}
             </text>
           </g>
         ))}

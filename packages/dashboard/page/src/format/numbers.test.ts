@@ -1,15 +1,6 @@
 import { expect, test } from "vitest";
 import { formatCount, pluralize } from "../../../src/counts.ts";
-import { formatBytes, formatRate, formatShare, formatShort } from "./numbers.ts";
-
-test.each([
-  [0, "0"],
-  [980, "980"],
-  [999.9, "1k"],
-  [12_345, "12.3k"],
-  [999_600, "1M"],
-  [3_000_000_000, "3G"],
-])("the count %d is shortened to %s", (count, text) => expect(formatShort(count)).toBe(text));
+import { formatBytes, formatRate } from "./numbers.ts";
 
 test.each([
   [0, "0"],
@@ -21,15 +12,6 @@ test.each([
 ])("a rate of %d per second is formatted as %s", (rate, text) =>
   expect(formatRate(rate)).toBe(text),
 );
-
-test("a share is 0 % only for nothing, and 100 % only for the whole", () => {
-  expect(formatShare(0, 10)).toBe("0\u00a0%");
-  expect(formatShare(0, 0)).toBe("0\u00a0%");
-  expect(formatShare(10, 10)).toBe("100\u00a0%");
-  expect(formatShare(1, 1_000_000)).toBe("<\u00a00.01\u00a0%");
-  expect(formatShare(999_999, 1_000_000)).toBe(">\u00a099.99\u00a0%");
-  expect(formatShare(1, 3)).toBe("33.3\u00a0%");
-});
 
 test.each([
   [0, "0"],

@@ -1,30 +1,9 @@
+import { formatFromNow, formatSpan } from "@headgate/replay/internal";
 import type { Span } from "../../../src/counts.ts";
 
-const UNITS = [
-  ["d", 86_400_000],
-  ["h", 3_600_000],
-  ["min", 60_000],
-  ["s", 1_000],
-] as const;
-
-/** Milliseconds in at most two units: `2 h 5 min`, `45 s`; less than a second is `1 s`. Seconds are rounded up, larger units to the nearest. */
+/** A duration in at most two units: `2 h 5 min`, `45 s`; less than a second is `1 s`. */
 export function formatDuration(ms: number): string {
-  const whole = Math.max(1_000, ms);
-  const largest = UNITS.findIndex(([, size]) => whole >= size);
-  const units = UNITS.slice(largest, largest + 2);
-  const smallest = units.at(-1)?.[1] ?? 1_000;
-  const rounded = (smallest === 1_000 ? Math.ceil : Math.round)(whole / smallest) * smallest;
-  // 59.5 minutes are an hour.
-  if (rounded >= (UNITS[largest - 1]?.[1] ?? Number.POSITIVE_INFINITY))
-    return formatDuration(rounded);
-  let left = rounded;
-  return units
-    .flatMap(([unit, size]) => {
-      const count = Math.floor(left / size);
-      left -= count * size;
-      return count === 0 ? [] : [`${count} ${unit}`];
-    })
-    .join(" ");
+  return formatSpan(Math.max(1_000, ms));
 }
 
 /** A measured latency with its decimals: `0.42 ms`, `250 ms`, `1.5 s`. */
@@ -35,8 +14,7 @@ export function formatLatency(ms: number): string {
 
 /** `in 2 h 5 min`, `3 s ago`, `now`. */
 export function formatRelativeTime(at: number, now: number): string {
-  if (Math.abs(at - now) < 1_000) return "now";
-  return at > now ? `in ${formatDuration(at - now)}` : `${formatDuration(now - at)} ago`;
+  return Math.abs(at - now) < 1_000 ? "now" : formatFromNow(at, now);
 }
 
 const MONTHS = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split(" ");

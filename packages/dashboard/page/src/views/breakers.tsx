@@ -1,9 +1,9 @@
+import { formatShare } from "@headgate/replay/internal";
 import type { JSX } from "preact";
 import { useContext } from "preact/hooks";
 import type { BreakersView, TargetRow } from "../../../src/api.ts";
 import { formatCount, pluralize } from "../../../src/counts.ts";
 import { usePolling } from "../client/use-polling.ts";
-import { formatShare } from "../format/numbers.ts";
 import { truncateVisible } from "../format/text.ts";
 import type { PageState } from "../page-context.ts";
 import { PageContext } from "../page-context.ts";

@@ -1,10 +1,11 @@
+import { formatShare } from "@headgate/replay/internal";
 import type { JSX } from "preact";
 import { useContext } from "preact/hooks";
 import type { DenialCount, LimiterView } from "../../../src/api.ts";
 import { formatCount, pluralize } from "../../../src/counts.ts";
 import { ChartPanel } from "../chart/chart.tsx";
 import { usePolling } from "../client/use-polling.ts";
-import { formatRate, formatShare } from "../format/numbers.ts";
+import { formatRate } from "../format/numbers.ts";
 import { ratesOfMinute } from "../format/rates.ts";
 import { SPAN_PHRASES } from "../format/time.ts";
 import { PageContext } from "../page-context.ts";

@@ -1,10 +1,11 @@
+import { formatShare, formatShortCount } from "@headgate/replay/internal";
 import type { JSX } from "preact";
 import type { LimiterSummary, Overview } from "../../../src/api.ts";
 import type { Counts } from "../../../src/counts.ts";
 import { formatCount, pluralize, SPAN_MS } from "../../../src/counts.ts";
 import { SpanSwitch } from "../chart/chart.tsx";
+import { areaPath, linePath } from "../chart/geometry.ts";
 import { usePolling } from "../client/use-polling.ts";
-import { formatShare, formatShort } from "../format/numbers.ts";
 import { sparklineBuckets } from "../format/rates.ts";
 import { shortenLimit } from "../format/text.ts";
 import { Badge, Empty, Loading, Panel } from "../parts/panel.tsx";
@@ -94,7 +95,7 @@ function columnsOf(
           title={`${formatCount(denied)}${shadow ? ", if not for shadow mode" : ""}`}
           class={denied > 0 && !shadow ? "is-denied" : "quiet"}
         >
-          {formatShort(denied)}
+          {formatShortCount(denied)}
         </span>
       ),
     },
@@ -108,7 +109,9 @@ function columnsOf(
       title: "Requests",
       kind: "number",
       sortKey: requests,
-      cell: (row) => <span title={formatCount(requests(row))}>{formatShort(requests(row))}</span>,
+      cell: (row) => (
+        <span title={formatCount(requests(row))}>{formatShortCount(requests(row))}</span>
+      ),
     },
     {
       title: "Over time",
@@ -159,22 +162,15 @@ const HEIGHT = 28;
 /** A small chart of requests over time, with the denied ones. */
 function Sparkline({ buckets }: { buckets: readonly Counts[] }): JSX.Element {
   const most = Math.max(1, ...buckets.map(({ allowed, denied }) => allowed + denied));
-  const x = (i: number): number => Math.round((i / (buckets.length - 1)) * WIDTH * 10) / 10;
-  const y = (count: number): number =>
-    Math.round((HEIGHT - 1 - (count / most) * (HEIGHT - 3)) * 10) / 10;
-  const line = (countOf: (counts: Counts) => number): string =>
-    buckets.map((counts, i) => `${x(i)},${y(countOf(counts))}`).join(" ");
-  const area = (countOf: (counts: Counts) => number): string =>
-    `0,${HEIGHT - 1} ${line(countOf)} ${WIDTH},${HEIGHT - 1}`;
-  const all = ({ allowed, denied }: Counts): number => allowed + denied;
-  const denied = ({ denied }: Counts): number => denied;
+  const x = (i: number): number => (i / (buckets.length - 1)) * WIDTH;
+  const y = (count: number): number => HEIGHT - 1 - (count / most) * (HEIGHT - 3);
+  const all = buckets.map(({ allowed, denied }) => allowed + denied);
+  const denied = buckets.map((counts) => counts.denied);
   return (
     <svg class="sparkline" viewBox={`0 0 ${WIDTH} ${HEIGHT}`} aria-hidden="true">
-      <polygon class="all" points={area(all)} />
-      <polyline class="all-line" points={line(all)} />
-      {buckets.some((counts) => counts.denied > 0) && (
-        <polygon class="denied" points={area(denied)} />
-      )}
+      <path class="all" d={areaPath(all, x, y)} />
+      <path class="all-line" d={linePath(all, x, y)} />
+      {denied.some((count) => count > 0) && <path class="denied" d={areaPath(denied, x, y)} />}
     </svg>
   );
 }

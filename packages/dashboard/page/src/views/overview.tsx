@@ -1,9 +1,10 @@
+import { formatShare, formatShortCount } from "@headgate/replay/internal";
 import type { ComponentChildren, JSX } from "preact";
 import type { Overview } from "../../../src/api.ts";
 import { formatCount, pluralize } from "../../../src/counts.ts";
 import { ChartPanel } from "../chart/chart.tsx";
 import { usePolling } from "../client/use-polling.ts";
-import { formatRate, formatShare, formatShort } from "../format/numbers.ts";
+import { formatRate } from "../format/numbers.ts";
 import { ratesOfMinute } from "../format/rates.ts";
 import { formatLatency, SPAN_PHRASES } from "../format/time.ts";
 import { Loading, Panel } from "../parts/panel.tsx";
@@ -171,7 +172,7 @@ function OverviewTiles({ overview }: { overview: Overview }): JSX.Element {
       )}
       <Tile
         label="Without Redis"
-        value={formatShort(totals.degraded)}
+        value={formatShortCount(totals.degraded)}
         tone={totals.degraded > 0 ? "degraded" : undefined}
       >
         {SPAN_PHRASES[span]}

@@ -1,8 +1,8 @@
+import { formatShare } from "@headgate/replay/internal";
 import type { JSX } from "preact";
 import { useContext } from "preact/hooks";
 import type { LimiterView, SubjectByDimension, TopSubjectRow } from "../../../src/api.ts";
 import { formatCount } from "../../../src/counts.ts";
-import { formatShare } from "../format/numbers.ts";
 import { formatSubject, isUnnamedDimension, truncateVisible } from "../format/text.ts";
 import type { ActionDraft } from "../page-context.ts";
 import { PageContext } from "../page-context.ts";
