@@ -1,118 +1,92 @@
 import { isPlainObject, MAX_DURATION_MS } from "@headgate/core/internal";
-import type { Action, ActionName, SubjectByDimension } from "../api.ts";
+import type { Action, ActionName } from "../api.ts";
 import { ACTIONS } from "../api.ts";
 import { badRequest } from "../serve/http-error.ts";
 
-const ORDERS = ["open", "close", "reset"] as const;
+const ORDERS: readonly unknown[] = ["open", "close", "reset"];
 
-/** The fields of each action in addition to its kind. */
-const FIELDS: Readonly<Record<ActionName, readonly string[]>> = {
-  block: ["limiter", "subject", "forMs"],
-  unblock: ["limiter", "subject"],
-  reset: ["limiter", "subject"],
-  forget: ["limiter", "subject"],
-  setOverride: ["limiter", "subject", "limits", "shadow", "forMs"],
-  unsetOverride: ["limiter", "subject"],
-  addToDenyList: ["network", "forMs"],
-  removeFromDenyList: ["network"],
-  breaker: ["breaker", "target", "order"],
+/** Whether a field is valid, and the rule for the error otherwise. */
+type FieldRule = readonly [isValid: (value: unknown) => boolean, rule: string];
+
+const TEXT: FieldRule = [isText, "must be a string that is not empty"];
+const SUBJECT: FieldRule = [isSubject, "must be a text for each dimension"];
+const DURATION: FieldRule = [
+  isDuration,
+  `must be whole milliseconds from 1000 to ${MAX_DURATION_MS}`,
+];
+const OPTIONAL_DURATION: FieldRule = [(value) => value === null || isDuration(value), DURATION[1]];
+
+const ON_SUBJECT = { limiter: TEXT, subject: SUBJECT };
+const OF_OVERRIDE = { limiter: TEXT, subject: optional(SUBJECT) };
+
+/** The fields of each action in addition to its kind. The numbers of limits are checked later. */
+const FIELDS: Readonly<Record<ActionName, Readonly<Record<string, FieldRule>>>> = {
+  block: { ...ON_SUBJECT, forMs: DURATION },
+  unblock: ON_SUBJECT,
+  reset: ON_SUBJECT,
+  forget: ON_SUBJECT,
+  setOverride: {
+    ...OF_OVERRIDE,
+    limits: optional([isNumbersByLimit, "must be numbers by the name of a limit"]),
+    shadow: optional([(value) => typeof value === "boolean", "must be true or false"]),
+    forMs: OPTIONAL_DURATION,
+  },
+  unsetOverride: OF_OVERRIDE,
+  addToDenyList: { network: TEXT, forMs: OPTIONAL_DURATION },
+  removeFromDenyList: { network: TEXT },
+  breaker: {
+    breaker: TEXT,
+    target: TEXT,
+    order: [(value) => ORDERS.includes(value), `must be ${ORDERS.join(", ")}`],
+  },
 };
 
-type Fields = Readonly<Record<string, unknown>>;
-
-/** Parses an action, which may have only the fields of its kind. Throws an `HttpError`. The numbers of limits are checked later. */
+/** Parses an action, which may have only the fields of its kind. Throws an `HttpError`. */
 export function parseAction(fields: unknown): Action {
   if (!isPlainObject(fields)) throw badRequest("action must be an object");
   const kind = ACTIONS.find((one) => one === fields["kind"]);
   if (kind === undefined) throw badRequest("there is no action of this kind");
-  const names = FIELDS[kind];
-  if (Object.keys(fields).some((name) => name !== "kind" && !names.includes(name))) {
-    throw badRequest(`an action of this kind has only ${names.join(", ")}`);
+  const rules = FIELDS[kind];
+  const { kind: _, ...given } = fields;
+  if (Object.keys(given).some((name) => !Object.hasOwn(rules, name))) {
+    throw badRequest(`an action of this kind has only ${Object.keys(rules).join(", ")}`);
   }
-  switch (kind) {
-    case "block": {
-      const forMs = parseForMs(fields);
-      return { kind, limiter: parseText(fields, "limiter"), subject: parseSubject(fields), forMs };
-    }
-    case "unblock":
-    case "reset":
-    case "forget":
-      return { kind, limiter: parseText(fields, "limiter"), subject: parseSubject(fields) };
-    case "setOverride":
-      return { kind, ...parseOverrideKey(fields), ...parseOverride(fields) };
-    case "unsetOverride":
-      return { kind, ...parseOverrideKey(fields) };
-    case "addToDenyList":
-      return { kind, network: parseText(fields, "network"), forMs: parseOptionalForMs(fields) };
-    case "removeFromDenyList":
-      return { kind, network: parseText(fields, "network") };
-    case "breaker": {
-      const order = ORDERS.find((one) => one === fields["order"]);
-      if (order === undefined) throw badRequest(`order must be ${ORDERS.join(", ")}`);
-      const [breaker, target] = [parseText(fields, "breaker"), parseText(fields, "target")];
-      return { kind, breaker, target, order };
-    }
+  for (const [name, [isValid, rule]] of Object.entries(rules)) {
+    if (!isValid(given[name])) throw badRequest(`${name} ${rule}`);
   }
+  return { kind, ...given } as unknown as Action;
 }
 
-type OverrideAction = Extract<Action, { kind: "setOverride" }>;
-
-function parseOverrideKey(fields: Fields): Pick<OverrideAction, "limiter" | "subject"> {
-  const limiter = parseText(fields, "limiter");
-  return fields["subject"] === undefined ? { limiter } : { limiter, subject: parseSubject(fields) };
+function optional([isValid, rule]: FieldRule): FieldRule {
+  return [(value) => value === undefined || isValid(value), rule];
 }
 
-function parseOverride(fields: Fields): Pick<OverrideAction, "limits" | "shadow" | "forMs"> {
-  const { limits, shadow } = fields;
-  if (limits !== undefined && !isNumbersByLimit(limits)) {
-    throw badRequest("limits must be numbers by the name of a limit");
-  }
-  if (shadow !== undefined && typeof shadow !== "boolean") {
-    throw badRequest("shadow must be true or false");
-  }
-  return {
-    ...(limits === undefined ? {} : { limits }),
-    ...(shadow === undefined ? {} : { shadow }),
-    forMs: parseOptionalForMs(fields),
-  };
+function isText(value: unknown): boolean {
+  return typeof value === "string" && value !== "";
 }
 
-/** Rejects deeper nesting, because an action is hashed recursively. */
-function isNumbersByLimit(
-  limits: unknown,
-): limits is Readonly<Record<string, Readonly<Record<string, number>>>> {
-  if (!isPlainObject(limits)) return false;
-  return Object.values(limits).every(
-    (fields) =>
-      isPlainObject(fields) && Object.values(fields).every((number) => typeof number === "number"),
+function isSubject(value: unknown): boolean {
+  return (
+    isPlainObject(value) && Object.keys(value).length > 0 && Object.values(value).every(isText)
   );
 }
 
-function parseText(fields: Fields, name: string): string {
-  const text = fields[name];
-  if (typeof text === "string" && text !== "") return text;
-  throw badRequest(`${name} must be a string that is not empty`);
+function isDuration(value: unknown): boolean {
+  return (
+    Number.isSafeInteger(value) &&
+    (value as number) >= 1_000 &&
+    (value as number) <= MAX_DURATION_MS
+  );
 }
 
-function parseSubject({ subject }: Fields): SubjectByDimension {
-  const isSubject =
-    isPlainObject(subject) &&
-    Object.keys(subject).length > 0 &&
-    Object.values(subject).every((text) => typeof text === "string" && text !== "");
-  if (isSubject) return subject as Record<string, string>;
-  throw badRequest("subject must be a text for each dimension");
-}
-
-function parseForMs({ forMs }: Fields): number {
-  const isDuration =
-    typeof forMs === "number" &&
-    Number.isSafeInteger(forMs) &&
-    forMs >= 1_000 &&
-    forMs <= MAX_DURATION_MS;
-  if (isDuration) return forMs;
-  throw badRequest(`forMs must be whole milliseconds from 1000 to ${MAX_DURATION_MS}`);
-}
-
-function parseOptionalForMs(fields: Fields): number | null {
-  return fields["forMs"] === null ? null : parseForMs(fields);
+/** Rejects deeper nesting, because an action is hashed recursively. */
+function isNumbersByLimit(value: unknown): boolean {
+  return (
+    isPlainObject(value) &&
+    Object.values(value).every(
+      (fields) =>
+        isPlainObject(fields) &&
+        Object.values(fields).every((number) => typeof number === "number"),
+    )
+  );
 }
