@@ -4,7 +4,6 @@ export type Span = "1h" | "24h" | "30d";
 /** The spans to choose from. */
 export const SPANS: readonly Span[] = ["1h", "24h", "30d"];
 
-/** In milliseconds. */
 export const SPAN_MS: Readonly<Record<Span, number>> = {
   "1h": 3_600_000,
   "24h": 86_400_000,
@@ -24,7 +23,6 @@ export const REPORT_DELAY_MS = 6_000;
 
 /** The decisions of one step of a series. Steps without decisions are left out; the others are in chronological order. */
 export interface Point extends Counts {
-  /** When the step began. */
   readonly at: number;
 }
 
@@ -32,7 +30,6 @@ export interface Point extends Counts {
 export interface Coverage {
   /** The start of the part that the figures cover; later than requested if less is stored. */
   readonly from: number;
-  /** How many processes are listed. */
   readonly processes: number;
   /** The number of these that have limiters but have not reported usage for 90 seconds. */
   readonly silentProcesses: number;

@@ -26,10 +26,8 @@ import { withInputErrors } from "./serve/http-error.ts";
 /** Loads data from Redis, with a cache that all visitors share. */
 export interface FleetReader {
   readonly store: Store;
-  /** The Redis client of the store. */
   readonly client: object;
   readonly admin: Admin;
-  /** The timeout of each call. */
   readonly timeout: Duration;
   readonly timeoutMs: number;
   /** The decision counts of all limiters, without subjects. */
@@ -37,7 +35,6 @@ export interface FleetReader {
   /** The decision counts of one limiter, with its top subjects. */
   loadLimiterUsage(limiter: string, span: Span): Promise<Usage>;
   loadRegistry(): Promise<Registry>;
-  /** The blocks in force. */
   loadBlocks(): Promise<ActiveBlocks>;
   /** The processes that report usage. */
   loadCoverage(): Promise<UsageCoverage>;

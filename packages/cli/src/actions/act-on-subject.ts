@@ -38,7 +38,6 @@ interface SubjectAction {
   readonly name: string;
   /** Whether the action covers all limiters if none is named. */
   readonly defaultsToAllLimiters?: boolean;
-  /** The duration of a block. */
   readonly blockDuration?: string;
   act(operator: Admin, ...target: Target): Promise<TaskResult>;
 }

@@ -19,7 +19,6 @@ type Options = ConnectionOptions & ActionOptions & { readonly options?: string |
 
 type Target = ReturnType<Breaker["for"]>;
 
-/** An order for a target, and the resulting state. */
 interface OrderKind {
   apply(target: Target): Promise<void>;
   readonly state: BreakerOrderState;

@@ -32,7 +32,6 @@ interface Explanation {
   readonly onDenyList: boolean;
   /** The answer of the limits. */
   readonly decision: Decision;
-  /** The name of the binding limit. */
   readonly binding: string;
   /** The present usage. */
   readonly limits: readonly LimitState[];

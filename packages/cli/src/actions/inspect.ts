@@ -45,7 +45,6 @@ export const addInspect: AddCommand = ({ program, context, handle }) => {
     );
 };
 
-/** The state of a subject in one limiter. */
 async function inspect(
   { admin, now }: Session,
   [{ limiter, hasOtherVersions }, subject]: LimiterSubject,

@@ -41,16 +41,13 @@ export interface OpenServer extends OpenClient {
   readonly mode: ServerMode;
 }
 
-/** Options of `open`. */
 interface OpenOptions<Client> {
   readonly displayName: string;
   readonly isTls: boolean;
   readonly signal: AbortSignal;
-  /** Creates a client with a retry strategy. */
   create(retry: RetryStrategy): Client;
   /** Runs a first command, which shows whether the client may use the server. */
   check?(client: Client): Promise<unknown>;
-  /** The event with which the client reports errors. */
   readonly errorEvent: "error" | "node error";
 }
 

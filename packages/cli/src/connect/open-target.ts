@@ -25,7 +25,6 @@ export async function openTarget(
   }
 }
 
-/** Connects to the first address that answers. */
 async function openFirst(target: Target, signal: AbortSignal): Promise<OpenServer> {
   const { path, addresses, serverCredentials } = target;
   if (path !== undefined) return openServer(target, path, serverCredentials, signal);

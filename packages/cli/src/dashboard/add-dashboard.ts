@@ -133,7 +133,6 @@ async function untilClosed(server: Server, signal: AbortSignal): Promise<void> {
   await once(server, "close");
 }
 
-/** The command that opens a file. */
 const OPENERS: Readonly<Partial<Record<NodeJS.Platform, readonly [string, ...string[]]>>> = {
   darwin: ["open"],
   win32: ["rundll32", "url.dll,FileProtocolHandler"],

@@ -42,7 +42,6 @@ export interface DoctorReport {
   readonly url: string;
   readonly prefix: string;
   readonly checks: readonly CheckResult[];
-  /** The number of checks with each status. */
   readonly counts: Readonly<Record<Status, number>>;
 }
 
@@ -108,7 +107,6 @@ const SIGNS: Readonly<Record<Status, readonly [sign: string, format: Parameters<
   problem: ["✗", "red"],
 };
 
-/** The most servers listed for a finding. */
 const MAX_NAMED_SERVERS = 4;
 
 /** Formats a report for a terminal: one line for each check, then the findings that are not ok, the worst first. */

@@ -105,7 +105,6 @@ function notesOf({ hasOtherVersions, targets, moreTargets = 0 }: RegistryBreaker
   return notes.filter((note) => note !== "").join("; ");
 }
 
-/** The state of a target of a breaker. */
 interface TargetState extends Omit<Snapshot, "degraded"> {
   readonly breaker: string;
   /** Identifies one of several policies with the same name, which have separate windows. */

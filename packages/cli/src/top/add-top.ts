@@ -142,7 +142,6 @@ const NO_USAGE_NOTE =
 const HASH_NOTE =
   'Each #... is the hash of a subject: usage stores long subjects as hashes, and the others too unless usage: { subjects: "plain" } is set. --subject SUBJECT looks one up.';
 
-/** A note about the source of the numbers. */
 function noteFor(top: TopResult): string | undefined {
   if ("limiters" in top) {
     if (top.limiters.length === 0) return NO_USAGE_NOTE;

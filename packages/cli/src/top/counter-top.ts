@@ -38,7 +38,6 @@ const BATCH_SIZE = 64;
 /** The most subjects listed. */
 const MAX_SUBJECTS = 50;
 
-/** The key of a counter, and the limiter it belongs to. */
 interface Counter {
   readonly key: CounterKey;
   readonly limiter: RegistryLimiter;
@@ -91,7 +90,6 @@ export async function readCounterTop(
   };
 }
 
-/** The policies of the processes under a name. */
 async function readPolicies(
   { store, timeoutMs }: Connection,
   name: string,
@@ -147,11 +145,9 @@ function mostUsedLimit(
 interface ScanResult {
   readonly keys: readonly string[];
   readonly scanned: number;
-  /** Whether all keys were scanned. */
   readonly isComplete: boolean;
 }
 
-/** How many keys one SCAN call visits. */
 const KEYS_PER_SCAN = 1_000;
 
 /**

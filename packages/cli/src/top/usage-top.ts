@@ -13,7 +13,6 @@ import type { Connection } from "../connect/connection.ts";
 import { formatSubjectLabel } from "../output/policy.ts";
 import { formatTable } from "../output/table.ts";
 
-/** The order of subjects. */
 export type SubjectOrder = "used" | "denied";
 
 /** The busiest or most denied subjects by usage, as printed by `--json`. */
@@ -24,7 +23,6 @@ export interface UsageTop {
   /** The time of reading, and the time since which subjects were counted: milliseconds since the epoch, by the server's clock. */
   readonly at: number;
   readonly from: number;
-  /** The totals of the span. */
   readonly total: UsageCounts;
   /** The number of decisions on all subjects, and the most on a subject that is not listed. */
   readonly decisions: number;
@@ -86,7 +84,6 @@ const MAX_SUBJECTS = 3;
 /** The limiters with the most denials by usage, as printed by `--json`. */
 export interface FleetTop {
   readonly source: "usage";
-  /** The order of subjects. */
   readonly by: SubjectOrder;
   readonly at: number;
   /** The time since which subjects were counted; missing without limiters. */
@@ -106,7 +103,6 @@ export interface FleetLimiter {
   /** As in `UsageTop`. */
   readonly decisions: number;
   readonly unlisted: number;
-  /** The first three subjects. */
   readonly subjects: readonly TopSubject[];
 }
 

@@ -3,9 +3,9 @@ import { useLayoutEffect, useMemo, useState } from "preact/hooks";
 import type { Session } from "../../src/api.ts";
 import { ActionDialog } from "./actions/action-dialog.tsx";
 import type { DataSource } from "./client/data-source.ts";
-import type { Failure } from "./client/failure.ts";
-import { asFailure, formatFailure, isPermanent } from "./client/failure.ts";
-import { pauseAfter } from "./client/polling.ts";
+import { formatFailure, isPermanent } from "./client/failure.ts";
+import type { PollState } from "./client/polling.ts";
+import { Polling } from "./client/polling.ts";
 import type { ActionDraft, LiveState, PageState } from "./page-context.ts";
 import { PageContext } from "./page-context.ts";
 import type { Route } from "./route.ts";
@@ -25,7 +25,7 @@ const NO_DATA: LiveState = { at: undefined, failure: undefined, refresh: () => {
 
 /** The whole page. */
 export function App({ source }: { source: DataSource }): JSX.Element {
-  const [session, failure] = useSession(source);
+  const { data: session, failure } = useSession(source);
   if (session) return <LoadedPage source={source} session={session} />;
   return (
     <main class="before">
@@ -42,30 +42,22 @@ export function App({ source }: { source: DataSource }): JSX.Element {
 }
 
 /** Loads the visitor's session, and retries until it succeeds. */
-function useSession(source: DataSource): readonly [Session | undefined, Failure | undefined] {
-  const [session, setSession] = useState<Session>();
-  const [failure, setFailure] = useState<Failure>();
+function useSession(source: DataSource): PollState<Session> {
+  const [state, setState] = useState<PollState<Session>>({ data: undefined, failure: undefined });
   // Before the first paint: on a slow machine, each frame of these steps would delay the figures.
   useLayoutEffect(() => {
-    const controller = new AbortController();
-    let timer: ReturnType<typeof setTimeout> | undefined;
-    const load = async (failed: number): Promise<void> => {
-      try {
-        setSession(await source.session(controller.signal));
-      } catch (error) {
-        if (controller.signal.aborted) return;
-        setFailure(asFailure(error));
-        const next = failed + 1;
-        if (!isPermanent(asFailure(error))) timer = setTimeout(load, pauseAfter(next, 5_000), next);
-      }
-    };
-    void load(0);
-    return () => {
-      controller.abort();
-      clearTimeout(timer);
-    };
+    const poll = new Polling<Session>({
+      load: (signal) => source.session(signal),
+      pollMs: 5_000,
+      onChange: (polled) => {
+        if (polled.data) poll.pause();
+        setState(polled);
+      },
+    });
+    poll.load();
+    return () => poll.stop();
   }, [source]);
-  return [session, failure];
+  return state;
 }
 
 function LoadedPage({ source, session }: { source: DataSource; session: Session }): JSX.Element {
@@ -96,7 +88,6 @@ function LoadedPage({ source, session }: { source: DataSource; session: Session 
   );
 }
 
-/** The view in the URL. */
 function CurrentView({ route }: { route: Route }): JSX.Element {
   switch (route.view) {
     case "overview":

@@ -72,7 +72,6 @@ function parseActions(actions: unknown): readonly ActionName[] {
   throw invalid(`must return "all" or a list of ${ACTIONS.join(", ")} as actions`);
 }
 
-/** For a visitor without permission. */
 function forbidden(): HttpError {
   return new HttpError(403, "FORBIDDEN", "you may not see this");
 }

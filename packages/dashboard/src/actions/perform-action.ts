@@ -32,11 +32,9 @@ export interface ActionOutcome {
   readonly before: readonly string[];
   readonly after: readonly string[];
   readonly effectiveAt: Date;
-  /** The state before. */
   readonly state: PreviewedState;
 }
 
-/** The context of actions. */
 export interface ActionContext {
   readonly reader: FleetReader;
   readonly createBreaker: ((options: never) => BreakerLike) | undefined;
@@ -214,7 +212,6 @@ function stateOf(value: unknown): PreviewedState {
 /** Processes refresh the state of a target every second. */
 const TARGET_REFRESH_MS = 1_000;
 
-/** Each order, with the state that it sets. */
 const ORDERS = {
   open: { give: (target) => target.forceOpen(), state: "forced-open" },
   close: { give: (target) => target.disable(), state: "disabled" },

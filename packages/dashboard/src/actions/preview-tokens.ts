@@ -25,7 +25,6 @@ export interface PreviewedState {
   readonly blockEnds: readonly number[];
 }
 
-/** The content of a token. */
 interface Claims {
   readonly id: string;
   readonly expires: number;

@@ -4,14 +4,12 @@ import type { HttpError } from "./http-error.ts";
 
 /** A request, as passed by an adapter. */
 export interface HttpExchange {
-  /** The request with its stream. */
   readonly raw: IncomingMessage;
   /** Below the mount path, without a leading slash: `""` for the page, `api/overview`. */
   readonly path: string;
   readonly query: URLSearchParams;
   /** The body, if a middleware has already parsed it. */
   readonly parsedBody: unknown;
-  /** Calls the application's `authorize`. */
   authorize(): Promise<unknown>;
   /** Whether the application has responded itself. */
   isResponseSent(): boolean;

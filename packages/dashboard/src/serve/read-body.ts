@@ -3,7 +3,6 @@ import { isPlainObject } from "@headgate/core/internal";
 import { badRequest, HttpError } from "./http-error.ts";
 import type { HttpExchange } from "./http-exchange.ts";
 
-/** The maximum length of a body in bytes. */
 const MAX_BODY_BYTES = 65_536;
 
 /** A longer body is read up to this many bytes, so that the client receives the error response. */

@@ -31,7 +31,6 @@ export async function buildControlView(reader: FleetReader): Promise<ControlView
   };
 }
 
-/** The blocks in force. */
 interface BlockList {
   readonly rows: readonly BlockRow[];
   /** Whether the list is known to be complete. */

@@ -5,7 +5,6 @@ import type { FleetReader } from "../fleet-reader.ts";
 import { formatLoggedState, textOf } from "../format/state.ts";
 import { badRequest } from "../serve/http-error.ts";
 
-/** The maximum number of rows in a response. */
 const MAX_ROWS = 100;
 
 /** Operators' actions. `before` is the `next` of the previous page. */

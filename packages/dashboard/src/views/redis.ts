@@ -4,10 +4,8 @@ import type { Finding, RedisView } from "../api.ts";
 import type { FleetReader } from "../fleet-reader.ts";
 import type { DoctorReport } from "../options.ts";
 
-/** The shortest interval between two runs of the doctor. */
 const DOCTOR_INTERVAL_MS = 30_000;
 
-/** The timeout of a run of the doctor, in milliseconds. */
 const DOCTOR_TIMEOUT_MS = 20_000;
 
 /**

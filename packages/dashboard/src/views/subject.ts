@@ -34,7 +34,6 @@ import { toLogRow } from "./log.ts";
 import type { ParsedLookup } from "./subject-lookup.ts";
 import { deriveSubjects } from "./subject-lookup.ts";
 
-/** The maximum number of limiters that are looked up at the same time. */
 const MAX_CONCURRENT_LOOKUPS = 16;
 
 type LookupTask = readonly [version: LimiterVersion, subject: SubjectByDimension];
@@ -244,7 +243,6 @@ interface SubjectContext {
   readonly log: readonly LogEntry[];
 }
 
-/** The maximum number of actions in a history. */
 const MAX_HISTORY = 20;
 
 /** Operators' actions on a subject of a limiter, or on all of its subjects. */

@@ -2,7 +2,6 @@ import type { LogEntry } from "./log-entry.ts";
 import { MAX_CLIENT } from "./log-entry.ts";
 import { LOG_TIME_BYTES, parseLogTime } from "./log-time.ts";
 
-/** Options of `parseLogLine`. */
 export interface LineOptions {
   readonly strings: StringCache;
   /** Whether methods and paths are read, too. */
@@ -19,7 +18,6 @@ const OPEN = 0x5b;
 const BACKSLASH = 0x5c;
 const CLOSE = 0x5d;
 
-/** The longest method accepted. */
 const MAX_METHOD = 32;
 
 const UNKNOWN_FORMAT = "neither the common nor the combined format";

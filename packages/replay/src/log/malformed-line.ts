@@ -10,7 +10,6 @@ export interface MalformedLine {
   readonly reason: string;
 }
 
-/** The most characters shown of a line. */
 const MAX_SHOWN = 100;
 
 /** Formats a skipped line and the reason in one line of visible characters. */

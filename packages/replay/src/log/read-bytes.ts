@@ -5,7 +5,6 @@ import { createGunzip } from "node:zlib";
 import { HeadgateError } from "@headgate/core";
 import type { LogFile } from "./log-entry.ts";
 
-/** How many bytes are read at once. */
 const CHUNK_BYTES = 262_144;
 
 /** The first bytes of a gzip file. */

@@ -30,7 +30,6 @@ import { maxDeniedIn, meetsTarget, readTarget } from "./target.ts";
 
 const DAY = 86_400_000;
 
-/** The windows that are considered by default. */
 const DEFAULT_WINDOWS: readonly Duration[] = ["1s", "10s", "1m", "10m", "1h", "1d"];
 
 /** Options of `recommend`. */
@@ -93,7 +92,6 @@ export async function recommend(
   return describe(recording, tightest, chosen, replayed, search);
 }
 
-/** Puts the recommendation together. */
 async function describe(
   recording: Recording,
   tightest: readonly (TightestLimit & { readonly score: Score })[],
@@ -220,7 +218,6 @@ function round(times: number): number {
   return Number(times.toPrecision(2));
 }
 
-/** The number of requests per batch. */
 const CHUNK = 4_096;
 
 /** Replays a recording, like `replay` would the log. Rejects with the signal's reason. */

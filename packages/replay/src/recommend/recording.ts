@@ -57,7 +57,6 @@ export class Recording {
     return this.#clientNumbers[request] as number;
   }
 
-  /** The number of the subject of the client. */
   subjectOf(request: number): number {
     return this.#clients.subjectOf(this.#clientNumbers[request] as number);
   }
@@ -106,7 +105,6 @@ export function splitInHalf(
   ];
 }
 
-/** Whether a request has the same time as the previous one. */
 function hasSameTime(recording: Recording, request: number): boolean {
   return recording.timeOf(request) === recording.timeOf(request - 1);
 }

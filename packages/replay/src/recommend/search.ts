@@ -10,7 +10,6 @@ import { countClients, subjectPeaks } from "./recording.ts";
 import type { DenialTarget } from "./target.ts";
 import { maxDeniedOf } from "./target.ts";
 
-/** Options of `createSearch`. */
 export interface SearchOptions {
   readonly algorithm: Algorithm;
   readonly window: Window;

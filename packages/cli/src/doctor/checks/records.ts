@@ -45,7 +45,6 @@ function summarize({ limiters, breakers, processes }: Registry, prefix: string):
   };
 }
 
-/** Warns about limiters and breakers with several policies under one name. */
 function findMixedPolicies({ limiters, breakers, processes }: Registry): readonly Finding[] {
   const names = new Map<string, string[]>();
   for (const { name, hasOtherVersions, processes: ids } of [...limiters, ...breakers]) {
@@ -143,7 +142,6 @@ export const overrides: Check = {
   },
 };
 
-/** Warns about overrides that some or all of the listed processes ignore. */
 function findIgnored(all: readonly Override[], { registry, prefix }: Facts): readonly Finding[] {
   if (registry instanceof UnknownFact) return [];
   const withCoverage = all.map((override) => ({

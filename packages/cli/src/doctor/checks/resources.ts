@@ -103,7 +103,6 @@ export const persistence: Check = eachServer("persistence", "info", (fields, ser
   return { status: "ok", message };
 });
 
-/** Checks a server with an append-only file. */
 function checkAppendOnlyFile(
   server: ServerFacts,
   fields: Info,

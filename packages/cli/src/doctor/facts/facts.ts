@@ -20,7 +20,6 @@ export interface Facts {
 
 export interface UnreachableServer {
   readonly address: string;
-  /** Whether limiters send decisions to this server. */
   readonly receivesDecisions: boolean;
   readonly reason: string;
 }
@@ -61,7 +60,6 @@ export interface SlowCommand {
 
 /** Whether a server keeps a script in its cache. */
 export interface ScriptCacheProbe {
-  /** How long the script was watched. */
   readonly watchedMs: number;
   /** When the script was gone; undefined if the server kept it. */
   readonly lostAfterMs: number | undefined;
@@ -73,7 +71,6 @@ export interface PermissionFacts {
   /** Empty if the server refuses ACL WHOAMI. */
   readonly user: string;
   readonly userExists: boolean;
-  /** The commands that the user may not run. */
   readonly deniedCommands: readonly string[];
   /** Whether the user may not access keys with the prefix. */
   readonly deniesKeys: boolean;
@@ -158,7 +155,6 @@ export interface ServerAddress {
 
 /** An open connection to one server. */
 export interface ServerConnection extends ServerAddress {
-  /** Whether limiters send decisions to this server. */
   readonly receivesDecisions: boolean;
   /** Sends a command. Rejects with the server's error, and if no reply comes in time. */
   call(command: string, ...args: readonly string[]): Promise<unknown>;
@@ -169,9 +165,7 @@ type Fact<T> = T | UnknownFact;
 
 /** A fact that the server did not report. */
 export class UnknownFact {
-  /** The failed Redis command. */
   readonly command: string;
-  /** The server's error message. */
   readonly error: string;
 
   constructor(command: string, error: string) {

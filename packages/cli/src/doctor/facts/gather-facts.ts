@@ -7,7 +7,6 @@ import type { ServerOptions } from "./gather-server.ts";
 import { gatherServer, timeCalls } from "./gather-server.ts";
 import { openServers, readSentinels } from "./open-servers.ts";
 
-/** Options of `gatherFacts`. */
 export interface GatherOptions extends Omit<ServerOptions, "prefix"> {
   readonly storeTimeoutMs: number;
 }

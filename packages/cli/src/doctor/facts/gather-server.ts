@@ -18,7 +18,6 @@ import { readPermissions } from "./permissions.ts";
 const MAX_TIMED_CALLS = 200;
 const MAX_TIMING_MS = 1_000;
 
-/** Options of `gatherServer`. */
 export interface ServerOptions {
   readonly prefix: string;
   readonly role: Role;
@@ -131,7 +130,6 @@ const SCAN_COUNT = 1_000;
 /** The most keys whose expiry and memory are read. */
 const MAX_INSPECTED = 200;
 
-/** Replies of PTTL. */
 const PTTL_NO_KEY = -2;
 const PTTL_NO_EXPIRY = -1;
 

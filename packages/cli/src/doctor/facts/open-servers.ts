@@ -5,13 +5,11 @@ import type { Address } from "../../connect/redis-url.ts";
 import type { Facts, SentinelFacts, ServerConnection, UnreachableServer } from "./facts.ts";
 import { parseInfo, readFact, redactedMessage } from "./facts.ts";
 
-/** Open connections to all servers of a deployment. */
 interface OpenServers extends Pick<Facts, "topology" | "unreachable"> {
   readonly connections: readonly ServerConnection[];
   close(): void;
 }
 
-/** A server to connect to. */
 interface ServerToOpen extends Omit<ServerConnection, "call"> {
   open(): Promise<NodeClient>;
 }

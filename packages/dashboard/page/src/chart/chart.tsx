@@ -73,7 +73,6 @@ function CoverageNote({ view: { coverage, at, span } }: { view: UsageView }): JS
   ) : null;
 }
 
-/** An element's current width. */
 function useWidth(): readonly [box: { current: HTMLDivElement | null }, width: number] {
   const box = useRef<HTMLDivElement>(null);
   const [width, setWidth] = useState(0);

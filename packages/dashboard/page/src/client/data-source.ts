@@ -29,7 +29,6 @@ export interface DataSource {
   act(action: Action, reason: string, token: string, signal: AbortSignal): Promise<CompletedAction>;
 }
 
-/** The timeout of a request in milliseconds. */
 const TIMEOUT_MS = 15_000;
 
 /** Requests data from the server at `base`, a folder relative to the page. */

@@ -12,13 +12,13 @@ export interface PollState<T> {
   readonly failure: Failure | undefined;
 }
 
-/** Options of `Polling`. */
 export interface PollingOptions<T> {
   readonly load: (signal: AbortSignal) => Promise<T>;
   /** The pause between a response and the next request, in milliseconds. */
   readonly pollMs: number;
   readonly onChange: (state: PollState<T>) => void;
-  readonly schedule: (run: () => void, ms: number) => () => void;
+  /** Runs something later, unless the returned function is called first. Default: by a timer. */
+  readonly schedule?: (run: () => void, ms: number) => () => void;
   /** A cached response to start with. */
   readonly initialData?: T | undefined;
 }
@@ -92,8 +92,14 @@ export class Polling<T> {
     const { failure } = this.#state;
     if (this.#isPaused || (failure && isPermanent(failure))) return;
     const pause = pauseAfter(this.#failureCount, this.#options.pollMs, failure?.retryAfterMs);
-    this.#cancel = this.#options.schedule(() => this.load(), pause);
+    const { schedule = later } = this.#options;
+    this.#cancel = schedule(() => this.load(), pause);
   }
+}
+
+function later(run: () => void, ms: number): () => void {
+  const timer = setTimeout(run, ms);
+  return () => clearTimeout(timer);
 }
 
 /** Milliseconds until the next request: twice as long after each failure, up to a minute. */

@@ -33,7 +33,6 @@ export function usePolling<T extends { readonly at: number }>(
       load: (signal) => (takePrefetched(key) as Promise<T> | undefined) ?? load(source, signal),
       pollMs: session.pollMs,
       onChange: show,
-      schedule: later,
       initialData,
     });
     if (initialData) show({ data: initialData, failure: undefined });
@@ -50,12 +49,6 @@ export function usePolling<T extends { readonly at: number }>(
   return state?.key === key ? state : { data: cached(), failure: undefined };
 }
 
-function later(run: () => void, ms: number): () => void {
-  const timer = setTimeout(run, ms);
-  return () => clearTimeout(timer);
-}
-
-/** The maximum number of cached views. */
 const MAX_VIEWS = 20;
 
 const views = new Map<string, unknown>();

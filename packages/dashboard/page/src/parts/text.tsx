@@ -11,7 +11,6 @@ import {
 } from "../format/time.ts";
 import { hrefOf } from "../route.ts";
 
-/** The maximum length of a title. */
 const MAX_TITLE_LENGTH = 2_000;
 
 /** The maximum length of a name; styles may truncate it further. */

@@ -67,7 +67,6 @@ function formatBlockCount(count: number, isKnown: boolean): string {
   return count === 0 ? "An unknown number of blocks" : `At least ${pluralize(count, "block")}`;
 }
 
-/** Blocks in force. */
 function Blocks({
   blocks,
   isKnown,
@@ -157,7 +156,6 @@ const BLOCK_COLUMNS: readonly Column<BlockRow>[] = [
   END_COLUMN,
 ];
 
-/** The networks that all HTTP limiters deny. */
 function DenyList({ denied }: { denied: readonly DenyListRow[] }): JSX.Element {
   const { isPermitted } = useContext(PageContext);
   if (denied.length === 0) return <Empty>No address is on the deny list.</Empty>;

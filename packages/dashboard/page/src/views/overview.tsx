@@ -147,7 +147,6 @@ function Attention({ overview }: { overview: Overview }): JSX.Element | null {
   );
 }
 
-/** The figures of the fleet. */
 function OverviewTiles({ overview }: { overview: Overview }): JSX.Element {
   const { lastMinute, shadow, totals, span, store, active } = overview;
   const inShadow = ratesOfMinute(shadow.lastMinute);

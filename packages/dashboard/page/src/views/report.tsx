@@ -93,7 +93,6 @@ function useDrops(
 
 /** The most recently opened report: it stays in this page, and is not sent anywhere. */
 interface OpenedReport {
-  /** The name of the file. */
   readonly name: string;
   /** The report and its style, or why it cannot be shown. */
   readonly drawing: ReportDrawing | string;

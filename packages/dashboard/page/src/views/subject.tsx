@@ -56,7 +56,6 @@ function LookupResult({ lookup }: { lookup: SubjectLookup }): JSX.Element | null
 
 type Kind = SubjectLookup["kind"];
 
-/** The form for a lookup. */
 function SubjectForm({
   params,
   onSearch,
