@@ -87,10 +87,7 @@ export interface SkippedLimiter {
   readonly reason: string;
 }
 
-interface RunOptions {
-  readonly dryRun?: boolean | undefined;
-  readonly json?: boolean | undefined;
-}
+type RunOptions = Pick<ActionOptions, "dryRun" | "json">;
 
 /**
  * Runs tasks one after the other, and prints for each the states before and after, and when the change is in force everywhere. If the store
@@ -132,7 +129,7 @@ export async function runTasks(
 async function runTask(
   action: string,
   task: Task,
-  { dryRun, json }: Required<RunOptions>,
+  { dryRun, json }: { readonly dryRun: boolean; readonly json: boolean },
   context: CommandContext,
 ): Promise<object> {
   const { limiter, name } = task;

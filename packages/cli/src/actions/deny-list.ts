@@ -7,8 +7,7 @@ import type { ConnectionOptions, Session } from "../connect/connection.ts";
 import { addConnectionOptions, withSession } from "../connect/connection.ts";
 import { writeJson } from "../output/json.ts";
 import { withTimesInMs } from "../output/policy.ts";
-import { widthOf } from "../output/style.ts";
-import { formatTable } from "../output/table.ts";
+import { writeTables } from "../output/table.ts";
 import type { ActionOptions } from "./action.ts";
 import { addActionOptions, logOptionsOf, runTasks } from "./action.ts";
 import { formatDenyListEntry } from "./inspection.ts";
@@ -94,10 +93,7 @@ function list(options: ListOptions, context: CommandContext): Promise<number> {
     const { stdout, stderr } = context;
     if (options.json === true) writeJson(stdout, { entries: entries.map(withTimesInMs) });
     else if (entries.length === 0) stderr.write("headgate: the deny list is empty\n");
-    else {
-      const rows = entries.map((entry) => rowOf(entry, now()));
-      stdout.write(formatTable(COLUMNS, rows, widthOf(stdout)));
-    }
+    else writeTables(stdout, [COLUMNS, entries.map((entry) => rowOf(entry, now()))]);
     return 0;
   });
 }

@@ -7,9 +7,9 @@ import type { ConnectionOptions } from "../connect/connection.ts";
 import { addConnectionOptions, withConnection } from "../connect/connection.ts";
 import { writeJson } from "../output/json.ts";
 import { formatSubjectLabel } from "../output/policy.ts";
-import { styleFor, widthOf } from "../output/style.ts";
+import { styleFor } from "../output/style.ts";
 import type { Cell } from "../output/table.ts";
-import { formatTable } from "../output/table.ts";
+import { writeTables } from "../output/table.ts";
 import { warnUnread } from "./registry.ts";
 
 interface BlocksOptions extends ConnectionOptions {
@@ -70,9 +70,8 @@ function print(found: ActiveBlocks, { stdout, stderr, environment }: CommandCont
       style: (shown) => style("yellow", shown),
     },
   ]);
-  stdout.write(
-    blocks.length === 0 ? "No blocks are in force.\n" : formatTable(COLUMNS, rows, widthOf(stdout)),
-  );
+  if (blocks.length === 0) stdout.write("No blocks are in force.\n");
+  writeTables(stdout, [COLUMNS, rows]);
   if (blocks.some(({ hash }) => hash !== undefined)) {
     stderr.write(
       'Each #... is the hash of a subject: usage stores long subjects as hashes, and the others too unless usage: { subjects: "plain" } is set.\n',

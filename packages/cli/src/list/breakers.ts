@@ -11,10 +11,11 @@ import type { Connection, ConnectionOptions } from "../connect/connection.ts";
 import { addConnectionOptions, withSession } from "../connect/connection.ts";
 import { writeJson } from "../output/json.ts";
 import { formatShortBreaker } from "../output/policy.ts";
-import { styleFor, widthOf } from "../output/style.ts";
-import type { Cell } from "../output/table.ts";
-import { formatTable } from "../output/table.ts";
-import { formatProcesses, warnUnread } from "./registry.ts";
+import type { Style } from "../output/style.ts";
+import { styleFor } from "../output/style.ts";
+import type { Cell, Column } from "../output/table.ts";
+import { writeTables } from "../output/table.ts";
+import { PROCESS_COLUMNS, processRow, warnNothingListed, warnUnread } from "./registry.ts";
 
 interface BreakersOptions extends ConnectionOptions {
   readonly target?: readonly string[] | undefined;
@@ -61,39 +62,33 @@ function listBreakers(options: BreakersOptions, context: CommandContext): Promis
       return 0;
     }
     if (breakers.length === 0) {
-      stderr.write(
-        `headgate: no breaker is listed with the prefix ${prefix}: processes appear ten seconds after their start; check --prefix and the database\n`,
-      );
+      warnNothingListed(stderr, "breaker", prefix);
     }
-    const tables = [
-      formatBreakers(breakers, context),
-      formatTargetStates(states, context),
-      options.processes ? formatProcesses(processes, now(), widthOf(stdout)) : "",
-    ];
-    stdout.write(tables.filter((table) => table !== "").join("\n"));
+    const style = styleFor(stdout, context.environment);
+    writeTables(
+      stdout,
+      [BREAKER_COLUMNS, breakers.map((one) => breakerRow(one, style))],
+      [TARGET_COLUMNS, states.map((one) => targetRow(one, style))],
+      [PROCESS_COLUMNS, options.processes ? processes.map((one) => processRow(one, now())) : []],
+    );
     return 0;
   });
 }
 
-function formatBreakers(
-  breakers: readonly RegistryBreaker[],
-  { stdout, environment }: CommandContext,
-): string {
-  if (breakers.length === 0) return "";
-  const style = styleFor(stdout, environment);
-  const rows = breakers.map((breaker): readonly Cell[] => [
+const BREAKER_COLUMNS: readonly Column[] = [
+  { head: "BREAKER" },
+  { head: "POLICY", wraps: true },
+  { head: "PROCESSES", align: "right" },
+  { head: "NOTES", wraps: true },
+];
+
+function breakerRow(breaker: RegistryBreaker, style: Style): readonly Cell[] {
+  return [
     breaker.name,
     breaker.isTruncated ? "(too long for the registry)" : formatShortBreaker(breaker.options),
     String(breaker.processes.length),
     { text: notesOf(breaker), style: (shown) => style("yellow", shown) },
-  ]);
-  const columns = [
-    { head: "BREAKER" },
-    { head: "POLICY", wraps: true },
-    { head: "PROCESSES", align: "right" },
-    { head: "NOTES", wraps: true },
-  ] as const;
-  return formatTable(columns, rows, widthOf(stdout));
+  ];
 }
 
 function notesOf({ hasOtherVersions, targets, moreTargets = 0 }: RegistryBreaker): string {
@@ -174,7 +169,7 @@ function storeUnavailable(): HeadgateError {
   return new HeadgateError("HEADGATE_STORE_UNAVAILABLE", "the store could not answer");
 }
 
-const TARGET_COLUMNS = [
+const TARGET_COLUMNS: readonly Column[] = [
   { head: "BREAKER" },
   { head: "TARGET" },
   { head: "STATE" },
@@ -183,25 +178,18 @@ const TARGET_COLUMNS = [
   { head: "FAILED", align: "right" },
   { head: "SLOW", align: "right" },
   { head: "TRIAL CALLS" },
-] as const;
+];
 
-/** Formats a table of target states, in color unless closed. Empty if there are none. */
-function formatTargetStates(
-  states: readonly TargetState[],
-  { stdout, environment }: Pick<CommandContext, "stdout" | "environment">,
-): string {
-  if (states.length === 0) return "";
-  const style = styleFor(stdout, environment);
-  const rows = states.map(
-    ({ breaker, target, state, calls, successRate, failures, slowCalls, retryAfterMs }): Cell[] => [
-      breaker,
-      target,
-      { text: state, style: (shown) => (state === "closed" ? shown : style("yellow", shown)) },
-      ...[String(calls), formatRate(successRate), String(failures), String(slowCalls)],
-      retryAfterMs > 0 ? `in ${formatSpan(retryAfterMs)}` : "",
-    ],
-  );
-  return formatTable(TARGET_COLUMNS, rows, widthOf(stdout));
+/** The state of a target, in color unless closed. */
+function targetRow(target: TargetState, style: Style): readonly Cell[] {
+  const { state, calls, successRate, failures, slowCalls, retryAfterMs } = target;
+  return [
+    target.breaker,
+    target.target,
+    { text: state, style: (shown) => (state === "closed" ? shown : style("yellow", shown)) },
+    ...[String(calls), formatRate(successRate), String(failures), String(slowCalls)],
+    retryAfterMs > 0 ? `in ${formatSpan(retryAfterMs)}` : "",
+  ];
 }
 
 /** Formats a percentage, rounded down: only a target without failures has 100.0 %. */

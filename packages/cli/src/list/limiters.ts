@@ -3,7 +3,6 @@ import type {
   Admin,
   Override,
   OverrideCoverage,
-  Registry,
   RegistryLimiter,
 } from "@headgate/core/admin";
 import { formatOverride, overrideCoverageOf, readRegistry } from "@headgate/core/admin";
@@ -21,11 +20,11 @@ import {
   withTimesInMs,
 } from "../output/policy.ts";
 import type { Style } from "../output/style.ts";
-import { styleFor, widthOf } from "../output/style.ts";
-import type { Cell } from "../output/table.ts";
-import { formatTable } from "../output/table.ts";
+import { styleFor } from "../output/style.ts";
+import type { Cell, Column } from "../output/table.ts";
+import { writeTables } from "../output/table.ts";
 import { formatTime } from "../output/time.ts";
-import { formatProcesses, warnUnread } from "./registry.ts";
+import { PROCESS_COLUMNS, processRow, warnNothingListed, warnUnread } from "./registry.ts";
 
 interface LimitersOptions extends ConnectionOptions {
   readonly processes?: boolean | undefined;
@@ -72,48 +71,35 @@ function listLimiters(options: LimitersOptions, context: CommandContext): Promis
       return 0;
     }
     if (limiters.length === 0) {
-      stderr.write(
-        `headgate: no limiter is listed with the prefix ${prefix}: processes appear ten seconds after their start; check --prefix and the database\n`,
-      );
+      warnNothingListed(stderr, "limiter", prefix);
     }
-    const look = displayOptionsOf(context);
-    const tables = [
-      formatLimiters(limiters, look),
-      formatOverrides(withCoverage ?? [], now, look),
-      options.processes ? formatProcesses(processes, now, look.width) : "",
-    ];
-    stdout.write(tables.filter((table) => table !== "").join("\n"));
+    const style = styleFor(stdout, context.environment);
+    writeTables(
+      stdout,
+      [LIMITER_COLUMNS, limiters.map((one) => limiterRow(one, style))],
+      [OVERRIDE_COLUMNS, (withCoverage ?? []).map((one) => overrideRow(one, now, style))],
+      [PROCESS_COLUMNS, options.processes ? processes.map((one) => processRow(one, now)) : []],
+    );
     return 0;
   });
 }
 
-/** The style and the width of the output. */
-interface DisplayOptions {
-  readonly style: Style;
-  readonly width: number;
-}
+const LIMITER_COLUMNS: readonly Column[] = [
+  { head: "LIMITER" },
+  { head: "LIMITS", wraps: true },
+  { head: "PROCESSES", align: "right" },
+  { head: "NOTES", wraps: true },
+];
 
-function displayOptionsOf({ stdout, environment }: CommandContext): DisplayOptions {
-  return { style: styleFor(stdout, environment), width: widthOf(stdout) };
-}
-
-function formatLimiters(limiters: Registry["limiters"], { style, width }: DisplayOptions): string {
-  if (limiters.length === 0) return "";
-  const rows = limiters.map((limiter): readonly Cell[] => [
+function limiterRow(limiter: RegistryLimiter, style: Style): readonly Cell[] {
+  return [
     limiter.name,
     limiter.isTruncated
       ? "(too long for the registry)"
       : limiter.limits.map(formatShortLimit).join("; "),
     String(limiter.processes.length),
     { text: notesOf(limiter), style: (shown) => style("yellow", shown) },
-  ]);
-  const columns = [
-    { head: "LIMITER" },
-    { head: "LIMITS", wraps: true },
-    { head: "PROCESSES", align: "right" },
-    { head: "NOTES", wraps: true },
-  ] as const;
-  return formatTable(columns, rows, width);
+  ];
 }
 
 function notesOf(limiter: RegistryLimiter): string {
@@ -138,13 +124,20 @@ function notesOf(limiter: RegistryLimiter): string {
   return notes.filter((note) => note !== "").join(", ");
 }
 
-function formatOverrides(
-  overrides: readonly (Override & { readonly coverage: OverrideCoverage })[],
+const OVERRIDE_COLUMNS: readonly Column[] = [
+  { head: "OVERRIDE OF" },
+  { head: "SUBJECT" },
+  { head: "SETS", wraps: true },
+  { head: "ENDS", wraps: true },
+  { head: "IN FORCE", wraps: true },
+];
+
+function overrideRow(
+  override: Override & { readonly coverage: OverrideCoverage },
   now: number,
-  { style, width }: DisplayOptions,
-): string {
-  if (overrides.length === 0) return "";
-  const rows = overrides.map((override): readonly Cell[] => [
+  style: Style,
+): readonly Cell[] {
+  return [
     override.limiter,
     formatSubjectLabel(override.subject),
     formatOverride(override),
@@ -153,15 +146,7 @@ function formatOverrides(
       text: formatCoverage(override.coverage),
       style: (shown) => style(override.coverage.state === "in-force" ? "yellow" : "red", shown),
     },
-  ]);
-  const columns = [
-    { head: "OVERRIDE OF" },
-    { head: "SUBJECT" },
-    { head: "SETS", wraps: true },
-    { head: "ENDS", wraps: true },
-    { head: "IN FORCE", wraps: true },
-  ] as const;
-  return formatTable(columns, rows, width);
+  ];
 }
 
 function endOf({ until }: Override, now: number): string {

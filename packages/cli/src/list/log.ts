@@ -8,8 +8,7 @@ import type { ConnectionOptions } from "../connect/connection.ts";
 import { addConnectionOptions, withSession } from "../connect/connection.ts";
 import { writeJson } from "../output/json.ts";
 import { formatSubjectLabel, withTimesInMs } from "../output/policy.ts";
-import { widthOf } from "../output/style.ts";
-import { formatTable } from "../output/table.ts";
+import { writeTables } from "../output/table.ts";
 import { formatTime, toMs } from "../output/time.ts";
 
 interface LogOptions extends ConnectionOptions {
@@ -70,7 +69,7 @@ function printLog(options: LogOptions, context: CommandContext): Promise<number>
     } else if (entries.length === 0) {
       stderr.write("headgate: the log is empty\n");
     } else {
-      stdout.write(formatTable(COLUMNS, entries.map(rowOf), widthOf(stdout)));
+      writeTables(stdout, [COLUMNS, entries.map(rowOf)]);
     }
     return 0;
   });

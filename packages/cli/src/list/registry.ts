@@ -1,30 +1,38 @@
 import type { RegistryProcess, UnreadableRecord } from "@headgate/core/admin";
 import { escapeHidden, formatFromNow } from "@headgate/replay/internal";
-import { formatTable } from "../output/table.ts";
+import type { Column } from "../output/table.ts";
 import { formatTime } from "../output/time.ts";
 
-const COLUMNS = [
+export const PROCESS_COLUMNS: readonly Column[] = [
   { head: "HOST" },
   { head: "PID", align: "right" },
   { head: "VERSION" },
   { head: "STARTED", wraps: true },
   { head: "SEEN", wraps: true },
   { head: "NOT LISTED", align: "right" },
-] as const;
+];
 
-/** Formats a table of processes with their host, start and last write. Empty if there are none. */
-export function formatProcesses(
-  processes: readonly RegistryProcess[],
+/** A process with its host, start and last write. */
+export function processRow(
+  { host, pid, version, startedAt, seenAt, more }: RegistryProcess,
   now: number,
-  width: number,
-): string {
-  if (processes.length === 0) return "";
-  const rows = processes.map(({ host, pid, version, startedAt, seenAt, more }) => [
+): readonly string[] {
+  return [
     ...[host, String(pid), version, formatTime(startedAt)],
     // `seenAt` is rounded to a second, which may lie ahead of the server's clock.
     ...[formatFromNow(Math.min(seenAt, now), now), String(more)],
-  ]);
-  return formatTable(COLUMNS, rows, width);
+  ];
+}
+
+/** Explains why a list of the registry is empty. */
+export function warnNothingListed(
+  stderr: NodeJS.WritableStream,
+  kind: "limiter" | "breaker",
+  prefix: string,
+): void {
+  stderr.write(
+    `headgate: no ${kind} is listed with the prefix ${prefix}: processes appear ten seconds after their start; check --prefix and the database\n`,
+  );
 }
 
 const UNREAD_ADVICE: Readonly<Record<UnreadableRecord["reason"], string>> = {

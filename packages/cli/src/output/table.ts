@@ -1,5 +1,6 @@
 import { escapeHidden } from "@headgate/replay/internal";
 import Table from "cli-table3";
+import { widthOf } from "./style.ts";
 
 export interface Column {
   /** The heading, in capitals. */
@@ -47,6 +48,17 @@ export function formatTable(
   return `${table.toString().replace(/ +$/gm, "")}\n`;
 }
 
+/** Writes tables, with an empty line between them, in the width of the terminal. Leaves out those without rows. */
+export function writeTables(
+  stdout: NodeJS.WritableStream,
+  ...tables: readonly (readonly [columns: readonly Column[], rows: readonly (readonly Cell[])[]])[]
+): void {
+  const written = tables
+    .filter(([, rows]) => rows.length > 0)
+    .map(([columns, rows]) => formatTable(columns, rows, widthOf(stdout)));
+  stdout.write(written.join("\n"));
+}
+
 function applyStyle(cell: Cell, text: string): string {
   return typeof cell === "string" ? text : cell.style(text);
 }
@@ -58,8 +70,8 @@ function widthsOf(
   width: number,
 ): readonly (number | null)[] {
   const cells = columns.map(({ head }, i) => [head, ...rows.map((row) => row[i] ?? "")]);
-  const widths = cells.map((column) => Math.max(...column.map(widthOf)));
-  const minimums = cells.map((column) => Math.max(...column.flatMap(wordsOf).map(widthOf)));
+  const widths = cells.map((column) => Math.max(...column.map(columnsOf)));
+  const minimums = cells.map((column) => Math.max(...column.flatMap(wordsOf).map(columnsOf)));
   const gaps = GAP.length * (columns.length - 1);
   let excess = widths.reduce((all, one) => all + one, gaps) - width;
   const wraps = columns.flatMap((column, i) => (column.wraps ? [i] : []));
@@ -80,6 +92,6 @@ function wordsOf(text: string): readonly string[] {
 }
 
 /** The most terminal columns that a text takes. Characters beyond ASCII may take two. */
-function widthOf(text: string): number {
+function columnsOf(text: string): number {
   return [...text].reduce((all, character) => all + (character > "\x7e" ? 2 : 1), 0);
 }

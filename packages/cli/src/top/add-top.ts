@@ -101,8 +101,7 @@ async function readTop(
 ): Promise<TopResult> {
   if (limiter === undefined) return readFleetTop(connection, given ?? "denied", span as Duration);
   const by = given ?? "used";
-  const query = { limiter, by, span: span as Duration, subject };
-  const found = await readUsageTop(connection, query);
+  const found = await readUsageTop(connection, limiter, by, span as Duration, subject);
   if (found !== undefined) return found;
   const noUsage =
     "no usage is recorded for this limiter: turn it on with redisStore(client, { usage: true })";

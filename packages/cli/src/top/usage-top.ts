@@ -30,19 +30,13 @@ export interface UsageTop {
   readonly subjects: readonly TopSubject[];
 }
 
-/** Options of `readUsageTop`. */
-interface UsageQuery {
-  readonly limiter: string;
-  readonly by: SubjectOrder;
-  readonly span: Duration;
-  /** Selects a single subject. */
-  readonly subject: string | undefined;
-}
-
-/** Reads the top subjects of a limiter from usage; undefined if no usage is recorded for it. Rejects with a `CommandError`, and like `readUsage`. */
+/** Reads the top subjects of a limiter, or the given one, from usage; undefined if no usage is recorded for it. Rejects with a `CommandError`, and like `readUsage`. */
 export async function readUsageTop(
   { store, timeoutMs }: Pick<Connection, "store" | "timeoutMs">,
-  { limiter, by, span, subject }: UsageQuery,
+  limiter: string,
+  by: SubjectOrder,
+  span: Duration,
+  subject: string | undefined,
 ): Promise<UsageTop | undefined> {
   const { at, limiters, unreadable } = await readUsage(store, {
     timeout: timeoutMs,

@@ -1,4 +1,4 @@
-import { pluralize } from "../format/number.ts";
+import { formatLogCaveats } from "../log/malformed-line.ts";
 import type { ReplayResult } from "../replay/result.ts";
 import type { TightestLimit, Window } from "./choose-window.ts";
 import type { Recording } from "./recording.ts";
@@ -24,14 +24,7 @@ export function caveatsOf(
 ): readonly string[] {
   const { from, to } = timeSpanOf(wholeRange(recording));
   const tooShort = windows.filter(({ ms }) => to - from < 2 * ms);
-  const caveats: string[] = [];
-  if (log.malformed > 0)
-    caveats.push(`${pluralize(log.malformed, "line")} skipped: not a request.`);
-  if (log.late > 0) {
-    caveats.push(
-      `${pluralize(log.late, "request")} came too late to be sorted, and got the time of the previous one.`,
-    );
-  }
+  const caveats = [...formatLogCaveats(log)];
   if (policies.some(({ evicted }) => evicted > 0)) {
     caveats.push("Clients that still counted were evicted from memory: denials may be missing.");
   }

@@ -1,5 +1,6 @@
 import { formatCount, pluralize } from "../format/number.ts";
 import { formatUtcTime } from "../format/time.ts";
+import { formatLogCaveats } from "../log/malformed-line.ts";
 import type { ReplayedLog, ReplayResult } from "../replay/result.ts";
 import { renderDetails } from "./chart.ts";
 import type { Markup } from "./markup.ts";
@@ -15,12 +16,7 @@ export function renderCaveats(result: ReplayResult): Markup {
   const evicted = policies.reduce((sum, one) => sum + one.evicted, 0);
   const error = Math.max(0, ...peaks.map((one) => one.error));
   const caveats = [
-    ...(log.malformed > 0 ? [`${pluralize(log.malformed, "line")} skipped: not a request.`] : []),
-    ...(log.late > 0
-      ? [
-          `${pluralize(log.late, "request")} came too late to be sorted, and got the time of the previous one.`,
-        ]
-      : []),
+    ...formatLogCaveats(log),
     ...(evicted > 0
       ? [
           `${pluralize(evicted, "client")} evicted from memory while they still counted: denials may be missing.`,

@@ -148,7 +148,6 @@ type Shape =
   | "text"
   | "number"
   | "boolean"
-  | "anything"
   | { readonly listOf: Shape }
   | { readonly fields: Readonly<Record<string, Shape>> }
   | { readonly optional: Shape };
@@ -176,7 +175,7 @@ function checkShape(value: unknown, shape: Shape, path: string): void {
   }
 }
 
-function hasType(kind: "text" | "number" | "boolean" | "anything", value: unknown): boolean {
+function hasType(kind: "text" | "number" | "boolean", value: unknown): boolean {
   switch (kind) {
     case "text":
       return typeof value === "string";
@@ -184,7 +183,5 @@ function hasType(kind: "text" | "number" | "boolean" | "anything", value: unknow
       return typeof value === "number" && Number.isFinite(value) && value >= 0;
     case "boolean":
       return typeof value === "boolean";
-    case "anything":
-      return true;
   }
 }
