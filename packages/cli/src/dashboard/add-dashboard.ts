@@ -119,7 +119,6 @@ function hostsOf(server: Server): readonly string[] {
 async function runDoctor(connection: Connection): Promise<DoctorReport> {
   const facts = await gatherFacts(connection, {
     role: "application",
-    aclUser: undefined,
     storeTimeoutMs: STORE_TIMEOUT_MS,
   });
   return runChecks(connection.displayUrl, facts);

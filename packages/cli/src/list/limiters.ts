@@ -1,10 +1,5 @@
 import { HeadgateError } from "@headgate/core";
-import type {
-  Admin,
-  Override,
-  OverrideCoverage,
-  RegistryLimiter,
-} from "@headgate/core/admin";
+import type { Admin, Override, OverrideCoverage, RegistryLimiter } from "@headgate/core/admin";
 import { formatOverride, overrideCoverageOf, readRegistry } from "@headgate/core/admin";
 import { escapeHidden, formatFromNow } from "@headgate/replay/internal";
 import type { Cli, CommandContext } from "../command/cli.ts";

@@ -1,6 +1,6 @@
 import type { Context } from "preact";
 import { createContext } from "preact";
-import type { Action, ActionName, Session } from "../../src/api.ts";
+import type { Action, ActionName, Session, SubjectByDimension } from "../../src/api.ts";
 import type { DataSource } from "./client/data-source.ts";
 import type { Failure } from "./client/failure.ts";
 
@@ -17,7 +17,7 @@ export type ActionDraft =
   | {
       readonly form: "fixed";
       readonly title: string;
-      readonly note?: string;
+      readonly note?: string | undefined;
       readonly action: Action;
     }
   | {
@@ -47,3 +47,37 @@ export interface PageState {
 export const PageContext: Context<PageState> = createContext<PageState>(
   undefined as unknown as PageState,
 );
+
+type SubjectAction = "block" | "unblock" | "reset" | "setOverride" | "unsetOverride" | "forget";
+
+/** The drafts of the actions on a subject of a limiter. */
+export function subjectDrafts(
+  limiter: string,
+  subject: SubjectByDimension,
+): Readonly<Record<SubjectAction, ActionDraft>> {
+  const fixed = (
+    kind: Exclude<SubjectAction, "block" | "setOverride">,
+    title: string,
+    note?: string,
+  ): ActionDraft => ({ form: "fixed", title, note, action: { kind, limiter, subject } });
+  return {
+    block: { form: "block", limiter, subject },
+    unblock: fixed(
+      "unblock",
+      "Unblock",
+      "Ends its blocks, including those set by limits. Its usage does not change.",
+    ),
+    reset: fixed(
+      "reset",
+      "Reset",
+      "Resets its usage to zero, and ends the blocks that limits have set.",
+    ),
+    setOverride: { form: "override", limiter, subject },
+    unsetOverride: fixed("unsetOverride", "Remove override"),
+    forget: fixed(
+      "forget",
+      "Forget",
+      "Erases all stored data about this subject: usage and blocks in this limiter, its overrides in every limiter, and its name in the log. This cannot be undone.",
+    ),
+  };
+}

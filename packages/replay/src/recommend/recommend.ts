@@ -44,6 +44,10 @@ export interface RecommendOptions extends ReadLogOptions {
 
 const OPTIONS = ["fields", "onBytes", "signal", "windows", "algorithm", "onWindow"];
 
+interface ScoredLimit extends TightestLimit {
+  readonly score: Score;
+}
+
 interface Search {
   readonly algorithm: Algorithm;
   readonly target: DenialTarget;
@@ -73,13 +77,13 @@ export async function recommend(
   const counts = requests.counts();
   if (recording.length === 0) throw noRequestsError(counts);
   const whole = wholeRange(recording);
-  const tightest: (TightestLimit & { readonly score: Score })[] = [];
+  const tightest: ScoredLimit[] = [];
   onWindow(0, windows.length);
   for (const window of windows) {
     tightest.push(await findTightest(whole, window, search));
     onWindow(tightest.length, windows.length);
   }
-  const chosen = tightest[chooseWindow(tightest)] as (typeof tightest)[number];
+  const chosen = tightest[chooseWindow(tightest)] as ScoredLimit;
   const candidates = nameCandidates(algorithm, chosen);
   const replayed: ReplayResult = {
     ...(await replayRecording(recording, counts, candidates, signal)),
@@ -94,8 +98,8 @@ export async function recommend(
 
 async function describe(
   recording: Recording,
-  tightest: readonly (TightestLimit & { readonly score: Score })[],
-  { window, units, isLogLongEnough, score }: TightestLimit & { readonly score: Score },
+  tightest: readonly ScoredLimit[],
+  { window, units, isLogLongEnough, score }: ScoredLimit,
   replayed: ReplayResult,
   search: Search,
 ): Promise<Recommendation> {
@@ -141,7 +145,7 @@ async function findTightest(
   range: RecordingRange,
   window: Window,
   search: Search,
-): Promise<TightestLimit & { readonly score: Score }> {
+): Promise<ScoredLimit> {
   const limits = createSearch(range, { ...search, window });
   const units = await limits.findTightest();
   const { from, to } = timeSpanOf(range);

@@ -3,13 +3,11 @@ import { useContext } from "preact/hooks";
 import type { BlockRow, LimitRow, OverrideRow, SubjectStatus } from "../../../src/api.ts";
 import { formatCount } from "../../../src/counts.ts";
 import { isUnnamedDimension, shortenLimit, truncateVisible } from "../format/text.ts";
-import type { ActionDraft } from "../page-context.ts";
-import { PageContext } from "../page-context.ts";
+import { PageContext, subjectDrafts } from "../page-context.ts";
 import { ActionButton } from "../parts/menu.tsx";
 import { Badge } from "../parts/panel.tsx";
 import { EndTime, LimiterLink, Name, ServerText, ShortTime } from "../parts/text.tsx";
 import { Actions } from "./log.tsx";
-import { ACTION_NOTES } from "./top-subjects.tsx";
 
 /** The client's state in one limiter, under one of the versions of its policy. */
 export function StatusPanel({
@@ -138,28 +136,26 @@ function Tools({
   status: SubjectStatus;
 }): JSX.Element {
   const { isPermitted } = useContext(PageContext);
-  const tool = (title: string, draft: ActionDraft): JSX.Element => (
-    <ActionButton draft={draft}>{title}…</ActionButton>
-  );
-  const fixed = (
-    kind: "unblock" | "reset" | "forget" | "unsetOverride",
-    title: string,
-    note?: string,
-  ): JSX.Element =>
-    tool(title, {
-      form: "fixed",
-      title,
-      action: { kind, limiter, subject },
-      ...(note ? { note } : {}),
-    });
+  const drafts = subjectDrafts(limiter, subject);
+  const tools = [
+    ["Unblock", "unblock", blocks.length > 0],
+    ["Block", "block", true],
+    ["Override", "setOverride", true],
+    ["Remove override", "unsetOverride", override !== undefined],
+    ["Reset", "reset", true],
+    ["Forget", "forget", true],
+  ] as const;
   return (
     <div class="tools">
-      {isPermitted("unblock") && blocks.length > 0 && fixed("unblock", "Unblock")}
-      {isPermitted("block") && tool("Block", { form: "block", limiter, subject })}
-      {isPermitted("setOverride") && tool("Override", { form: "override", limiter, subject })}
-      {isPermitted("unsetOverride") && override && fixed("unsetOverride", "Remove override")}
-      {isPermitted("reset") && fixed("reset", "Reset", ACTION_NOTES.reset)}
-      {isPermitted("forget") && fixed("forget", "Forget", ACTION_NOTES.forget)}
+      {tools.map(
+        ([title, kind, applies]) =>
+          applies &&
+          isPermitted(kind) && (
+            <ActionButton key={kind} draft={drafts[kind]}>
+              {title}…
+            </ActionButton>
+          ),
+      )}
     </div>
   );
 }

@@ -4,8 +4,7 @@ import { useContext } from "preact/hooks";
 import type { LimiterView, SubjectByDimension, TopSubjectRow } from "../../../src/api.ts";
 import { formatCount } from "../../../src/counts.ts";
 import { formatSubject, isUnnamedDimension, truncateVisible } from "../format/text.ts";
-import type { ActionDraft } from "../page-context.ts";
-import { PageContext } from "../page-context.ts";
+import { PageContext, subjectDrafts } from "../page-context.ts";
 import { Menu } from "../parts/menu.tsx";
 import { Badge, Empty, Panel } from "../parts/panel.tsx";
 import type { Column } from "../parts/table.tsx";
@@ -114,7 +113,15 @@ function TopName({
   );
 }
 
-/** The actions on a subject of a limiter that the visitor is allowed. */
+/** The actions on a subject of a limiter, in the order of the menu. */
+const SUBJECT_ACTIONS = [
+  ["Block…", "block"],
+  ["Unblock…", "unblock"],
+  ["Reset…", "reset"],
+  ["Override its limits…", "setOverride"],
+  ["Forget…", "forget"],
+] as const;
+
 function SubjectTools({
   limiter,
   subject,
@@ -123,41 +130,11 @@ function SubjectTools({
   subject: SubjectByDimension;
 }): JSX.Element | null {
   const { isPermitted, openDialog } = useContext(PageContext);
-  const items = draftsOf(limiter, subject)
-    .filter(([, kind]) => isPermitted(kind))
-    .map(([title, , draft]) => ({ title, run: () => openDialog(draft) }));
+  const drafts = subjectDrafts(limiter, subject);
+  const items = SUBJECT_ACTIONS.filter(([, kind]) => isPermitted(kind)).map(([title, kind]) => ({
+    title,
+    run: () => openDialog(drafts[kind]),
+  }));
   if (items.length === 0) return null;
   return <Menu label={`Actions on ${truncateVisible(formatSubject(subject), 60)}`} items={items} />;
 }
-
-type Item = readonly [
-  title: string,
-  kind: "block" | "unblock" | "reset" | "forget" | "setOverride",
-  draft: ActionDraft,
-];
-
-function draftsOf(limiter: string, subject: SubjectByDimension): readonly Item[] {
-  const fixed = (kind: "unblock" | "reset" | "forget", title: string, note: string): Item => [
-    `${title}…`,
-    kind,
-    { form: "fixed", title, note, action: { kind, limiter, subject } },
-  ];
-  return [
-    ["Block…", "block", { form: "block", limiter, subject }],
-    fixed(
-      "unblock",
-      "Unblock",
-      "Ends its blocks, including those set by limits. Its usage does not change.",
-    ),
-    fixed("reset", "Reset", ACTION_NOTES.reset),
-    ["Override its limits…", "setOverride", { form: "override", limiter, subject }],
-    fixed("forget", "Forget", ACTION_NOTES.forget),
-  ];
-}
-
-/** Explanations of actions on a subject, for their dialogs. */
-export const ACTION_NOTES = {
-  reset: "Resets its usage to zero, and ends the blocks that limits have set.",
-  forget:
-    "Erases all stored data about this subject: usage and blocks in this limiter, its overrides in every limiter, and its name in the log. This cannot be undone.",
-} as const;
