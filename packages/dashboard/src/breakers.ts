@@ -46,7 +46,7 @@ async function findOptions({ loadRegistry }: FleetReader, name: string): Promise
  * for Redis as long as the dashboard, unless this process has the same breaker, which is then shared with its timeout.
  */
 function createLike(
-  { client, store: { prefix }, timeout: storeTimeout }: FleetReader,
+  { client, store: { prefix }, timeoutMs: storeTimeout }: FleetReader,
   createBreaker: CreateBreaker,
   options: object,
 ): BreakerLike {

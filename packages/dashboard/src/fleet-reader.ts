@@ -28,7 +28,6 @@ export interface FleetReader {
   readonly store: Store;
   readonly client: object;
   readonly admin: Admin;
-  readonly timeout: Duration;
   readonly timeoutMs: number;
   /** The decision counts of all limiters, without subjects. */
   loadUsage(span: Span): Promise<UsageSummary>;
@@ -49,9 +48,8 @@ export interface FleetReader {
     key: string,
     load: () => Promise<Data>,
     make: (data: Data) => Result,
+    visibility?: Visibility,
   ): Promise<Result>;
-  /** The shared results, for readers of visitors who may not see all names. */
-  readonly results: ResultCache;
   /** Caches data that no action changes: each key is read at most once in `everyMs`. */
   cacheRead<T>(key: string, read: () => Promise<T>, everyMs?: number): Promise<T>;
   /** Drops cached data, after an action. */
@@ -85,11 +83,12 @@ export function createFleetReader(store: Store, timeout: Duration = "2s"): Fleet
     store,
     client,
     admin: checkingInput(admin),
-    timeout,
     timeoutMs,
     cacheRead,
-    results,
-    shareResult: (key, load, make) => results.get(`whole ${key}`, SEES_ALL, load, make),
+    shareResult: (key, load, make, visibility) =>
+      visibility === undefined
+        ? results.get(`whole ${key}`, SEES_ALL, load, make)
+        : results.get(key, visibility, load, make),
     loadUsage: (span) =>
       snapshots.get(`usage ${span}`, () => readUsage(store, { span, timeout, summaryOnly: true })),
     loadLimiterUsage: (limiter, span) =>

@@ -1,22 +1,16 @@
-import type { Algorithm, Recommendation, Target } from "@headgate/replay";
-import { recommend, renderReport } from "@headgate/replay";
+import type { Algorithm, Target } from "@headgate/replay";
+import { recommend } from "@headgate/replay";
 import type { Cli, CommandContext } from "../command/cli.ts";
 import { addExamples } from "../command/cli.ts";
-import { writeJson } from "../output/json.ts";
-import { styleFor, widthOf } from "../output/style.ts";
-import { openLogs, reportSkipped } from "./read-logs.ts";
-import { explainReplayError } from "./read-options.ts";
 import { formatRecommendation } from "./recommendation-tables.ts";
-import { requireWritable, writeReport } from "./report-file.ts";
+import type { ReportOptions } from "./run-on-logs.ts";
+import { runOnLogs } from "./run-on-logs.ts";
 
-interface Options {
+interface Options extends ReportOptions {
   readonly denyAtMost: string;
   readonly of: string;
   readonly window?: readonly string[];
   readonly algorithm: string;
-  readonly fields?: string;
-  readonly html?: string;
-  readonly json?: true;
 }
 
 /** Adds `headgate recommend`. */
@@ -59,31 +53,15 @@ async function runRecommend(
   options: Options,
   context: CommandContext,
 ): Promise<number> {
-  const { stdout, stderr, environment } = context;
-  if (options.html !== undefined) await requireWritable(options.html);
-  const reading = await openLogs(logs, options.fields, context);
   const target = { denyAtMost: options.denyAtMost, of: options.of as Target["of"] };
-  let recommendation: Recommendation;
-  try {
-    recommendation = await recommend(reading.log, target, {
-      ...reading.options,
-      windows: options.window,
-      algorithm: options.algorithm as Algorithm,
-      onWindow: reading.onWindow,
-    });
-  } catch (error) {
-    throw explainReplayError(error);
-  } finally {
-    reading.stop();
-  }
-  reportSkipped(recommendation.log, stderr);
-  if (options.html !== undefined) {
-    await writeReport(options.html, renderReport(recommendation), context);
-  }
-  if (options.json) writeJson(stdout, recommendation);
-  else {
-    const style = styleFor(stdout, environment);
-    stdout.write(formatRecommendation(recommendation, style, widthOf(stdout)));
-  }
-  return 0;
+  return runOnLogs(logs, options, context, {
+    run: (reading) =>
+      recommend(reading.log, target, {
+        ...reading.options,
+        windows: options.window,
+        algorithm: options.algorithm as Algorithm,
+        onWindow: reading.onWindow,
+      }),
+    format: formatRecommendation,
+  });
 }

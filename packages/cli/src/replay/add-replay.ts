@@ -1,24 +1,19 @@
-import type { Framework, ReplayResult } from "@headgate/replay";
-import { renderReport, replay } from "@headgate/replay";
+import type { Framework } from "@headgate/replay";
+import { replay } from "@headgate/replay";
 import type { Cli, CommandContext } from "../command/cli.ts";
 import { addExamples } from "../command/cli.ts";
 import { CommandError } from "../command/command-error.ts";
 import type { ConnectionOptions } from "../connect/connection.ts";
 import { addConnectionOptions } from "../connect/connection.ts";
-import { writeJson } from "../output/json.ts";
-import { styleFor, widthOf } from "../output/style.ts";
-import { openLogs, reportSkipped } from "./read-logs.ts";
-import { explainReplayError, readPolicies } from "./read-options.ts";
+import { readPolicies } from "./read-options.ts";
 import { openReplayRedis } from "./replay-redis.ts";
 import { formatEvictions, formatResult } from "./replay-tables.ts";
-import { requireWritable, writeReport } from "./report-file.ts";
+import type { ReportOptions } from "./run-on-logs.ts";
+import { runOnLogs } from "./run-on-logs.ts";
 
-interface Options extends ConnectionOptions {
+interface Options extends ConnectionOptions, ReportOptions {
   readonly limits: readonly string[];
-  readonly fields?: string;
-  readonly html?: string;
   readonly http?: string;
-  readonly json?: true;
 }
 
 /** Adds `headgate replay`. */
@@ -69,34 +64,27 @@ async function runReplay(
   options: Options,
   context: CommandContext,
 ): Promise<number> {
-  const { stdout, stderr, environment } = context;
   const policies = await readPolicies(options.limits);
   const connection = redisOf(options);
-  if (options.html !== undefined) await requireWritable(options.html);
-  const reading = await openLogs(logs, options.fields, context);
-  const redis = connection && (await openReplayRedis(connection, context));
-  let result: ReplayResult;
-  try {
-    result = await replay(reading.log, policies, {
-      ...reading.options,
-      framework: options.http as Framework | undefined,
-      createStore: redis?.createStore,
-      storeTimeout: redis?.timeoutMs,
-    });
-  } catch (error) {
-    throw explainReplayError(error);
-  } finally {
-    reading.stop();
-    await redis?.close();
-  }
-  reportSkipped(result.log, stderr);
-  for (const policy of result.policies) {
-    if (policy.evicted > 0) stderr.write(`headgate: ${formatEvictions(policy)}\n`);
-  }
-  if (options.html !== undefined) await writeReport(options.html, renderReport(result), context);
-  if (options.json) writeJson(stdout, result);
-  else stdout.write(formatResult(result, styleFor(stdout, environment), widthOf(stdout)));
-  return 0;
+  return runOnLogs(logs, options, context, {
+    async run(reading) {
+      const redis = connection && (await openReplayRedis(connection, context));
+      try {
+        return await replay(reading.log, policies, {
+          ...reading.options,
+          framework: options.http as Framework | undefined,
+          createStore: redis?.createStore,
+          storeTimeout: redis?.timeoutMs,
+        });
+      } finally {
+        // The deletion of the keys may write a warning.
+        reading.stop();
+        await redis?.close();
+      }
+    },
+    warn: (result) => result.policies.filter(({ evicted }) => evicted > 0).map(formatEvictions),
+    format: formatResult,
+  });
 }
 
 /** `$REDIS_URL` alone does not select Redis, because it may be set for other commands. */

@@ -30,7 +30,7 @@ export function visibleTo(reader: FleetReader, given: Visitor): FleetReader {
   return {
     ...reader,
     shareResult: (key, load, make) =>
-      reader.results.get(key, { canSee: given.canSee, answers }, load, make),
+      reader.shareResult(key, load, make, { canSee: given.canSee, answers }),
     loadRegistry,
     loadUsage: async (span) => visibleUsage(await reader.loadUsage(span), visitor),
     loadLimiterUsage: async (limiter, span) =>

@@ -40,14 +40,14 @@ interface Claims {
 export class PreviewTokens {
   readonly #secret: Buffer;
   readonly #now: () => number;
-  readonly #reader: Pick<FleetReader, "client" | "store" | "timeout">;
+  readonly #reader: Pick<FleetReader, "client" | "store" | "timeoutMs">;
   /** Made for the first token that is redeemed, because a page that is only read needs none. */
   #once: Limiter | undefined;
 
   /** `now` is a clock in milliseconds. */
   constructor(
     secret: string | undefined,
-    reader: Pick<FleetReader, "client" | "store" | "timeout">,
+    reader: Pick<FleetReader, "client" | "store" | "timeoutMs">,
     now: () => number = Date.now,
   ) {
     this.#secret =
@@ -101,12 +101,12 @@ export class PreviewTokens {
   }
 
   async #isFirstUse(id: string): Promise<boolean> {
-    const { client, store, timeout } = this.#reader;
+    const { client, store, timeoutMs } = this.#reader;
     this.#once ??= createLimiter({
       name: "dashboard-previews",
       limits: ONCE,
       store: redisStore(client as RedisClient, { prefix: store.prefix, registry: false }),
-      storeTimeout: timeout,
+      storeTimeout: timeoutMs,
     });
     const { allowed, degraded } = await this.#once.consume(id);
     if (degraded) throw storeUnavailable();

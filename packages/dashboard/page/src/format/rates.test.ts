@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { chartColumns, ratesOfMinute, sparklineBuckets, toBuckets } from "./rates.ts";
+import { chartColumns, formatRate, ratesOfMinute, sparklineBuckets, toBuckets } from "./rates.ts";
 
 const point = (at: number, allowed: number, denied = 0, degraded = 0) => ({
   at,
@@ -48,3 +48,14 @@ test("buckets leave out points outside their range", () => {
   const parts = toBuckets([point(-1, 1), point(0, 2), point(99, 3), point(100, 4)], 0, 100, 2);
   expect(parts.map(({ allowed }) => allowed)).toEqual([2, 3]);
 });
+
+test.each([
+  [0, "0"],
+  [0.004, "< 0.01"],
+  [0.253, "0.25"],
+  [7.44, "7.4"],
+  [45.16, "45.2"],
+  [1_240.4, "1,240"],
+])("a rate of %d per second is formatted as %s", (rate, text) =>
+  expect(formatRate(rate)).toBe(text),
+);

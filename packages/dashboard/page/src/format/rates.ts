@@ -1,5 +1,5 @@
 import type { Counts, Point } from "../../../src/counts.ts";
-import { NO_DECISIONS, REPORT_DELAY_MS, sumCounts } from "../../../src/counts.ts";
+import { formatCount, NO_DECISIONS, REPORT_DELAY_MS, sumCounts } from "../../../src/counts.ts";
 
 /** Decisions over time. */
 export interface Series {
@@ -110,4 +110,12 @@ export function toBuckets(
     groups[Math.floor(((point.at - from) / (to - from)) * parts)]?.push(point);
   }
   return groups.map(sumCounts);
+}
+
+/** A number for each second: `0`, `< 0.01`, `0.25`, `7.4`, `1,240`. */
+export function formatRate(rate: number): string {
+  if (rate === 0) return "0";
+  if (rate < 0.01) return "< 0.01";
+  if (rate < 10) return String(Number(rate.toPrecision(2)));
+  return rate < 100 ? rate.toFixed(1) : formatCount(Math.round(rate));
 }

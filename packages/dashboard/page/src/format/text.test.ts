@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { formatSubject, shortenLimit, truncateVisible } from "./text.ts";
+import { formatBytes, formatSubject, shortenLimit, truncateVisible } from "./text.ts";
 
 test("a subject is formatted by its value, with the names of its dimensions if they have any", () => {
   expect(formatSubject(undefined)).toBe("all subjects");
@@ -19,4 +19,9 @@ test("a long text is truncated, even in the middle of a character", () => {
   expect(truncateVisible("a\u202eb", 3)).toBe("a\\u{202e}b");
   expect(truncateVisible("ab😀", 3)).toBe("ab\\u{d83d}…");
   expect(truncateVisible("x".repeat(1_000_000), 10)).toHaveLength(11);
+});
+
+test("bytes are formatted in units of 1,024", () => {
+  expect(formatBytes(0)).toBe("0 bytes");
+  expect(formatBytes(40_055_603)).toBe("38.2 MB");
 });

@@ -41,3 +41,13 @@ export function formatClient(client: LookupClient): string {
       return `The sender of this ${client.header}`;
   }
 }
+
+const BYTE_UNITS = ["bytes", "KB", "MB", "GB", "TB"];
+
+/** `12.5 MB`: 1 KB is 1,024 bytes. */
+export function formatBytes(bytes: number): string {
+  const power =
+    bytes < 1_024 ? 0 : Math.min(BYTE_UNITS.length - 1, Math.floor(Math.log2(bytes) / 10));
+  const number = bytes / 1_024 ** power;
+  return `${Number(number.toPrecision(3))} ${BYTE_UNITS[power]}`;
+}

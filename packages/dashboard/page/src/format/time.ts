@@ -19,7 +19,7 @@ export function formatRelativeTime(at: number, now: number): string {
 
 const MONTHS = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split(" ");
 
-/** `14:05`, by this machine's clock. Without `Intl`, as in numbers.ts, because the first view must not wait for it. */
+/** `14:05`, by this machine's clock. Without `Intl`, as in counts.ts, because the first view must not wait for it. */
 export function formatClock(at: number): string {
   const time = new Date(at);
   return `${twoDigits(time.getHours())}:${twoDigits(time.getMinutes())}`;
