@@ -108,6 +108,8 @@ test("the error for a user who may not list the cluster's nodes names the missin
     "+eval",
     "+get",
     "+strlen",
+    "+zcard",
+    "+zrange",
   ];
   for (const { admin } of cluster.nodes) await admin.command("ACL", ...acl);
   const url = urlOf(...cluster.nodes.map(({ port }) => port));
