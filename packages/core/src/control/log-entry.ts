@@ -1,4 +1,4 @@
-import { isPlainObject, isRecordOf, isString, parseJson } from "../common/type-guards.ts";
+import { isPlainObject, isString, parseJson, recordOf } from "../common/type-guards.ts";
 import type { ForgottenSubject } from "./record.ts";
 import { toDate } from "./record.ts";
 import { VERSION_DIGITS } from "./record-text.ts";
@@ -97,9 +97,11 @@ function parseEntry(line: string): LogEntry | undefined {
   return { ...entry, at: toDate(Number(microseconds)) };
 }
 
+const isSubject = recordOf(isString);
+
 function isEntry(entry: unknown): entry is NewLogEntry {
   if (!isPlainObject(entry) || !KINDS.includes(entry["kind"] as never)) return false;
   const { kind, limiter, network, subject } = entry;
-  if (subject !== undefined && !isRecordOf(subject, isString)) return false;
+  if (subject !== undefined && !isSubject(subject)) return false;
   return typeof (DENY_LIST_KINDS.includes(kind) ? network : limiter) === "string";
 }

@@ -1,4 +1,13 @@
-import { isPlainObject, isRecordOf, isWholeNumber, parseJson } from "../common/type-guards.ts";
+import {
+  exactObjectOf,
+  isBoolean,
+  isString,
+  isWholeNumber,
+  oneOf,
+  optional,
+  parseJson,
+  recordOf,
+} from "../common/type-guards.ts";
 import { parseNetwork } from "../net/network.ts";
 import type {
   ControlRecord,
@@ -35,7 +44,56 @@ const TURN_MS = 5;
 
 type Body = Omit<ControlRecord, "version">;
 
-type Properties = Readonly<Record<string, unknown>>;
+const isRecordOfNames = recordOf(isName);
+
+const isSubject = (value: unknown): value is Readonly<Record<string, string>> =>
+  isRecordOfNames(value) && Object.keys(value).length > 0;
+
+/** When an item ends; null if it does not. */
+const isEnd = (value: unknown): value is number | null => value === null || isWholeNumber(value);
+
+/** Checks the form of an override, not its numbers. */
+const isOverride = exactObjectOf<Override>({
+  limiter: isName,
+  subject: optional(isSubject),
+  limits: optional(
+    recordOf(
+      exactObjectOf<LimitOverride>({
+        limit: optional(isWholeNumber),
+        burst: optional(isWholeNumber),
+        capacity: optional(isWholeNumber),
+        refill: optional(isWholeNumber),
+      }),
+    ),
+  ),
+  shadow: optional(isBoolean),
+  from: isWholeNumber,
+  until: isEnd,
+});
+
+const isInvalidation = exactObjectOf<Invalidation>({
+  limiter: isName,
+  subject: isSubject,
+  kind: oneOf("reset", "block", "unblock"),
+  from: isWholeNumber,
+});
+
+const isDenied = exactObjectOf<DeniedNetwork>({
+  network: (value): value is string => parseNetwork(value) !== undefined,
+  reason: optional(isString),
+  by: optional(isString),
+  from: isWholeNumber,
+  until: isEnd,
+});
+
+const isHead = exactObjectOf<{
+  readonly format: typeof FORMAT;
+  readonly invalidateAllBefore?: number | undefined;
+}>({ format: oneOf(FORMAT), invalidateAllBefore: optional(isWholeNumber) });
+
+function isName(value: unknown): value is string {
+  return isString(value) && value !== "";
+}
 
 /** The kinds of lines: a check for their items, and how many there may be. */
 const KINDS = {
@@ -134,14 +192,8 @@ function endOfLine(text: string, start: number): number {
 
 function parseHead(line: string): Pick<ControlRecord, "invalidateAllBefore"> | undefined {
   const head = line.length > MAX_LINE_CHARACTERS ? undefined : parseJson(line);
-  if (!hasOnly(head, ["format", "invalidateAllBefore"])) return undefined;
+  if (!isHead(head)) return undefined;
   const { format, ...rest } = head;
-  if (
-    format !== FORMAT ||
-    !(rest["invalidateAllBefore"] === undefined || isWholeNumber(rest["invalidateAllBefore"]))
-  ) {
-    return undefined;
-  }
   return rest;
 }
 
@@ -153,56 +205,4 @@ function addLine(items: Readonly<Record<Kind, object[]>>, line: string): boolean
   const { isItem, most } = KINDS[kind];
   const item = parseJson(line.slice(gap + 1));
   return isItem(item) && items[kind].push(item) <= most;
-}
-
-/** Whether a value has the form of an override; does not check its numbers. */
-function isOverride(value: unknown): value is Override {
-  return (
-    hasOnly(value, ["limiter", "subject", "limits", "shadow", "from", "until"]) &&
-    isName(value["limiter"]) &&
-    (value["subject"] === undefined || isSubject(value["subject"])) &&
-    (value["limits"] === undefined || isRecordOf(value["limits"], isLimitOverride)) &&
-    (value["shadow"] === undefined || typeof value["shadow"] === "boolean") &&
-    hasValidTimes(value)
-  );
-}
-
-function isInvalidation(value: unknown): value is Invalidation {
-  return (
-    hasOnly(value, ["limiter", "subject", "kind", "from"]) &&
-    isName(value["limiter"]) &&
-    isSubject(value["subject"]) &&
-    ["reset", "block", "unblock"].includes(value["kind"] as string) &&
-    isWholeNumber(value["from"])
-  );
-}
-
-function isDenied(value: unknown): value is DeniedNetwork {
-  return (
-    hasOnly(value, ["network", "reason", "by", "from", "until"]) &&
-    parseNetwork(value["network"]) !== undefined &&
-    (value["reason"] === undefined || typeof value["reason"] === "string") &&
-    (value["by"] === undefined || typeof value["by"] === "string") &&
-    hasValidTimes(value)
-  );
-}
-
-function hasValidTimes({ from, until }: Properties): boolean {
-  return isWholeNumber(from) && (until === null || isWholeNumber(until));
-}
-
-function isLimitOverride(value: unknown): value is LimitOverride {
-  return hasOnly(value, LIMIT_OVERRIDE_FIELDS) && Object.values(value).every(isWholeNumber);
-}
-
-function isSubject(value: unknown): value is Readonly<Record<string, string>> {
-  return isRecordOf(value, isName) && Object.keys(value).length > 0;
-}
-
-function isName(value: unknown): value is string {
-  return typeof value === "string" && value !== "";
-}
-
-function hasOnly(value: unknown, known: readonly string[]): value is Properties {
-  return isPlainObject(value) && Object.keys(value).every((name) => known.includes(name));
 }

@@ -1,11 +1,16 @@
 import { readPolicy } from "../algorithms/compile-policy.ts";
+import type { Limit } from "../common/policy.ts";
 import {
-  isArrayOf,
+  arrayOf,
+  isBoolean,
   isPlainObject,
-  isRecordOf,
   isString,
   isWholeNumber,
+  objectOf,
+  oneOf,
+  optional,
   parseJson,
+  recordOf,
 } from "../common/type-guards.ts";
 import type {
   BreakerRecord,
@@ -19,8 +24,6 @@ import type {
   SubjectSource,
 } from "./record.ts";
 import { MAX_TARGET_CHARACTERS, MAX_TARGETS, RECORD_FORMAT } from "./record.ts";
-
-type Properties = Readonly<Record<string, unknown>>;
 
 /** Reads the record of a process. */
 export function parseProcessRecord(text: string): ProcessRecord | UnreadableReason {
@@ -41,55 +44,38 @@ function parseAs<T>(text: string, is: (value: unknown) => value is T): T | Unrea
   return is(rest) ? rest : "damaged";
 }
 
-function isProcess(value: unknown): value is ProcessRecord {
-  return (
-    isPlainObject(value) &&
-    haveText(value, "process", "host", "version") &&
-    isWholeNumber(value["pid"]) &&
-    isWholeNumber(value["startedAt"]) &&
-    isWholeNumber(value["more"]) &&
-    isArrayOf(value["records"], isString) &&
-    (value["targets"] === undefined || isArrayOf(value["targets"], isTargets))
-  );
-}
-
-function isTargets(value: unknown): value is BreakerTargets {
-  return (
-    isPlainObject(value) &&
-    isString(value["record"]) &&
-    isArrayOf(value["names"], isTarget) &&
-    value["names"].length <= MAX_TARGETS &&
-    isWholeNumber(value["more"])
-  );
-}
+const isTargets = objectOf<BreakerTargets>({
+  record: isString,
+  names: (names): names is readonly string[] =>
+    arrayOf(isTarget)(names) && names.length <= MAX_TARGETS,
+  more: isWholeNumber,
+});
 
 function isTarget(value: unknown): value is string {
   return isString(value) && value !== "" && value.length <= MAX_TARGET_CHARACTERS;
 }
 
-function isRegistryRecord(value: unknown): value is RegistryRecord {
-  return isLimiter(value) || isBreaker(value);
-}
+const isProcess = objectOf<ProcessRecord>({
+  process: isString,
+  host: isString,
+  pid: isWholeNumber,
+  startedAt: isWholeNumber,
+  version: isString,
+  records: arrayOf(isString),
+  more: isWholeNumber,
+  targets: optional(arrayOf(isTargets)),
+});
 
-function isLimiter(value: unknown): value is LimiterRecord {
-  return (
-    isPlainObject(value) &&
-    value["kind"] === "limiter" &&
-    haveText(value, "name", "policy", "version") &&
-    hasPolicy(value) &&
-    (value["blockOn"] === undefined || value["blockOn"] === "settle") &&
-    isArrayOf(value["shapes"], isShape) &&
-    (value["perCallPolicies"] === undefined || isArrayOf(value["perCallPolicies"], isPolicy)) &&
-    (value["morePerCallPolicies"] === undefined || isWholeNumber(value["morePerCallPolicies"])) &&
-    (value["extends"] === undefined || isString(value["extends"])) &&
-    typeof value["shadow"] === "boolean" &&
-    isArrayOf(value["uses"], isUse)
-  );
-}
+const isShape = objectOf<RegistryShape>({
+  per: isString,
+  fingerprint: isString,
+  limits: arrayOf(isString),
+});
 
-/** Whether the limits form a policy that this version knows. */
-function hasPolicy({ limits, isTruncated }: Properties): boolean {
-  if (isTruncated === true) return Array.isArray(limits) && limits.length === 0;
+const isRegistryPolicy = objectOf<RegistryPolicy>({ limits: isPolicy, shapes: arrayOf(isShape) });
+
+/** Whether limits form a policy that this version knows. */
+function isPolicy(limits: unknown): limits is readonly Limit[] {
   try {
     readPolicy(limits);
     return Array.isArray(limits);
@@ -98,29 +84,16 @@ function hasPolicy({ limits, isTruncated }: Properties): boolean {
   }
 }
 
-function isPolicy(value: unknown): value is RegistryPolicy {
-  return isPlainObject(value) && hasPolicy(value) && isArrayOf(value["shapes"], isShape);
-}
+const isListSource = oneOf("addresses", "function");
 
-function isShape(value: unknown): value is RegistryShape {
-  return (
-    isPlainObject(value) &&
-    haveText(value, "per", "fingerprint") &&
-    isArrayOf(value["limits"], isString)
-  );
-}
-
-function isUse(value: unknown): value is HttpUse {
-  return (
-    isPlainObject(value) &&
-    haveText(value, "adapter", "missingKey") &&
-    ["ip", "reject", "skip"].includes(value["missingKey"] as string) &&
-    isRecordOf(value["keys"], (key): key is SubjectSource => isSource(key, MAX_NESTING)) &&
-    (value["addressHeader"] === undefined || isString(value["addressHeader"])) &&
-    isListSource(value["allowList"]) &&
-    isListSource(value["denyList"])
-  );
-}
+const isUse = objectOf<HttpUse>({
+  adapter: isString,
+  keys: recordOf((key): key is SubjectSource => isSource(key, MAX_NESTING)),
+  missingKey: oneOf("ip", "reject", "skip"),
+  addressHeader: optional(isString),
+  allowList: optional(isListSource),
+  denyList: optional(isListSource),
+});
 
 /** How deep keys may be nested, because readers of a record recurse into them. */
 const MAX_NESTING = 8;
@@ -131,24 +104,43 @@ function isSource(value: unknown, levels: number): value is SubjectSource {
   if (by === "ip") return isWholeNumber(ipv6Prefix) && isWholeNumber(ipv4Prefix);
   if (by === "header") return isString(name) && (hash === "sha256" || hash === "hmac");
   if (by !== "combined") return by === "function";
-  return isArrayOf(keys, (key): key is SubjectSource => isSource(key, levels - 1));
+  return arrayOf((key): key is SubjectSource => isSource(key, levels - 1))(keys);
 }
 
-function isListSource(value: unknown): boolean {
-  return value === undefined || value === "addresses" || value === "function";
+const isLimiter = objectOf<LimiterRecord>({
+  kind: oneOf("limiter"),
+  name: isString,
+  policy: isString,
+  // A record that was too long has none.
+  limits: (limits): limits is readonly Limit[] => isEmptyList(limits) || isPolicy(limits),
+  blockOn: optional(oneOf("settle")),
+  shapes: arrayOf(isShape),
+  perCallPolicies: optional(arrayOf(isRegistryPolicy)),
+  morePerCallPolicies: optional(isWholeNumber),
+  extends: optional(isString),
+  shadow: isBoolean,
+  uses: arrayOf(isUse),
+  version: isString,
+  isTruncated: optional(isBoolean),
+});
+
+const isBreaker = objectOf<BreakerRecord>({
+  kind: oneOf("breaker"),
+  name: isString,
+  policy: isString,
+  options: isPlainObject,
+  fingerprint: isString,
+  version: isString,
+  isTruncated: optional(isBoolean),
+});
+
+function isRegistryRecord(value: unknown): value is RegistryRecord {
+  if (isLimiter(value)) return (value.isTruncated === true) === isEmptyList(value.limits);
+  return isBreaker(value);
 }
 
-function isBreaker(value: unknown): value is BreakerRecord {
-  return (
-    isPlainObject(value) &&
-    value["kind"] === "breaker" &&
-    haveText(value, "name", "policy", "fingerprint", "version") &&
-    isPlainObject(value["options"])
-  );
-}
-
-function haveText(value: Properties, ...names: readonly string[]): boolean {
-  return names.every((name) => isString(value[name]));
+function isEmptyList(value: unknown): boolean {
+  return Array.isArray(value) && value.length === 0;
 }
 
 /** A process that the index lists. */
