@@ -27,12 +27,10 @@ import { TrackerRegistry } from "./tracker/tracker-registry.ts";
 
 /** The trackers of a name on a store. Breakers that share them have the same views, and report together. */
 interface Trackers {
-  get(target: string): TargetTracker;
+  readonly registry: TrackerRegistry;
   /** Sends the collected outcomes. */
   flush(): Promise<void>;
   close(): Promise<void>;
-  /** The names of the targets that were called. */
-  calledTargets(): Iterable<string>;
 }
 
 /**
@@ -45,8 +43,8 @@ export function createBreaker<Result = unknown, const Text extends string = stri
   const settings = readBreakerOptions(options);
   const { name, store } = readNameAndStore(options, settings.maxTargets);
   const claim = claimName(store, name, settings, "breaker");
-  const trackers = trackersOf(claim.identity, name, store, settings);
-  addToRegistry(store, createBreakerRecord(name, settings), () => trackers.calledTargets());
+  const { registry, ...trackers } = trackersOf(claim.identity, name, store, settings);
+  addToRegistry(store, createBreakerRecord(name, settings), () => registry.calledTargets());
   let closing: Promise<void> | undefined;
 
   async function close(): Promise<void> {
@@ -66,12 +64,12 @@ export function createBreaker<Result = unknown, const Text extends string = stri
 
   return {
     name,
-    ...createTarget(trackers.get("default"), guard),
+    ...createTarget(registry.get("default"), guard),
 
     for(target, more?: unknown) {
       guard.throwIfClosed();
       rejectExtraArgument("for(target)", more);
-      return createTarget(trackers.get(checkTarget(target)), guard);
+      return createTarget(registry.get(checkTarget(target)), guard);
     },
 
     async close(...given: unknown[]) {
@@ -113,12 +111,11 @@ function createTrackers(name: string, store: CountingStore, settings: Settings<n
     (targetName, target) => new TargetTracker(targetName, keysOf(target), context),
   );
   return {
-    get: (target) => registry.get(target),
+    registry,
     async flush() {
       await Promise.all([...unsent].map((tracker) => tracker.drain()));
     },
     close: access.close,
-    calledTargets: () => registry.calledTargets(),
   };
 }
 

@@ -102,6 +102,10 @@ export function readBreakerOptions<Result>(options: BreakerOptions<Result>): Set
       ? 0
       : readMicros("flushInterval", options.flushInterval ?? 250, MINUTE);
   const policy = readPolicy(options, trialCallTimeout + LEASE_GRACE);
+  const written = policyOptionsOf(options);
+  // A function is shown by its return values.
+  const openFor =
+    typeof options.openFor === "function" ? policy.openForMicros.map(formatDuration) : undefined;
   return {
     policy,
     storeTimes: { timeoutMs, connectMs },
@@ -112,8 +116,8 @@ export function readBreakerOptions<Result>(options: BreakerOptions<Result>): Set
     abortOutcome,
     maxTargets: readWholeNumber("maxTargets", options.maxTargets ?? 1_000, 100_000),
     canonical: `${policy.description} slow ${slowCall} flush ${flushIntervalMicros} timeout ${timeoutMs}${connectMs === readFailureOptions({}).connectMs ? "" : ` connect ${connectMs}`}`,
-    displayText: formatPolicyOptions(options, policy),
-    policyOptions: withOpenForDurations(policyOptionsOf(options), policy),
+    displayText: `${formatOptions(written)}${openFor === undefined ? "" : ` where openFor gives ${openFor.join(", ")}`}`,
+    policyOptions: openFor === undefined ? written : { ...written, openFor },
   };
 }
 
@@ -122,25 +126,6 @@ function policyOptionsOf(options: BreakerOptions<never>): Readonly<Record<string
   return Object.fromEntries(
     Object.entries(options).filter(([option]) => !PER_INSTANCE_OPTIONS.includes(option)),
   );
-}
-
-/** The options of the policy as data. */
-function withOpenForDurations(
-  options: Readonly<Record<string, unknown>>,
-  { openForMicros }: BreakerPolicy,
-): Readonly<Record<string, unknown>> {
-  if (typeof options["openFor"] !== "function") return options;
-  return { ...options, openFor: openForMicros.map(formatDuration) };
-}
-
-/** The written options of the policy; a function is shown by its return values. */
-function formatPolicyOptions(
-  options: BreakerOptions<never>,
-  { openForMicros }: BreakerPolicy,
-): string {
-  const written = formatOptions(policyOptionsOf(options));
-  if (typeof options.openFor !== "function") return written;
-  return `${written} where openFor gives ${openForMicros.map(formatDuration).join(", ")}`;
 }
 
 function readPolicy(options: BreakerOptions<never>, leaseMicros: number): BreakerPolicy {

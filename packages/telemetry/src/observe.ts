@@ -3,7 +3,7 @@ import { measureBreakers } from "./breakers.ts";
 import { measureDecisions, measureSlotUse } from "./limiters.ts";
 import type { OpenTelemetryMeter } from "./opentelemetry.ts";
 import { writeToMeter } from "./opentelemetry.ts";
-import type { MetricsOutput } from "./output.ts";
+import type { MetricsOutput, Subscription } from "./output.ts";
 import { SeriesBudget, subscribeAll } from "./output.ts";
 import type { PrometheusRegistry } from "./prometheus.ts";
 import { writeToRegistry } from "./prometheus.ts";
@@ -43,14 +43,19 @@ export function observe(
     );
   }
   const measures = { output, budget: new SeriesBudget() };
-  const stopListening = subscribeAll(
-    removeOnFailure(output, () => [
+  let subscriptions: readonly Subscription[];
+  try {
+    subscriptions = [
       ...measureDecisions(measures, routes),
       ...measureServers(measures),
       ...measureSlotUse(measures),
       ...measureBreakers(measures, targets),
-    ]),
-  );
+    ];
+  } catch (error) {
+    output.remove();
+    throw error;
+  }
+  const stopListening = subscribeAll(subscriptions);
   observed.add(target);
   let isStopped = false;
   return {
@@ -62,16 +67,6 @@ export function observe(
       observed.delete(target);
     },
   };
-}
-
-/** Removes all instruments if it fails. */
-function removeOnFailure<T>(output: MetricsOutput, measure: () => T): T {
-  try {
-    return measure();
-  } catch (error) {
-    output.remove();
-    throw error;
-  }
 }
 
 function createOutput(target: unknown): MetricsOutput {

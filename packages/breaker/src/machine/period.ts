@@ -224,9 +224,7 @@ function beginPeriod(
     windowEmptiedAt,
     openings,
   });
-  Object.assign(period, { calls, failures, slowCalls });
-  period.isDirty = true;
-  period.isNew = true;
+  Object.assign(period, { calls, failures, slowCalls, isDirty: true, isNew: true });
 }
 
 /** Opens for the given duration, or else for the one of the policy. */
