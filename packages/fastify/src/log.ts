@@ -29,32 +29,21 @@ export function createWarn(app: FastifyInstance): Warn {
   };
 }
 
-/** Logs the events of the stores of some limiters. */
-export interface StoreLog {
-  listen(limiters: GuardLimiters): void;
-  stop(): void;
-}
-
 /** One for each server: several plugins may run on it, and an event is logged once. */
 const logs = new WeakMap<object, LogFunction>();
 
-/** Writes to the application's log: `error` for events that need attention, `warn` for the rest. */
-export function logStores(app: FastifyInstance): StoreLog {
+/**
+ * Writes the events of the limiters' stores to the application's log, until the returned function is called: `error` for events
+ * that need attention, `warn` for the rest.
+ */
+export function logStores(app: FastifyInstance, limiters: GuardLimiters): () => void {
   const log: LogFunction =
     logs.get(app.server) ??
     ((code, message, error) =>
       write(app, code === "HEADGATE_STORE_UP" ? "warn" : "error", code, message, error));
   logs.set(app.server, log);
-  const stops: (() => void)[] = [];
-  return {
-    listen(limiters) {
-      for (const limiter of limiters.all) {
-        const { monitor } = internalsOf(limiter);
-        if (monitor !== undefined) stops.push(monitor.log.addLog(log));
-      }
-    },
-    stop() {
-      for (const stop of stops) stop();
-    },
+  const stops = limiters.all.map((limiter) => internalsOf(limiter).monitor?.log.addLog(log));
+  return () => {
+    for (const stop of stops) stop?.();
   };
 }

@@ -9,7 +9,6 @@ import {
   withTimeout,
 } from "@headgate/core/internal-http";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import type { StoreLog } from "./log.ts";
 import { logStores } from "./log.ts";
 import type { HeadgateOptions, HookName, RouteRateLimitOptions } from "./options.ts";
 import type { Done, PluginRule, RouteSettings, Rule } from "./rule.ts";
@@ -46,25 +45,22 @@ export interface RateLimitHook extends Pick<HttpGuard<object>, "decisionOf" | "r
 export class PluginRules {
   readonly plugin: PluginRule;
   readonly headgate: Headgate;
-  readonly storeLog: StoreLog;
   /** Every rule created here. */
   readonly all: Rule[] = [];
   /** The limiters that use the plugin's keys. */
   readonly limitersWithPluginKey: Limiter[] = [];
   /** The hooks in which any rule decides: an unused hook would cost every request time. */
   readonly usedHooks: Set<HookName> = new Set();
+  readonly #stopLogging: (() => void)[] = [];
   readonly #app: FastifyInstance;
   readonly #warn: Warn;
   /** Rules by their route, or by its config if the route is not known. */
   readonly #routeRules = new WeakMap<object, Rule>();
-  /** The parsed settings of routes, and a copy of their options to detect changes. */
-  readonly #parsed = new WeakMap<object, { options: object; settings: RouteSettings }>();
 
   constructor(app: FastifyInstance, options: HeadgateOptions, warn: Warn) {
     this.#app = app;
     this.#warn = warn;
     this.plugin = createPluginRule("headgate", options, warn);
-    this.storeLog = logStores(app);
     const { rule } = this.plugin;
     this.headgate = this.#createHeadgate(rule?.limiters);
     if (rule !== undefined) this.#add(rule, true);
@@ -89,7 +85,7 @@ export class PluginRules {
   #add(rule: Rule, isKeyed: boolean): Rule {
     this.all.push(rule);
     if (isKeyed) this.limitersWithPluginKey.push(...rule.limiters.all);
-    this.storeLog.listen(rule.limiters);
+    this.#stopLogging.push(logStores(this.#app, rule.limiters));
     return rule;
   }
 
@@ -98,22 +94,13 @@ export class PluginRules {
     return this.#add(createRouteRule(owner, settings, name, this.plugin, this.#warn), isKeyed);
   }
 
-  /** Parses a route's options, unless they have not changed since the last time. Throws `HEADGATE_INVALID_OPTION`. */
-  settingsOf(owner: string, options: RouteRateLimitOptions): RouteSettings {
-    const known = this.#parsed.get(options);
-    if (known !== undefined && isSame(known.options, options)) return known.settings;
-    const settings = parseRoute(owner, options, this.plugin);
-    this.#parsed.set(options, { options: { ...options }, settings });
-    return settings;
-  }
-
   /** Returns the rule of a route, or of its config if the route is not tracked. Creates the rule the first time. */
   routeRuleOf(key: object, options: RouteRateLimitOptions, nameOf: () => string): Rule {
     const known = this.#routeRules.get(key);
     if (known !== undefined) return known;
     const name = nameOf();
     const owner = `headgate on ${name}`;
-    const settings = this.settingsOf(owner, options);
+    const settings = parseRoute(owner, options, this.plugin);
     // An error is better than an unlimited request.
     if (!this.usedHooks.has(settings.hook)) throw lateHookError(owner, options.hook);
     const added = this.addRule(owner, settings, options.key === undefined, name);
@@ -173,21 +160,13 @@ export class PluginRules {
   }
 
   async close(): Promise<void> {
-    this.storeLog.stop();
+    for (const stop of this.#stopLogging) stop();
     await Promise.all(this.all.map(({ limiters }) => limiters.close()));
   }
 }
 
 /** Fastify's own default, in milliseconds. */
 const PLUGIN_TIMEOUT_MS = 10_000;
-
-function isSame(one: object, other: object): boolean {
-  const entries = Object.entries(one);
-  return (
-    entries.length === Object.keys(other).length &&
-    entries.every(([name, value]) => value === (other as Record<string, unknown>)[name])
-  );
-}
 
 function lateHookError(owner: string, hook: HookName | undefined): HeadgateError {
   return invalidOption(

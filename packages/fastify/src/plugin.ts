@@ -107,7 +107,7 @@ function readRoute(
   const limit = config?.rateLimit;
   if (!isLimited(limit)) return;
   const owner = `headgate on ${url}`;
-  const settings = rules.settingsOf(owner, limit);
+  const settings = parseRoute(owner, limit, rules.plugin);
   const isOwn = routeScope === app && rules.isOwner(app);
   // A scope inside may get a plugin of its own.
   if (rules.plugin.rule === undefined && isOwn) requireOwnLimits(owner, settings);

@@ -1,5 +1,5 @@
 import { subscribe } from "node:diagnostics_channel";
-import { fingerprint, invalidOption } from "@headgate/core/internal-http";
+import { fingerprint, invalidOption, shareInProcess } from "@headgate/core/internal-http";
 import type { FastifyInstance, RouteOptions } from "fastify";
 
 /** A route with its options, and the scope in which it was added. */
@@ -14,22 +14,13 @@ const ROUTE: unique symbol = Symbol.for("@headgate/fastify.route") as never;
 type MarkedConfig = NonNullable<RouteOptions["config"]> & { [ROUTE]?: TrackedRoute };
 
 /** Shared by every copy of this package in the process, because they all see the same routes. */
-const ROUTES: unique symbol = Symbol.for("@headgate/fastify.routes") as never;
-const SERVERS: unique symbol = Symbol.for("@headgate/fastify.servers") as never;
-const LIMITED: unique symbol = Symbol.for("@headgate/fastify.limited") as never;
-const shared = globalThis as {
-  [ROUTES]?: WeakMap<object, Set<TrackedRoute>>;
-  [SERVERS]?: WeakSet<object>;
-  [LIMITED]?: WeakSet<object>;
-};
-shared[ROUTES] ??= new WeakMap();
-shared[SERVERS] ??= new WeakSet();
-shared[LIMITED] ??= new WeakSet();
-const routesByServer = shared[ROUTES];
-/** The applications whose routes are all tracked. */
-const trackedServers = shared[SERVERS];
-/** The applications on which a plugin of Headgate runs, in any scope. */
-const limitedServers = shared[LIMITED];
+const { routesByServer, trackedServers, limitedServers } = shareInProcess("fastifyRoutes", () => ({
+  routesByServer: new WeakMap<object, Set<TrackedRoute>>(),
+  /** The applications whose routes are all tracked. */
+  trackedServers: new WeakSet<object>(),
+  /** The applications on which a plugin of Headgate runs, in any scope. */
+  limitedServers: new WeakSet<object>(),
+}))();
 
 /*
  * A plugin runs after the routes that were added before it, in the same scope even if its registration comes first and is

@@ -1,39 +1,10 @@
 /*
  * State shared by all copies of Headgate in a process: two copies, such as two versions, must not count the same counters
- * separately. A feature declares its state by name, and it is created on first use.
+ * separately. A feature declares its state under a name of its own, and it is created on first use.
  */
 
 /** Change this with the methods or fields of any part: copies with different symbols share nothing. */
 const STATES: unique symbol = Symbol.for("@headgate/core/2.state") as never;
-
-/** The parts of a client's state; `renewals` belongs to a store, and `breakerTrackers` to a breaker's name. */
-type ClientStateName =
-  | "breakerTrackers/1"
-  | "connecting"
-  | "denials"
-  | "errors"
-  | "glideSlots"
-  | "ignoredOverrides"
-  | "leases"
-  | "localCounts"
-  | "names"
-  | "releases"
-  | "renewals"
-  | "topology"
-  | "watches";
-
-/** The parts of the state of one prefix on a client. */
-type PrefixStateName = "control" | "registry" | "processName" | "usage";
-
-/** The parts of the state of the whole process. */
-type ProcessStateName =
-  | "registryIntervals"
-  | "hotReload"
-  | "inUse"
-  | "processRecord"
-  | "storeTimes"
-  | "warnings"
-  | "usageIntervals";
 
 type State = Record<string, unknown>;
 
@@ -48,7 +19,7 @@ function stateOf(owner: object): State {
 
 /** Declares state of each client, which is the owner of a store. */
 export function shareByClient<Owner extends object, T extends object, More extends unknown[]>(
-  name: ClientStateName,
+  name: string,
   create: (owner: Owner, ...more: More) => T,
 ): (owner: Owner, ...more: More) => T {
   return (owner, ...more) => {
@@ -66,7 +37,7 @@ interface PrefixOwner {
 
 /** Declares state of each client and prefix. After `drop`, it is created again on next use. */
 export function shareByPrefix<Owner extends PrefixOwner, T extends object>(
-  name: PrefixStateName,
+  name: string,
   create: (store: Owner, drop: () => void) => T,
 ): (store: Owner) => T {
   return (store) => {
@@ -78,7 +49,7 @@ export function shareByPrefix<Owner extends PrefixOwner, T extends object>(
 }
 
 /** Declares state of the process. */
-export function shareInProcess<T extends object>(name: ProcessStateName, create: () => T): () => T {
+export function shareInProcess<T extends object>(name: string, create: () => T): () => T {
   return () => {
     const state = stateOf(globalThis);
     state[name] ??= create();
