@@ -1,5 +1,6 @@
 // The base of our own HTTP adapters; it changes with them, and is not an API for applications.
 
+export { shareInProcess } from "./common/client-state.ts";
 export { formatReceived, invalidOption, invalidValue } from "./common/errors.ts";
 export { fingerprint } from "./common/key.ts";
 export type { LogFunction } from "./common/operator-log.ts";
@@ -10,19 +11,23 @@ export type { MirroredHeaders, ReplyWithRaw } from "./http/apply-verdict.ts";
 export { applyVerdict, mirrorHeaders, resolveHeaderValue } from "./http/apply-verdict.ts";
 export type { RequestWrapper } from "./http/client.ts";
 export { unwrapRequest, WRAPPED_REQUEST } from "./http/client.ts";
-export type { Failure } from "./http/denied-response.ts";
-export {
-  BODY_HEADERS,
-  createLateWarning,
-  DENIAL_HEADERS,
+export type {
+  DenialOutcome,
+  DenialReply,
   DeniedResponse,
-  runOnDenied,
+  Failure,
 } from "./http/denied-response.ts";
+export { BODY_HEADERS, DENIAL_HEADERS, handleDenial } from "./http/denied-response.ts";
 export type { Guard } from "./http/guard.ts";
 export { createGuard } from "./http/guard.ts";
 export type { GuardLimiters } from "./http/guard-limiters.ts";
 export { createGuardLimiters, readStore, waitUntilReady } from "./http/guard-limiters.ts";
-export type { CheckedGuardTimes } from "./http/guard-options.ts";
+export type {
+  CheckedGuardTimes,
+  EndedResponse,
+  SingleLimiterOptions,
+  TieredLimiterOptions,
+} from "./http/guard-options.ts";
 export type { AdapterGuard, InternalParts } from "./http/http-guard.ts";
 export { createAdapterGuard } from "./http/http-guard.ts";
 export { rejectUnusedKeys } from "./http/option-conflicts.ts";
@@ -33,6 +38,6 @@ export type { PolicyFunctions } from "./http/request-limits.ts";
 export { isRequestPolicy } from "./http/request-limits.ts";
 export { watchResponse } from "./http/response-end.ts";
 export { formatSubject } from "./http/subject.ts";
-export { toError, warnOnce } from "./http/warn.ts";
+export { toError, warnOnce, withErrors } from "./http/warn.ts";
 export { internalsOf } from "./limiter/limiter-internals.ts";
 export { withTimeout } from "./store/with-timeout.ts";

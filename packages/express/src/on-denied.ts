@@ -1,14 +1,8 @@
 import type { Decision } from "@headgate/core";
 import type { Verdict, Warn } from "@headgate/core/http";
 import { sendRejection, setHeaders } from "@headgate/core/http";
-import type { Failure } from "@headgate/core/internal-http";
-import {
-  BODY_HEADERS,
-  createLateWarning,
-  DENIAL_HEADERS,
-  DeniedResponse,
-  runOnDenied,
-} from "@headgate/core/internal-http";
+import type { DeniedResponse, Failure } from "@headgate/core/internal-http";
+import { BODY_HEADERS, handleDenial } from "@headgate/core/internal-http";
 import type { Request, Response } from "express";
 
 /**
@@ -21,38 +15,26 @@ export type OnDenied = (req: Request, res: Response, decision: Decision) => unkn
  * Calls `onDenied`, and responds if it did not. Resolves with whether the request continues. Rejects with the error for the error
  * handler.
  */
-export async function handleDenial(
+export async function respondToDenial(
   onDenied: OnDenied,
   req: Request,
   res: Response,
-  { decision, headers, rejection, recordOutcome }: Verdict & { readonly kind: "denied" },
+  verdict: Verdict & { readonly kind: "denied" },
   warn: Warn,
 ): Promise<boolean> {
-  const before = DENIAL_HEADERS.map((name) => [name, res.getHeader(name) as string] as const);
-  setHeaders(res, headers);
-  res.statusCode = rejection.status;
-  const onLate = createLateWarning(warn, req);
-  const response = new DeniedResponse(res, onLate, () => recordOutcome?.(false));
-  const stopWatching = watchMethods(req, res, response);
-  let result: unknown;
-  try {
-    result = await runOnDenied(response, () => onDenied(req, res, decision));
-  } catch (error) {
-    stopWatching();
-    // A bug in onDenied is an error of status 500. The headers stay: they still say how long to wait.
-    res.statusCode = 200;
-    throw error;
+  const reply = {
+    node: res,
+    getHeader: (name: string) => res.getHeader(name),
+    setHeaders: setHeaders.bind(undefined, res),
+    watch: (response: DeniedResponse) => watchMethods(req, res, response),
+  };
+  const call = () => onDenied(req, res, verdict.decision);
+  const { kind } = await handleDenial(reply, call, verdict, warn, req);
+  if (kind === "denied") {
+    for (const name of BODY_HEADERS) res.removeHeader(name);
+    sendRejection(res, verdict.rejection);
   }
-  if (response.hasBegun) return false;
-  if (response.isAllowedBy(result)) {
-    stopWatching();
-    res.statusCode = 200;
-    setHeaders(res, before);
-    return true;
-  }
-  for (const name of BODY_HEADERS) res.removeHeader(name);
-  sendRejection(res, rejection);
-  return false;
+  return kind === "allowed";
 }
 
 type Done = (failure?: Failure) => void;

@@ -1,16 +1,11 @@
-import type { HeadgateError, Limiter, Policy } from "@headgate/core";
-import type {
-  CountOption,
-  GuardOptions,
-  HttpGuard,
-  KnownDimension,
-  RequestPolicy,
-  TierPolicy,
-  Verdict,
-  Warn,
-} from "@headgate/core/http";
+import type { HeadgateError, Limiter } from "@headgate/core";
+import type { HttpGuard, Verdict, Warn } from "@headgate/core/http";
 import { clientOf, HeadgateDeniedError, sendRejection, setHeaders } from "@headgate/core/http";
-import type { CheckedGuardTimes } from "@headgate/core/internal-http";
+import type {
+  CheckedGuardTimes,
+  SingleLimiterOptions,
+  TieredLimiterOptions,
+} from "@headgate/core/internal-http";
 import {
   applyVerdict,
   createAdapterGuard,
@@ -20,34 +15,24 @@ import {
 import type { Request, Response } from "express";
 import { detectPerRequestLimiter } from "./limiter-per-request.ts";
 import type { OnDenied } from "./on-denied.ts";
-import { handleDenial } from "./on-denied.ts";
+import { respondToDenial } from "./on-denied.ts";
 import { decoratedPrototypes, decorateRequest } from "./request-decoration.ts";
 
-/** The options of `rateLimit` other than `limits` and `limiter`. */
-interface CommonOptions<Dimension extends string>
-  extends Omit<GuardOptions<Request, Dimension>, "limits"> {
-  /** Responds to denied requests; `"error"` passes a `HeadgateDeniedError` to the application's error handler. */
-  readonly onDenied?: OnDenied | "error" | undefined;
-  /** Which responses count; a function gets `(req, res)` when the response has been ended. */
-  readonly count?: CountOption<Request, Response> | undefined;
-}
-
-/** Options of `rateLimit`. */
-export interface RateLimitOptions<Dimension extends string = string>
-  extends CommonOptions<Dimension> {
-  /** The limits decided together for one request, or `perRequest(...)`. Required without a `limiter`. */
-  readonly limits?:
-    | Policy<NoInfer<Dimension> | KnownDimension>
-    | RequestPolicy<Request, NoInfer<Dimension> | KnownDimension>
-    | undefined;
-}
+/** Options of `rateLimit`. A function `count` gets `(req, res)`. */
+export type RateLimitOptions<Dimension extends string = string> = SingleLimiterOptions<
+  Request,
+  Dimension,
+  Response,
+  OnDenied | "error"
+>;
 
 /** Options of `rateLimit` with limits that depend on the tier of a request. */
-export interface TieredRateLimitOptions<Dimension extends string = string>
-  extends CommonOptions<Dimension> {
-  /** Limits that depend on the request: `byTier(...)`. */
-  readonly limits: TierPolicy<Request, NoInfer<Dimension> | KnownDimension>;
-}
+export type TieredRateLimitOptions<Dimension extends string = string> = TieredLimiterOptions<
+  Request,
+  Dimension,
+  Response,
+  OnDenied | "error"
+>;
 
 /** Express middleware that limits requests. Its types are structural, so that `req.params` keeps its type in later handlers. */
 export interface RateLimit
@@ -117,7 +102,7 @@ export function rateLimit(
     if (verdict.kind !== "refused" && !isShown && !decorateRequest(req))
       req.rateLimit = verdict.decision;
     if (verdict.kind === "denied" && typeof onDenied === "function") {
-      return handleDenial(onDenied, req, res, verdict, warn);
+      return respondToDenial(onDenied, req, res, verdict, warn);
     }
     try {
       setHeaders(res, verdict.headers);

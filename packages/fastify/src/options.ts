@@ -1,4 +1,4 @@
-import type { CountOption, GuardOptions } from "@headgate/core/http";
+import type { GuardOptions } from "@headgate/core/http";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { OnDenied } from "./on-denied.ts";
 
@@ -8,15 +8,17 @@ export const HOOKS = ["onRequest", "preParsing", "preValidation", "preHandler"] 
 /** The name of a hook in which a request can be decided. */
 export type HookName = (typeof HOOKS)[number];
 
-interface FastifyGuardOptions<Dimension extends string>
-  extends GuardOptions<FastifyRequest, Dimension> {
-  /** Responds to denied requests; `"error"` passes a `HeadgateDeniedError` to the application's error handler. */
-  readonly onDenied?: OnDenied | "error" | undefined;
-  /** Which responses count; a function gets `(request, reply)` when the response has been ended. */
-  readonly count?: CountOption<FastifyRequest, FastifyReply> | undefined;
-}
+type FastifyGuardOptions<Dimension extends string> = GuardOptions<
+  FastifyRequest,
+  Dimension,
+  FastifyReply,
+  OnDenied | "error"
+>;
 
-/** Options of the plugin. Without `limits` and `limiter` it limits only the routes that have their own. */
+/**
+ * Options of the plugin. Without `limits` and `limiter` it limits only the routes that have their own. A function `count` gets
+ * `(request, reply)`.
+ */
 export interface HeadgateOptions<Dimension extends string = string>
   extends FastifyGuardOptions<Dimension> {
   /** When a request is decided. Default `"onRequest"`; a key that an authentication hook sets needs a later one. */

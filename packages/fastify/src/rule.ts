@@ -15,7 +15,7 @@ import {
 } from "@headgate/core/internal-http";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { OnDenied } from "./on-denied.ts";
-import { handleDenial } from "./on-denied.ts";
+import { respondToDenial } from "./on-denied.ts";
 import type { HeadgateOptions, HookName, RouteRateLimitOptions } from "./options.ts";
 import { HOOKS } from "./options.ts";
 import { reject, setHeaders } from "./reply.ts";
@@ -175,7 +175,7 @@ function createRule(
     if (reply.sent) return false;
     if (verdict.kind !== "refused") request.rateLimit = verdict.decision;
     if (verdict.kind === "denied" && typeof onDenied === "function") {
-      return handleDenial(onDenied as OnDenied, request, reply, verdict, warn);
+      return respondToDenial(onDenied as OnDenied, request, reply, verdict, warn);
     }
     setHeaders(reply, verdict.headers);
     if (verdict.kind === "allowed") return true;

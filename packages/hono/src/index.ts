@@ -47,10 +47,10 @@ export {
   toProblem,
   toRateLimitHeaders,
 } from "@headgate/core/http";
+export type { EndedResponse } from "@headgate/core/internal-http";
 export type { OnDenied } from "./on-denied.ts";
 export { byHeader, byIp, byTier, combineKeys, perRequest } from "./policies.ts";
 export type {
-  EndedResponse,
   RateLimit,
   RateLimitOptions,
   TieredRateLimit,

@@ -1,23 +1,18 @@
-import type { Decision, Limiter, Policy } from "@headgate/core";
+import type { Decision, Limiter } from "@headgate/core";
+import type { HttpGuard, Verdict, Warn } from "@headgate/core/http";
 import type {
-  Client,
-  CountOption,
-  GuardOptions,
-  HttpGuard,
-  KnownDimension,
-  RequestPolicy,
-  TierPolicy,
-  Verdict,
-  Warn,
-} from "@headgate/core/http";
-import type { CheckedGuardTimes } from "@headgate/core/internal-http";
+  CheckedGuardTimes,
+  EndedResponse,
+  SingleLimiterOptions,
+  TieredLimiterOptions,
+} from "@headgate/core/internal-http";
 import {
   createAdapterGuard,
   invalidValue,
   isRequestPolicy,
-  toError,
   unwrapRequest,
   warnOnce,
+  withErrors,
 } from "@headgate/core/internal-http";
 import type { Context, MiddlewareHandler, Next } from "hono";
 import type { GetConnInfo } from "hono/conninfo";
@@ -27,18 +22,7 @@ import { readConnection, serverOf } from "./connection.ts";
 import type { OnDenied } from "./on-denied.ts";
 import { deniedError, handleDenial, reject, setHeaders } from "./on-denied.ts";
 
-/** The end of a response, for `count`. */
-export interface EndedResponse {
-  readonly statusCode: number;
-}
-
-/** The options of `rateLimit` other than `limits`. */
-interface CommonOptions<Dimension extends string>
-  extends Omit<GuardOptions<Context, Dimension>, "limits"> {
-  /** Responds to denied requests; `"error"` throws a `HeadgateDeniedError` to the application's `onError`. */
-  readonly onDenied?: OnDenied | "error" | undefined;
-  /** Which responses count; a function gets `(c, { statusCode })` when the response has been ended. */
-  readonly count?: CountOption<Context, EndedResponse> | undefined;
+interface ConnectionOption {
   /**
    * Reads the address of the connection, as `getConnInfo` of a platform does. By default that of @hono/node-server,
    * `Bun.serve` and `Deno.serve`.
@@ -46,22 +30,13 @@ interface CommonOptions<Dimension extends string>
   readonly getConnInfo?: GetConnInfo | undefined;
 }
 
-/** Options of `rateLimit`. */
-export interface RateLimitOptions<Dimension extends string = string>
-  extends CommonOptions<Dimension> {
-  /** The limits decided together for one request, or `perRequest(...)`. Required without a `limiter`. */
-  readonly limits?:
-    | Policy<NoInfer<Dimension> | KnownDimension>
-    | RequestPolicy<Context, NoInfer<Dimension> | KnownDimension>
-    | undefined;
-}
+/** Options of `rateLimit`. A function `count` gets `(c, { statusCode })`; `onDenied: "error"` throws to the application's `onError`. */
+export type RateLimitOptions<Dimension extends string = string> = ConnectionOption &
+  SingleLimiterOptions<Context, Dimension, EndedResponse, OnDenied | "error">;
 
 /** Options of `rateLimit` with limits that depend on the tier of a request. */
-export interface TieredRateLimitOptions<Dimension extends string = string>
-  extends CommonOptions<Dimension> {
-  /** Limits that depend on the request: `byTier(...)`. */
-  readonly limits: TierPolicy<Context, NoInfer<Dimension> | KnownDimension>;
-}
+export type TieredRateLimitOptions<Dimension extends string = string> = ConnectionOption &
+  TieredLimiterOptions<Context, Dimension, EndedResponse, OnDenied | "error">;
 
 /** Hono middleware that limits requests. */
 export interface RateLimit
@@ -119,7 +94,7 @@ export function rateLimit(
   async function middleware(c: Context, next: Next): Promise<Response | undefined> {
     const { client, response, created } = readConnection(c, needsEnd, getConnInfo);
     try {
-      const verdict = await decide(c as HonoRequest, client, response);
+      const verdict = await withErrors(() => check(c as HonoRequest, client, response));
       // Something else may have responded meanwhile, for example on a timeout.
       if (verdict.kind === "disconnected" || c.finalized || response?.headersSent)
         return c.body(null);
@@ -130,14 +105,6 @@ export function rateLimit(
       return undefined;
     } finally {
       created?.markReturned();
-    }
-  }
-
-  async function decide(c: HonoRequest, client: Client, response?: object): Promise<Verdict> {
-    try {
-      return await check(c, client, response);
-    } catch (reason) {
-      throw toError(reason);
     }
   }
 

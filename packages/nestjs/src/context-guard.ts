@@ -1,4 +1,3 @@
-import type { Limiter } from "@headgate/core";
 import type {
   GuardOptions,
   KeyFunction,
@@ -8,7 +7,12 @@ import type {
 } from "@headgate/core/http";
 import { HeadgateDeniedError } from "@headgate/core/http";
 import type { AdapterGuard, InternalParts } from "@headgate/core/internal-http";
-import { createAdapterGuard, toError, unwrapRequest, warnOnce } from "@headgate/core/internal-http";
+import {
+  createAdapterGuard,
+  unwrapRequest,
+  warnOnce,
+  withErrors,
+} from "@headgate/core/internal-http";
 import type { ExecutionContext } from "@nestjs/common";
 import { LateKeyCheck } from "./late-key-check.ts";
 import type { LimitedContext, NestRequest } from "./limited-context.ts";
@@ -35,68 +39,52 @@ function neverResolve(): Promise<boolean> {
 }
 
 /** Decides about requests, fields and messages under one set of options. */
-export class ContextGuard {
-  readonly #guard: AdapterGuard<NestRequest>;
-  readonly #onDenied: unknown;
-  /** Undefined once it is done. */
-  #lateKeyCheck: LateKeyCheck | undefined;
+export interface ContextGuard
+  extends Pick<
+    AdapterGuard<NestRequest>,
+    "limiter" | "tiers" | "decisionOf" | "resetClient" | "ready" | "close"
+  > {
+  /** Resolves with whether the request continues. Rejects with the error for the exception filters. */
+  decide(context: ExecutionContext): Promise<boolean>;
+}
 
-  /** Throws `HEADGATE_INVALID_OPTION`, `HEADGATE_INVALID_LIMIT`, `HEADGATE_DUPLICATE_NAME`. */
-  constructor(
-    owner: string,
-    options: GuardOptions<NestRequest>,
-    parts: InternalParts<NestRequest>,
-  ) {
-    this.#guard = createAdapterGuard<NestRequest>(owner, options, ADAPTER, {
-      ...parts,
-      unwrapRequest,
-    });
-    this.#onDenied = options?.onDenied ?? parts.inherited?.onDenied;
-    const key = options.key ?? parts.inherited?.key;
-    if (key === undefined) return;
-    this.#lateKeyCheck = new LateKeyCheck(key as KeyFunction<NestRequest>, (context) =>
+/** Throws `HEADGATE_INVALID_OPTION`, `HEADGATE_INVALID_LIMIT`, `HEADGATE_DUPLICATE_NAME`. */
+export function createContextGuard(
+  owner: string,
+  options: GuardOptions<NestRequest>,
+  parts: InternalParts<NestRequest>,
+): ContextGuard {
+  const guard = createAdapterGuard<NestRequest>(owner, options, ADAPTER, {
+    ...parts,
+    unwrapRequest,
+  });
+  const onDenied = options.onDenied ?? parts.inherited?.onDenied;
+  const key = options.key ?? parts.inherited?.key;
+  const lateKeyCheck =
+    key &&
+    new LateKeyCheck(key as KeyFunction<NestRequest>, (context) =>
       warn("HEADGATE_KEY_TOO_EARLY", lateKeyWarning(owner), context),
     );
-  }
 
-  get limiter(): Limiter | undefined {
-    return this.#guard.limiter;
-  }
-
-  get tiers(): ReadonlyMap<string, Limiter> {
-    return this.#guard.tiers;
-  }
-
-  /** Resolves with whether the request continues. Rejects with the error for the exception filters. */
-  async decide(context: ExecutionContext): Promise<boolean> {
+  async function decide(context: ExecutionContext): Promise<boolean> {
     const limited = readContext(context);
-    let verdict: Verdict;
-    try {
-      verdict = await this.#guard.check(context as NestRequest, limited.client, limited.response);
-    } catch (reason) {
-      throw toError(reason);
-    }
+    const { client, response } = limited;
+    const verdict = await withErrors(() => guard.check(context as NestRequest, client, response));
     if (verdict.kind === "pass") return true;
     // Something else may have responded meanwhile, for example on a timeout.
     if (verdict.kind === "disconnected" || isAnswered(limited)) return neverResolve();
-    return this.#respond(context, limited, verdict);
+    return respond(context, limited, verdict);
   }
 
-  async #respond(
+  async function respond(
     context: ExecutionContext,
     limited: LimitedContext,
     verdict: Exclude<Verdict, { readonly kind: "pass" | "disconnected" }>,
   ): Promise<boolean> {
-    const { reply, request } = limited;
+    const { reply, request, response } = limited;
     if (verdict.kind !== "refused") request.rateLimit = verdict.decision;
-    if (verdict.kind === "denied" && typeof this.#onDenied === "function") {
-      const outcome = await callOnDenied(
-        this.#onDenied as OnDenied,
-        context,
-        limited,
-        verdict,
-        warn,
-      );
+    if (verdict.kind === "denied" && typeof onDenied === "function") {
+      const outcome = await callOnDenied(onDenied as OnDenied, context, limited, verdict, warn);
       if (outcome === "answered") return neverResolve();
       if (outcome === "allowed") return true;
     } else if (reply !== undefined) {
@@ -104,37 +92,29 @@ export class ContextGuard {
       set(reply, verdict.headers);
     }
     if (verdict.kind === "allowed") {
-      if (this.#lateKeyCheck !== undefined) this.#checkLateKey(context as NestRequest, limited);
+      if (response !== undefined && lateKeyCheck?.isActive === true) {
+        const decision = decisionOf(context);
+        if (decision !== undefined)
+          lateKeyCheck.observe(context as NestRequest, response, decision);
+      }
       return true;
     }
-    if (verdict.kind === "denied" && this.#onDenied === "error") {
+    if (verdict.kind === "denied" && onDenied === "error") {
       throw new HeadgateDeniedError(verdict.decision);
     }
     throw await exceptionFor(context, verdict);
   }
 
-  #checkLateKey(context: NestRequest, { response }: LimitedContext): void {
-    const decision = this.decisionOf(context);
-    if (response !== undefined && decision !== undefined)
-      this.#lateKeyCheck?.observe(context, response, decision);
-    if (this.#lateKeyCheck?.isActive === false) this.#lateKeyCheck = undefined;
+  function decisionOf(target: object): RequestDecision | undefined {
+    return guard.decisionOf(requestOf(target));
   }
 
-  decisionOf(target: object): RequestDecision | undefined {
-    return this.#guard.decisionOf(requestOf(target));
-  }
-
-  resetClient(target: object): Promise<boolean> {
-    return this.#guard.resetClient(requestOf(target));
-  }
-
-  ready(): Promise<boolean> {
-    return this.#guard.ready();
-  }
-
-  close(): Promise<void> {
-    return this.#guard.close();
-  }
+  return {
+    ...guard,
+    decide,
+    decisionOf,
+    resetClient: (target) => guard.resetClient(requestOf(target)),
+  };
 }
 
 function lateKeyWarning(owner: string): string {

@@ -12,7 +12,8 @@ import type {
 } from "@nestjs/common";
 import { Inject, Module } from "@nestjs/common";
 import { APP_FILTER, APP_GUARD, ApplicationConfig, Reflector } from "@nestjs/core";
-import { ContextGuard, OWNER } from "./context-guard.ts";
+import type { ContextGuard } from "./context-guard.ts";
+import { createContextGuard, OWNER } from "./context-guard.ts";
 import { costOf, isSkipped } from "./decorators.ts";
 import type { NestRequest } from "./limited-context.ts";
 import type { HeadgateAsyncOptions, HeadgateOptionsFactory, RateLimitOptions } from "./options.ts";
@@ -69,7 +70,7 @@ export class ModuleLimit implements OnApplicationBootstrap, OnModuleDestroy {
   constructor(options: RateLimitOptions) {
     const own = options as GuardOptions<NestRequest>;
     this.settings = parseGuardOptions(OWNER, own);
-    if (this.settings.hasLimits) this.guard = new ContextGuard(OWNER, own, { costOf });
+    if (this.settings.hasLimits) this.guard = createContextGuard(OWNER, own, { costOf });
   }
 
   /** Prepares the store for the first request. An unavailable store does not keep the application from starting. */

@@ -47,12 +47,12 @@ export {
   toProblem,
   toRateLimitHeaders,
 } from "@headgate/core/http";
+export type { EndedResponse } from "@headgate/core/internal-http";
 export type { ContextCost } from "./decorators.ts";
 export { RateLimitCost, SkipRateLimit } from "./decorators.ts";
 export { HeadgateGuard, HeadgateModule } from "./headgate-module.ts";
 export type { OnDenied } from "./on-denied.ts";
 export type {
-  EndedResponse,
   HeadgateAsyncOptions,
   HeadgateOptionsFactory,
   RateLimitOptions,

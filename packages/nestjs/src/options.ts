@@ -1,33 +1,18 @@
-import type { Policy } from "@headgate/core";
-import type {
-  CountOption,
-  GuardOptions,
-  KnownDimension,
-  RequestPolicy,
-  TierPolicy,
-} from "@headgate/core/http";
+import type { GuardOptions } from "@headgate/core/http";
+import type { EndedResponse } from "@headgate/core/internal-http";
 import type { ExecutionContext, ModuleMetadata, Type } from "@nestjs/common";
 import type { OnDenied } from "./on-denied.ts";
 
-/** The end of a response, for `count`. */
-export interface EndedResponse {
-  readonly statusCode: number;
-}
-
-/** Options of `HeadgateModule` and of `@RateLimit`. Functions among them get Nest's `ExecutionContext`. */
-export interface RateLimitOptions<Dimension extends string = string>
-  extends Omit<GuardOptions<ExecutionContext, Dimension>, "limits"> {
-  /** The limits decided together: one, several, `byTier(...)`, or `perRequest(...)`. */
-  readonly limits?:
-    | Policy<NoInfer<Dimension> | KnownDimension>
-    | TierPolicy<ExecutionContext, NoInfer<Dimension> | KnownDimension>
-    | RequestPolicy<ExecutionContext, NoInfer<Dimension> | KnownDimension>
-    | undefined;
-  /** Handles denials; `"error"` throws a `HeadgateDeniedError` to the exception filters. */
-  readonly onDenied?: OnDenied | "error" | undefined;
-  /** Which responses count; a function gets `(context, { statusCode })` when the response has been ended. */
-  readonly count?: CountOption<ExecutionContext, EndedResponse> | undefined;
-}
+/**
+ * Options of `HeadgateModule` and of `@RateLimit`. Functions among them get Nest's `ExecutionContext`, and `count` also
+ * `{ statusCode }`.
+ */
+export type RateLimitOptions<Dimension extends string = string> = GuardOptions<
+  ExecutionContext,
+  Dimension,
+  EndedResponse,
+  OnDenied | "error"
+>;
 
 /** Creates options in a class of the application. */
 export interface HeadgateOptionsFactory {

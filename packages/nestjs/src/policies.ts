@@ -1,47 +1,20 @@
-import type { ByHeaderOptions, ByIpOptions, KeyFunction } from "@headgate/core/http";
 import * as http from "@headgate/core/http";
 import type { PolicyFunctions } from "@headgate/core/internal-http";
 import type { ExecutionContext } from "@nestjs/common";
-import type { NestRequest } from "./limited-context.ts";
 
-/**
- * Counts by client address, as the platform's proxy trust gives it. IPv4 counts per address, or per network
- * of `ipv4Prefix` bits, also where it is inside IPv6; IPv6 counts per network of `ipv6Prefix` bits. Throws
- * `HEADGATE_INVALID_OPTION`.
- */
-export function byIp(options?: ByIpOptions): KeyFunction<ExecutionContext> {
-  return http.byIp(options) as KeyFunction<NestRequest> as KeyFunction<ExecutionContext>;
-}
+type Functions = PolicyFunctions<ExecutionContext>;
 
-/**
- * Counts by the value of a request header, which is hashed with SHA-256 before it becomes a key. A header alone does not
- * identify a client, because each new value gets a new counter: also count by address. Throws `HEADGATE_INVALID_OPTION`.
- */
-export function byHeader(name: string, options?: ByHeaderOptions): KeyFunction<ExecutionContext> {
-  return http.byHeader(name, options) as KeyFunction<NestRequest> as KeyFunction<ExecutionContext>;
-}
+/** Counts by client address, as the platform's proxy trust gives it. */
+export const byIp: Functions["byIp"] = http.byIp as never;
 
-/**
- * Counts by several keys together, such as address and account: `combineKeys(byIp(), (context) => emailOf(context))`. Each combination
- * is a subject of its own; a request that lacks one of them has no key. Throws `HEADGATE_INVALID_OPTION`.
- */
-export const combineKeys: PolicyFunctions<ExecutionContext>["combineKeys"] =
-  http.combineKeys as never;
+/** Counts by the hashed value of a request header. */
+export const byHeader: Functions["byHeader"] = http.byHeader as never;
 
-/**
- * Chooses the limits by a request's tier; each tier has its own counters. `select` returns the name of one of the tiers,
- * or a promise of it. At run time a tier that does not exist is an error passed to the framework, `HEADGATE_UNKNOWN_TIER`,
- * never an unlimited request. A tier whose limits are null is not limited: its requests pass without headers. Throws
- * `HEADGATE_INVALID_OPTION`.
- */
-export const byTier: PolicyFunctions<ExecutionContext>["byTier"] = http.byTier;
+/** Counts by several keys together: `combineKeys(byIp(), (context) => emailOf(context))`. */
+export const combineKeys: Functions["combineKeys"] = http.combineKeys as never;
 
-/**
- * Takes limits from the request: `perRequest(gcra({ limit: 30, window: "1m" }), (context) => limitsFor(context))`. The function
- * returns limits that count by dimensions of the base, null for a request that is not limited, or a promise of either; any other
- * result is an error passed to the framework, `HEADGATE_INVALID_LIMIT`. The base's limits with other numbers keep the base's counts
- * and names. Limits of another shape (another window, another algorithm, more or fewer of them) have a counter of their own, at most
- * 64 shapes at a time: take them from your own data, never from the client, who could choose a fresh counter. Throws
- * `HEADGATE_INVALID_OPTION`; the base is checked when the limiter is created.
- */
-export const perRequest: PolicyFunctions<ExecutionContext>["perRequest"] = http.perRequest;
+/** Chooses the limits by a request's tier: `byTier({ free: ..., premium: ... }, (context) => planOf(context))`. */
+export const byTier: Functions["byTier"] = http.byTier;
+
+/** Takes limits from the request: `perRequest(gcra({ limit: 30, window: "1m" }), (context) => limitsFor(context))`. */
+export const perRequest: Functions["perRequest"] = http.perRequest;

@@ -8,7 +8,8 @@ import type {
   Type,
 } from "@nestjs/common";
 import { Inject, mixin, Optional, UseGuards } from "@nestjs/common";
-import { ContextGuard } from "./context-guard.ts";
+import type { ContextGuard } from "./context-guard.ts";
+import { createContextGuard } from "./context-guard.ts";
 import type { GuardLevel } from "./decorators.ts";
 import { isSkipped } from "./decorators.ts";
 import { ModuleLimit } from "./headgate-module.ts";
@@ -51,7 +52,7 @@ function createGuardClass(
     constructor(application?: ModuleLimit) {
       const inherited = application?.settings;
       const own = inheritOptions(options, handlerName, inherited) as GuardOptions<NestRequest>;
-      this.#guard = new ContextGuard(`RateLimit on ${handlerName}`, own, { inherited });
+      this.#guard = createContextGuard(`RateLimit on ${handlerName}`, own, { inherited });
     }
 
     canActivate(context: ExecutionContext): boolean | Promise<boolean> {

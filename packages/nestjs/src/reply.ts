@@ -1,6 +1,6 @@
 import type { Header, Rejection } from "@headgate/core/http";
 import { sendRejection, setHeaders } from "@headgate/core/http";
-import type { MirroredHeaders, ReplyWithRaw } from "@headgate/core/internal-http";
+import type { ReplyWithRaw } from "@headgate/core/internal-http";
 import { mirrorHeaders } from "@headgate/core/internal-http";
 
 type HeaderMethod = (name: string, value: string) => unknown;
@@ -50,15 +50,11 @@ export function setReplyHeaders(reply: Reply, headers: readonly Header[]): void 
 }
 
 /**
- * Sets the headers of a request that does not continue. On Fastify it sets them on Node's response too, for filters that respond
- * there, and returns the mirrored headers; undefined on Express, where both are one.
+ * Sets the headers of a request that does not continue; on Fastify also on Node's response, for filters that respond there.
  */
-export function setDenialHeaders(
-  reply: Reply,
-  headers: readonly Header[],
-): MirroredHeaders | undefined {
+export function setDenialHeaders(reply: Reply, headers: readonly Header[]): void {
   setReplyHeaders(reply, headers);
-  return reply.raw === undefined ? undefined : mirrorHeaders(reply as ReplyWithRaw, headers);
+  if (reply.raw !== undefined) mirrorHeaders(reply as ReplyWithRaw, headers);
 }
 
 /** Responds to a request that does not continue. */

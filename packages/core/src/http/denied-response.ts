@@ -1,5 +1,9 @@
+import type { ReplyWithRaw, Verdict } from "./apply-verdict.ts";
+import { mirrorHeaders } from "./apply-verdict.ts";
+import type { Header } from "./headers.ts";
 import { watchResponse } from "./response-end.ts";
 import type { Warn } from "./warn.ts";
+import { toError } from "./warn.ts";
 
 /** A stream that is piped into a response. */
 interface PipedSource {
@@ -49,8 +53,7 @@ export interface Failure {
 
 /**
  * The response of a denied request while the application may respond. Tracks whether a response has begun, even before its
- * first byte. Drops writes after a response has ended, where Node would throw or end the process. Stays in place for the
- * lifetime of the response.
+ * first byte. Drops writes after its end, where Node would throw or end the process.
  */
 export class DeniedResponse {
   readonly #response: NodeResponse;
@@ -246,13 +249,70 @@ export async function runOnDenied(
   return undefined;
 }
 
-/** Returns a function that warns of a response to a denied request after another one. */
-export function createLateWarning(warn: Warn, request: object): (error: unknown) => void {
-  return (error) =>
-    warn(
-      "HEADGATE_RESPONSE_ALREADY_SENT",
-      "onDenied, or something it called, responded or threw after the denied request had already got a response; the late response was dropped. Respond before onDenied returns, or before its promise settles",
-      request,
-      error,
-    );
+/** A framework's reply to a denied request. */
+export interface DenialReply {
+  readonly node: NodeResponse;
+  /** The reply, if it has headers of its own in addition to those of Node's response. */
+  readonly withRaw?: ReplyWithRaw | undefined;
+  getHeader(name: string): unknown;
+  setHeaders(headers: readonly Header[]): void;
+  /**
+   * Reports responses to `response` that Node's own does not show at once. The returned function is called if the request
+   * continues, or gets the framework's response to an error.
+   */
+  watch(response: DeniedResponse): () => void;
+  /** Whether the framework has responded in a way that `response` does not know. */
+  isSent?(): boolean;
 }
+
+/** How a denial ended: `onDenied` allowed it, something has responded, or Headgate must respond in view of the returned value. */
+export type DenialOutcome =
+  | { readonly kind: "allowed" | "answered" }
+  | { readonly kind: "denied"; readonly returned: unknown };
+
+/**
+ * Sets the status and the headers of a denial, and calls `onDenied` of the application. Rejects with the error for the
+ * framework's error handler. `request` names the application that is warned of late responses.
+ */
+export async function handleDenial(
+  reply: DenialReply,
+  onDenied: () => unknown,
+  { headers, rejection, recordOutcome }: Verdict & { readonly kind: "denied" },
+  warn: Warn,
+  request: object,
+): Promise<DenialOutcome> {
+  const { node, withRaw } = reply;
+  const before = DENIAL_HEADERS.map((name) => [name, reply.getHeader(name) as string] as const);
+  reply.setHeaders(headers);
+  // Not with a method of the framework: a redirect without its own status would use it as the application's choice.
+  node.statusCode = rejection.status;
+  const mirrored = withRaw && mirrorHeaders(withRaw, headers);
+  const onLate = (error: unknown): void =>
+    warn("HEADGATE_RESPONSE_ALREADY_SENT", LATE_RESPONSE, request, error);
+  const response = new DeniedResponse(node, onLate, () => recordOutcome?.(false));
+  const stopWatching = reply.watch(response);
+  let returned: unknown;
+  try {
+    returned = await runOnDenied(response, onDenied);
+  } catch (error) {
+    stopWatching();
+    // A bug in onDenied is an error of status 500. The headers stay: they still say how long to wait.
+    node.statusCode = 200;
+    mirrored?.copyBack();
+    recordOutcome?.(false);
+    throw toError(error);
+  }
+  const isAnswered = response.hasBegun || reply.isSent?.() === true;
+  const isAllowed = !isAnswered && response.isAllowedBy(returned);
+  recordOutcome?.(isAllowed);
+  if (isAnswered) return { kind: "answered" };
+  if (!isAllowed) return { kind: "denied", returned };
+  stopWatching();
+  node.statusCode = 200;
+  reply.setHeaders(before);
+  mirrored?.restore();
+  return { kind: "allowed" };
+}
+
+const LATE_RESPONSE =
+  "onDenied, or something it called, responded or threw after the denied request had already got a response; the late response was dropped. Respond before onDenied returns, or before its promise settles";

@@ -30,8 +30,16 @@ interface NotAFunction {
   readonly [Symbol.hasInstance]?: never;
 }
 
-/** The options that all adapters share. `Request` is the framework's request. */
-export interface GuardOptions<Request, Dimension extends string = string> extends FailureOptions {
+/**
+ * The options that all adapters share. `Request` is the framework's request, `Reply` the second argument of `count`, and
+ * `OnDenied` the type of that option.
+ */
+export interface GuardOptions<
+  Request,
+  Dimension extends string = string,
+  Reply = never,
+  OnDenied = unknown,
+> extends FailureOptions {
   /** The identity of the counters, across processes and deploys. Required with a `store`. */
   readonly name?: string | undefined;
   /** The limits decided together for one request: one, several, `byTier(...)`, or `perRequest(...)`. */
@@ -67,7 +75,7 @@ export interface GuardOptions<Request, Dimension extends string = string> extend
    * called when the response has ended, that returns whether the request counts or how many units it cost. Until then every
    * request is charged, and it stays charged if the response is cut off.
    */
-  readonly count?: CountOption<Request, never> | undefined;
+  readonly count?: CountOption<Request, Reply> | undefined;
   /**
    * The dimensions in which `resetClient(request)` deletes the usage of a request's client, for example after a successful login.
    * Not `global`.
@@ -81,8 +89,11 @@ export interface GuardOptions<Request, Dimension extends string = string> extend
     | undefined;
   /** Which headers a response carries. Default: legacy and standard. */
   readonly headers?: HeadersOption | undefined;
-  /** How to respond to denied requests: a function of the framework's kind, or `"error"`. Some adapters do not have this option. */
-  readonly onDenied?: unknown;
+  /**
+   * Responds to denied requests: a function of the framework's kind, or `"error"` for a `HeadgateDeniedError` that the framework
+   * handles like any other. Some adapters do not have this option.
+   */
+  readonly onDenied?: OnDenied | undefined;
   /**
    * How long a request that would be denied waits first, 1 ms to 10 minutes. It waits in a queue with its subject's other requests in
    * this process: at most 100, and no more than half of `maxQueue`. A client that disconnects while it waits costs nothing.
@@ -96,4 +107,26 @@ export interface GuardOptions<Request, Dimension extends string = string> extend
    * `decisionOf` and the channel `headgate:decision` show its decisions. Default false.
    */
   readonly shadow?: boolean | undefined;
+}
+
+/** The end of a response, for `count` in a framework whose own response may not exist yet, or may be replaced. */
+export interface EndedResponse {
+  readonly statusCode: number;
+}
+
+/** Options of middleware with one limiter. */
+export interface SingleLimiterOptions<Request, Dimension extends string, Reply, OnDenied>
+  extends Omit<GuardOptions<Request, Dimension, Reply, OnDenied>, "limits"> {
+  /** The limits decided together for one request, or `perRequest(...)`. Required without a `limiter`. */
+  readonly limits?:
+    | Policy<NoInfer<Dimension> | KnownDimension>
+    | RequestPolicy<Request, NoInfer<Dimension> | KnownDimension>
+    | undefined;
+}
+
+/** Options of middleware with a limiter for each tier. */
+export interface TieredLimiterOptions<Request, Dimension extends string, Reply, OnDenied>
+  extends Omit<GuardOptions<Request, Dimension, Reply, OnDenied>, "limits"> {
+  /** Limits that depend on the request: `byTier(...)`. */
+  readonly limits: TierPolicy<Request, NoInfer<Dimension> | KnownDimension>;
 }

@@ -23,9 +23,8 @@ import { decisionOf, requireResettable, resetClient, takeUnsettled } from "./req
 /** Decides requests of one framework under one set of options. */
 export interface Guard<Request> {
   /**
-   * Checks lists, the deny list, skip, limits, key, cost and decision, in this order. `response` is Node's: slots are held
-   * until it ends, then `count` settles by `reply`, which is the framework's own; with `wait` it shows whether the client
-   * disconnects. Never throws; rejects with an error for the framework.
+   * As `check` of `HttpGuard`, but returns at once if nothing is awaited. `reply` is the framework's own response, for `count`. Never
+   * throws; rejects with an error for the framework.
    */
   check(request: Request, client: Client, response?: object, reply?: object): Awaitable<Verdict>;
   /** Whether `check` needs a response, for `count`, `wait` or slots. */

@@ -16,7 +16,7 @@ import type { GuardSettings } from "./parse-guard-options.ts";
 import { parseGuardOptions } from "./parse-guard-options.ts";
 import { isNodeResponse } from "./response-end.ts";
 import type { Warn } from "./warn.ts";
-import { toError, warnOnce } from "./warn.ts";
+import { warnOnce, withErrors } from "./warn.ts";
 
 /** Checks the requests of a framework's adapter, under one set of options. */
 export interface HttpGuard<Request> extends Pick<Guard<Request>, "decisionOf" | "resetClient"> {
@@ -74,15 +74,11 @@ export function createHttpGuard<Request extends HttpRequest>(
   });
   return {
     ...guard,
-    async check(request, client, response) {
-      requireClient(owner, client);
-      try {
-        return await check(request, client, response);
-      } catch (reason) {
-        // Frameworks treat an empty value as no error, and would leave the request unanswered.
-        throw toError(reason);
-      }
-    },
+    check: (request, client, response) =>
+      withErrors(() => {
+        requireClient(owner, client);
+        return check(request, client, response);
+      }),
   };
 }
 

@@ -46,9 +46,9 @@ export interface GuardSettings<Request>
 
 /** The names of these options. */
 export const LIMITER_OPTIONS: readonly (keyof GuardLimiterOptions)[] = [
-  ...FAILURE_OPTIONS,
   "maxQueue",
   "shadow",
+  ...FAILURE_OPTIONS,
 ];
 
 /** The options' names. */
@@ -69,9 +69,7 @@ export const GUARD_OPTIONS: readonly string[] = [
   "headers",
   "onDenied",
   "wait",
-  "maxQueue",
-  "shadow",
-  ...FAILURE_OPTIONS,
+  ...LIMITER_OPTIONS,
 ];
 
 /**

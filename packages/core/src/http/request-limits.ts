@@ -6,7 +6,7 @@ import type { SlotHandle } from "../policy/limiter-decision.ts";
 import type { KeyFunction } from "./keys.ts";
 import type { RequestContext } from "./request-context.ts";
 import { holdSlots, isNodeResponse } from "./response-end.ts";
-import type { RequestSubjects } from "./subject.ts";
+import type { ByHeaderOptions, ByIpOptions, RequestSubjects } from "./subject.ts";
 
 /** Limits that depend on a request's tier, as `byTier` returns them: each tier has its own limits and counters. */
 export interface TierPolicy<Request = never, Per extends string = string> {
@@ -61,13 +61,44 @@ export function perRequest<const Per extends string = never, Request = never>(
   return policy;
 }
 
-/** `combineKeys`, `byTier` and `perRequest` for the request of one framework, under which an adapter exports them. */
+/**
+ * The key functions and policies for the request of one framework, under which an adapter exports them. An editor shows these
+ * comments for calls of them.
+ */
 export interface PolicyFunctions<Request> {
+  /**
+   * Counts by client address, as the framework's proxy trust gives it. IPv4 counts per address, or per network of `ipv4Prefix`
+   * bits, also where it is embedded in IPv6; IPv6 counts per network of `ipv6Prefix` bits. Throws `HEADGATE_INVALID_OPTION`.
+   */
+  byIp(options?: ByIpOptions): KeyFunction<Request>;
+  /**
+   * Counts by the value of a request header, which is hashed with SHA-256 before it becomes a key. A header alone does not
+   * identify a client, because each new value gets a new counter: also count by address. Throws `HEADGATE_INVALID_OPTION`.
+   */
+  byHeader(name: string, options?: ByHeaderOptions): KeyFunction<Request>;
+  /**
+   * Counts by several keys together, such as address and account: each combination is a subject of its own; a request that lacks
+   * one of them has no key. Throws `HEADGATE_INVALID_OPTION`.
+   */
   combineKeys(...keys: readonly KeyFunction<Request>[]): KeyFunction<Request>;
+  /**
+   * Chooses the limits by a request's tier; each tier has its own counters. `select` returns the name of one of the tiers,
+   * or a promise of it. At run time a tier that does not exist is an error passed to the framework, `HEADGATE_UNKNOWN_TIER`,
+   * never an unlimited request. A tier whose limits are null is not limited: its requests pass without headers. Throws
+   * `HEADGATE_INVALID_OPTION`.
+   */
   byTier<const Per extends string = never, Tier extends string = string>(
     tiers: Readonly<Record<Tier, Policy<Per> | null>>,
     select: (request: Request) => NoInfer<Tier> | Promise<NoInfer<Tier>>,
   ): TierPolicy<Request, Per>;
+  /**
+   * Takes limits from the request. The function returns limits that count by dimensions of the base, null for a request that is
+   * not limited, or a promise of either; any other result is an error passed to the framework, `HEADGATE_INVALID_LIMIT`. The
+   * base's limits with other numbers keep the base's counts and names. Limits of another shape (another window, another
+   * algorithm, more or fewer of them) have a counter of their own, at most 64 shapes at a time: take them from your own data,
+   * never from the client, who could choose a fresh counter. Throws `HEADGATE_INVALID_OPTION`; the base is checked when the
+   * limiter is created.
+   */
   perRequest<const Per extends string = never>(
     base: Policy<Per>,
     limitsOf: (

@@ -2,6 +2,7 @@ import { inspect } from "node:util";
 import type { HeadgateErrorCode } from "../common/errors.ts";
 import { formatKind, HeadgateError } from "../common/errors.ts";
 import { isFirstWarning } from "../common/operator-log.ts";
+import type { Awaitable } from "../common/type-guards.ts";
 
 /**
  * Warns the operator of the application that received a request. An adapter logs each code once per application. `error` shows
@@ -37,4 +38,13 @@ export function toError(reason: unknown): Error {
     `a function of the application threw or rejected with ${formatKind(reason)}, which is not an Error`,
     { cause: reason },
   );
+}
+
+/** Makes a call, and turns whatever it throws or rejects with into an `Error`. */
+export async function withErrors<T>(call: () => Awaitable<T>): Promise<T> {
+  try {
+    return await call();
+  } catch (reason) {
+    throw toError(reason);
+  }
 }
