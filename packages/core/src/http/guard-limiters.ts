@@ -14,13 +14,7 @@ import { countsAll } from "./count-option.ts";
 import type { GuardSettings } from "./parse-guard-options.ts";
 import { LIMITER_OPTIONS } from "./parse-guard-options.ts";
 import type { RequestPolicy, TierPolicy } from "./request-limits.ts";
-import {
-  isRequestPolicy,
-  isTierPolicy,
-  readLimits,
-  requireLimitsOf,
-  requireTiers,
-} from "./request-limits.ts";
+import { isRequestPolicy, isTierPolicy, readLimits } from "./request-limits.ts";
 
 /** The limiter chosen for a request. */
 export interface LimiterChoice {
@@ -117,7 +111,6 @@ function requestLimiter(
   extended: LimiterWithInternals | undefined,
   make: LimiterFactory,
 ): GuardLimiters {
-  requireLimitsOf(policy);
   if (limiterOptions.lease !== undefined) {
     throw invalidOption(
       `${owner}: lease cannot be used with perRequest, because it takes units in advance and needs fixed limits; leave one of them out`,
@@ -149,7 +142,6 @@ function tierLimiters(
   extended: LimiterWithInternals | undefined,
   make: LimiterFactory,
 ): GuardLimiters {
-  requireTiers(policy);
   if (given !== undefined) requireName(name);
   // All tiers share one store, even if it was created here.
   const store = given ?? memoryStore();
