@@ -158,9 +158,9 @@ test("without Redis no threshold is published, because thresholds follow the cou
   expect(charged).toMatchObject({ degraded: true });
   expect(recorded.takePairs("away")).toEqual([]);
   await away.restore();
-  // The calls that were under way were carried out when the server went on: their answers came late.
-  const late = recorded.takePairs("away");
   const { limits: [state] = [] } = await limiter.peek("u", { cost: 0 });
+  // The calls in flight were carried out when the server went on; their replies came late, but before that of the peek.
+  const late = recorded.takePairs("away");
   const used = 10 - (state?.remaining ?? 10);
   expect(late.map(([threshold]) => threshold)).toEqual(
     notifyAt.filter((share) => used >= share * 10),

@@ -1,6 +1,13 @@
 import type { Limit } from "@headgate/core";
-import { fixedWindow, gcra, slidingLog, slidingWindow, tokenBucket } from "@headgate/core";
-import { describe, expect, test } from "vitest";
+import {
+  createLimiter,
+  fixedWindow,
+  gcra,
+  slidingLog,
+  slidingWindow,
+  tokenBucket,
+} from "@headgate/core";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { describeAdapters } from "../support/describe-frameworks.ts";
 import { useLosableRedis } from "../support/losable-redis.ts";
 import { parseFields } from "../support/rate-limit-fields.ts";
@@ -16,6 +23,25 @@ const algorithms: Record<string, (limit: number) => Limit> = {
   slidingLog: (limit) => slidingLog({ limit, window: "366d" }),
 };
 
+describe("half of a limit of 9", () => {
+  const redis = useLosableRedis();
+
+  test.each(Object.entries(algorithms))("is a local share of 4 with %s", async (_, limitOf) => {
+    const store = await redis.openStore();
+    const limits = { ...limitOf(9), name: "quota" };
+    const limiter = createLimiter({ name: "api", limits, store, localShare: 0.5 });
+    onTestFinished(() => limiter.close());
+    redis.lose();
+    const first = await limiter.consume("one");
+    expect(first).toMatchObject({
+      source: "local",
+      limits: [{ name: "quota", limit: 4, remaining: 3 }],
+    });
+    const next = await Promise.all(Array.from({ length: 9 }, () => limiter.consume("one")));
+    expect(next.filter(({ allowed }) => allowed)).toHaveLength(3);
+  });
+});
+
 describeAdapters(({ serve }) => {
   const redis = useLosableRedis();
 
@@ -28,8 +54,6 @@ describeAdapters(({ serve }) => {
         limits,
         store,
         localShare,
-        // What is tested comes after the first wait for a connection.
-        connectTimeout: 0,
         key: ({ headers }) => `${headers["x-user"] ?? "one"}`,
         cost: ({ headers }) => Number(headers["x-cost"] ?? 1),
       },
@@ -48,15 +72,14 @@ describeAdapters(({ serve }) => {
     return { ...site, costing, admit };
   }
 
-  describe.each(Object.entries(algorithms))("%s", (_, limitOf) => {
-    test("the local share of half of 9 is 4, reported under the limit's usual name", async () => {
-      const { costing, admit } = await serveWithout({ ...limitOf(9), name: "quota" }, 0.5);
-      const { headers } = await costing(1, "first");
-      expect(headers).toMatchObject({ "x-ratelimit-limit": "4", "x-ratelimit-remaining": "3" });
-      expect(parseFields(headers["ratelimit"])).toMatchObject([{ name: "quota", r: 3 }]);
-      expect(parseFields(headers["ratelimit-policy"])).toMatchObject([{ name: "quota", q: 4 }]);
-      expect(await admit("second")).toBe(4);
-    });
+  test("the local share of half of 9 is 4, reported under the limit's usual name", async () => {
+    const limits = fixedWindow({ limit: 9, window: "1d", name: "quota" });
+    const { costing, admit } = await serveWithout(limits, 0.5);
+    const { headers } = await costing(1, "first");
+    expect(headers).toMatchObject({ "x-ratelimit-limit": "4", "x-ratelimit-remaining": "3" });
+    expect(parseFields(headers["ratelimit"])).toMatchObject([{ name: "quota", r: 3 }]);
+    expect(parseFields(headers["ratelimit-policy"])).toMatchObject([{ name: "quota", q: 4 }]);
+    expect(await admit("second")).toBe(4);
   });
 
   test("the local share is at least one", async () => {

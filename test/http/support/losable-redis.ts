@@ -1,8 +1,9 @@
 import type { Clock, Store } from "@headgate/core";
-import { CHANNELS } from "@headgate/core";
+import { CHANNELS, createLimiter, fixedWindow } from "@headgate/core";
 import { redisStore } from "@headgate/core/redis";
 import { Redis } from "ioredis";
 import { afterAll, afterEach, beforeAll, onTestFinished } from "vitest";
+import { STORE_ALONE } from "../../redis/store-alone.ts";
 import type { RedisProcess } from "../../support/redis-process.ts";
 import { startRedis } from "../../support/redis-process.ts";
 import { nextMessage } from "./next-message.ts";
@@ -32,9 +33,18 @@ export function useLosableRedis(): LosableRedis {
       const client = new Redis(server.socket);
       client.on("error", () => {});
       onTestFinished(() => client.disconnect());
-      await client.ping();
       opened += 1;
-      return redisStore(client, { prefix: `losable-${opened}`, clock });
+      const store = redisStore(client, { prefix: `losable-${opened}`, clock });
+      // Before its first answer, calls to a client wait for `connectTimeout`.
+      const first = createLimiter({
+        ...STORE_ALONE,
+        name: "first",
+        limits: fixedWindow({ limit: 1, window: 1 }),
+        store,
+      });
+      await first.ready();
+      await first.close();
+      return store;
     },
     lose: () => server.freeze(),
     thaw: () => server.thaw(),
