@@ -67,7 +67,7 @@ async function used(limits: LimiterOptions["limits"], subject: string, limit: nu
 }
 
 describe("a line for Redis at a distance", () => {
-  test.each([0, 2, 10, 50])(
+  test.each([0, 50])(
     "150 calls a second at a limit of 10,000 wait as long as consume does, %i ms away",
     async (distanceMs) => {
       const limiter = await at(distanceMs, { limits: gcra({ limit: 10_000, window: "1s" }) });
@@ -88,7 +88,7 @@ describe("a line for Redis at a distance", () => {
     },
   );
 
-  test.each([2, 10, 50])("50 slots run 50 jobs at once, %i ms away", async (distanceMs) => {
+  test.each([2, 50])("50 slots run 50 jobs at once, %i ms away", async (distanceMs) => {
     const limiter = await at(distanceMs, { limits: concurrency({ limit: 50, ttl: "1m" }) });
     let running = 0;
     const busy: number[] = [];
@@ -130,13 +130,15 @@ describe("a line for Redis at a distance", () => {
         limiter: "far",
         limits: { hourly: { limit } },
       });
-      await delay(effectiveAt.getTime() - Date.now() + 300);
+      await delay(effectiveAt.getTime() - Date.now() + 1);
     };
-    await delay(100);
-    expect(admitted).toHaveLength(20);
+    const admit = (count: number) => expect.poll(() => admitted.length).toBe(count);
+    await admit(20);
     await change(100);
-    expect(admitted).toHaveLength(100);
+    await admit(100);
     await change(50);
+    // The control record has reached this process, and whatever it admits by now is counted.
+    await limiter.peek("u");
     expect(admitted).toHaveLength(100);
     await change(130);
     await Promise.all(calls);
@@ -185,12 +187,12 @@ test("honest requests of Express with a wait of one second are all served, 10 ms
   onTestFinished(end);
   const answers: Promise<{ status: number }>[] = [];
   // Groups of 40, 160 requests a second: half of each group has to wait for the pace.
-  for (let group = 0; group < 8; group += 1) {
+  for (let group = 0; group < 4; group += 1) {
     for (let i = 0; i < 40; i += 1) answers.push(sendRequest());
     await delay(250);
   }
   const statuses = (await Promise.all(answers)).map(({ status }) => status);
-  expect(statuses).toEqual(new Array(320).fill(200));
+  expect(statuses).toEqual(new Array(160).fill(200));
 });
 
 test("a request that may wait spends its storeTimeout once, also if it reads operators' changes first", async () => {

@@ -7,40 +7,10 @@ import {
   slidingWindow,
   tokenBucket,
 } from "@headgate/core";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { expect, test } from "vitest";
 import { describeAdapters } from "../support/describe-frameworks.ts";
 import { useLosableRedis } from "../support/losable-redis.ts";
 import { parseFields } from "../support/rate-limit-fields.ts";
-
-/** Nothing comes back while a test runs. */
-const algorithms: Record<string, (limit: number) => Limit> = {
-  gcra: (limit) => gcra({ limit, window: "366d" }),
-  "gcra with a burst": (limit) => gcra({ limit: 100, window: "366d", burst: limit }),
-  tokenBucket: (limit) => tokenBucket({ capacity: limit, refill: 1, every: "366d" }),
-  fixedWindow: (limit) => fixedWindow({ limit, window: "366d" }),
-  slidingWindow: (limit) => slidingWindow({ limit, window: "366d" }),
-  "slidingWindow in buckets": (limit) => slidingWindow({ limit, window: "366d", buckets: 6 }),
-  slidingLog: (limit) => slidingLog({ limit, window: "366d" }),
-};
-
-describe("half of a limit of 9", () => {
-  const redis = useLosableRedis();
-
-  test.each(Object.entries(algorithms))("is a local share of 4 with %s", async (_, limitOf) => {
-    const store = await redis.openStore();
-    const limits = { ...limitOf(9), name: "quota" };
-    const limiter = createLimiter({ name: "api", limits, store, localShare: 0.5 });
-    onTestFinished(() => limiter.close());
-    redis.lose();
-    const first = await limiter.consume("one");
-    expect(first).toMatchObject({
-      source: "local",
-      limits: [{ name: "quota", limit: 4, remaining: 3 }],
-    });
-    const next = await Promise.all(Array.from({ length: 9 }, () => limiter.consume("one")));
-    expect(next.filter(({ allowed }) => allowed)).toHaveLength(3);
-  });
-});
 
 describeAdapters(({ serve }) => {
   const redis = useLosableRedis();

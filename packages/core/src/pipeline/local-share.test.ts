@@ -71,23 +71,27 @@ describe("the local share of a limit", () => {
     expect(shareOf(hourly(1_000_000_000), 0.999_999_999_9).limit).toBe(999_999_999);
   });
 
-  test.each([
-    gcra({ limit: 3, window: "1h" }),
-    gcra({ limit: 3, window: "1h", burst: 9 }),
-    tokenBucket({ capacity: 9, refill: 3, every: "1h" }),
-    fixedWindow({ limit: 9, window: "1h" }),
-    slidingWindow({ limit: 9, window: "1h" }),
-    slidingLog({ limit: 9, window: "1h" }),
-  ])("a share is at least one unit and keeps the limit's name: $algorithm", (limit) => {
-    const whole = shareOf(limit, 1);
-    const share = shareOf(limit, 0.01);
-    expect(share.limit).toBe(1);
-    expect({ name: share.name, per: share.per }).toEqual({ name: whole.name, per: whole.per });
-    expect(shareOf({ ...limit, name: "own", per: "tenant" }, 0.01)).toMatchObject({
-      name: "own",
-      per: "tenant",
-    });
-  });
+  test.each<[name: string, limit: Limit]>([
+    ["gcra", gcra({ limit: 9, window: "1h" })],
+    ["gcra with a burst", gcra({ limit: 30, window: "1h", burst: 9 })],
+    ["tokenBucket", tokenBucket({ capacity: 9, refill: 3, every: "1h" })],
+    ["fixedWindow", fixedWindow({ limit: 9, window: "1h" })],
+    ["slidingWindow", slidingWindow({ limit: 9, window: "1h" })],
+    ["slidingWindow in buckets", slidingWindow({ limit: 9, window: "1h", buckets: 6 })],
+    ["slidingLog", slidingLog({ limit: 9, window: "1h" })],
+  ])(
+    "a share of %s is rounded down to at least one unit and keeps the limit's name",
+    (_, limit) => {
+      const whole = shareOf(limit, 1);
+      const share = shareOf(limit, 0.5);
+      expect(share).toMatchObject({ limit: 4, name: whole.name, per: whole.per });
+      expect(shareOf(limit, 0.01).limit).toBe(1);
+      expect(shareOf({ ...limit, name: "own", per: "tenant" }, 0.01)).toMatchObject({
+        name: "own",
+        per: "tenant",
+      });
+    },
+  );
 
   test("a share of 1 uses the limit's own counter key, and each other share has another key", () => {
     const keyOf = (share: number) => countShare(hourly(8), share).units[0]?.key;
