@@ -1,12 +1,5 @@
 import type { Limit } from "@headgate/core";
-import {
-  createLimiter,
-  fixedWindow,
-  gcra,
-  slidingLog,
-  slidingWindow,
-  tokenBucket,
-} from "@headgate/core";
+import { fixedWindow, gcra } from "@headgate/core";
 import { expect, test } from "vitest";
 import { describeAdapters } from "../support/describe-frameworks.ts";
 import { useLosableRedis } from "../support/losable-redis.ts";
