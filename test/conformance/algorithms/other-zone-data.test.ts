@@ -3,7 +3,7 @@ import { requireStore } from "@headgate/core/internal";
 import { redisStore } from "@headgate/core/redis";
 import { expect, test } from "vitest";
 import type { Boundaries, Calendar } from "../../../packages/core/src/algorithms/calendar.ts";
-import { compileCalendarWindow } from "../../../packages/core/src/algorithms/calendar-window.ts";
+import { compileCalendarWindow } from "../../../packages/core/src/algorithms/fixed-window.ts";
 import type { Counter } from "../../../packages/core/src/operations/counter.ts";
 import { prepareLimits } from "../../../packages/core/src/operations/counter.ts";
 import { decide } from "../../../packages/core/src/operations/decide.ts";

@@ -15,7 +15,7 @@ export const MAX_LEVELS = 16;
 const MAX_DENIALS = 1_000_000;
 
 /** The most units that a limit can hold; MAX_UNITS in the scripts. */
-const MAX_UNITS_PER_LIMIT = 2_000_000_000;
+export const MAX_UNITS_PER_LIMIT = 2_000_000_000;
 
 /**
  * A limit with its option `block`. Whether and on what a limit blocks is part of its shape. The number of denials and the block
@@ -88,7 +88,7 @@ function withCountedDenials(compiled: CompiledLimit, after: number): CompiledLim
   const at = shape.reported === undefined ? shape.state.length : undefined;
   return {
     ...compiled,
-    algorithm: countDenials(algorithm as Algorithm<object, unknown>, at),
+    algorithm: countDenials(algorithm as Algorithm<DenialCount, unknown>, at),
     shape: {
       ...shape,
       id: `${shape.id}after`,
@@ -101,7 +101,7 @@ function withCountedDenials(compiled: CompiledLimit, after: number): CompiledLim
 
 /** `at`: the index of these numbers in a state that is read; undefined if the script reports other numbers. */
 function countDenials(
-  limit: Algorithm<object, unknown>,
+  limit: Algorithm<DenialCount, unknown>,
   at: number | undefined,
 ): Algorithm<DenialCount, unknown> {
   return {
@@ -115,12 +115,6 @@ function countDenials(
       const [denials, forgetsIn] = own.splice(at, 2) as [number, number];
       return { ...limit.readState(own, quota, now), denials, forgetsIn };
     },
-
-    copyState: (state) => ({
-      ...limit.copyState(state),
-      denials: state.denials,
-      forgetsIn: state.forgetsIn,
-    }),
 
     advance(state, quota, elapsed, now) {
       limit.advance(state, quota, elapsed, now);
@@ -181,8 +175,6 @@ function confirmUnits(
       ...window.readState(numbers, quota, now),
       confirmed: numbers.at(-1) as number,
     }),
-
-    copyState: (state) => ({ ...window.copyState(state), confirmed: state.confirmed }),
 
     advance(state, quota, elapsed, now) {
       window.advance(state, quota, elapsed, now);

@@ -1,5 +1,5 @@
 --[[
-Calendar window: a counter that starts from zero with each day, week, month or year of a time zone. Twin of calendar-window.ts,
+Calendar window: a counter that starts from zero with each day, week, month or year of a time zone. Twin of fixed-window.ts,
 which describes the state.
 
 Lua has no time zones, so a call passes the boundaries of three windows: `earliest`, `opening`, `closing` and `latest`. The middle

@@ -87,13 +87,11 @@ export function recompileLimit({ shape }: CompiledLimit, limit: Limit): Compiled
 /** Throws `HEADGATE_INVALID_LIMIT` for a value that is not a limit. */
 export function rejectNonLimit(limit: unknown): never {
   if (typeof limit === "object" && limit !== null && ("limitsOf" in limit || "tiers" in limit)) {
-    throw new HeadgateError(
-      "HEADGATE_INVALID_LIMIT",
+    throw invalid(
       "perRequest(...) and byTier(...) are for the limits of an HTTP adapter, which has a request to pass to their function; elsewhere, create the limiter with limits of its own, and pass those of a call with it: limiter.consume(subject, { limits })",
     );
   }
-  throw new HeadgateError(
-    "HEADGATE_INVALID_LIMIT",
+  throw invalid(
     `a limit must be a plain object whose algorithm is one of ${Object.keys(COMPILERS).join(", ")}; got ${formatReceived(limit)}`,
   );
 }
@@ -123,8 +121,7 @@ function copyPlain(value: object, copy: (value: unknown) => unknown): object {
     const property = Object.getOwnPropertyDescriptor(value, key);
     const isPlain = property?.enumerable && "value" in property;
     if (isPlain && typeof key === "string") return [key, copy(property.value)];
-    throw new HeadgateError(
-      "HEADGATE_INVALID_LIMIT",
+    throw invalid(
       `a limit must be plain data, but its property ${formatReceived(String(key))} is a getter, hidden or a symbol`,
     );
   });

@@ -9,10 +9,10 @@ import type {
 import type { CheckedDuration } from "../common/time.ts";
 import { formatDuration, toMilliseconds } from "../common/time.ts";
 import type { Algorithm, CompiledAlgorithm } from "./algorithm.ts";
-import { isCalendarWindow } from "./calendar.ts";
-import { compileCalendarWindow } from "./calendar-window.ts";
+import type { Calendar } from "./calendar.ts";
+import { getCalendar, isCalendarWindow } from "./calendar.ts";
 import { byteSizeBelow, NEVER } from "./exact-arithmetic.ts";
-import { readRate, readWindow, rejectLimit, requireKnownOptions } from "./read-limit.ts";
+import { readCount, readRate, readWindow, rejectLimit, requireKnownOptions } from "./read-limit.ts";
 
 /*
  * Fixed window: a counter that starts from zero in every window. Twin of fixed-window.lua.
@@ -32,12 +32,10 @@ interface FixedWindowQuota {
   readonly aligned: number;
 }
 
-const fixedWindowAlgorithm: Algorithm<FixedWindowState, FixedWindowQuota> = {
+const fixedWindows = countInWindows<FixedWindowState, FixedWindowQuota>({
   createState: () => ({ used: 0, age: 0 }),
 
   readState: ([used, age]) => ({ used, age }) as FixedWindowState,
-
-  copyState: ({ used, age }) => ({ used, age }),
 
   advance(state, quota, elapsed, now) {
     state.age += elapsed;
@@ -47,31 +45,10 @@ const fixedWindowAlgorithm: Algorithm<FixedWindowState, FixedWindowQuota> = {
     }
   },
 
-  waitTime(state, quota, cost) {
-    if (cost > quota.limit) return NEVER;
-    return state.used + cost <= quota.limit ? 0 : quota.window - state.age;
-  },
-
-  spend(state, _, cost) {
-    state.used += cost;
-  },
-
-  // Refunds only into the window that was charged.
-  refund(state, _, cost, age) {
-    if (age > state.age || state.used === 0) return false;
-    state.used = Math.max(0, state.used - cost);
-    return true;
-  },
-
-  report(state, quota) {
-    const resetAfter = state.used > 0 ? quota.window - state.age : 0;
-    return { remaining: quota.limit - state.used, resetAfter, refillAfter: resetAfter };
-  },
-
   windowAge: ({ age }) => age,
 
   windowLeft: ({ age }, { window }) => window - age,
-};
+});
 
 /**
  * A limit of `limit` units (0 to 10^9, at most 10^6 per second) per `window` (1 ms to 366 days), counted from zero in each
@@ -112,7 +89,7 @@ export function compileFixedWindow(limit: FixedWindowLimit): CompiledAlgorithm {
   }
   const aligned = align === "clock" ? 1 : 0;
   return {
-    algorithm: fixedWindowAlgorithm,
+    algorithm: fixedWindows,
     quota: { limit: count, window, aligned },
     parameters: [count],
     shape: {
@@ -146,4 +123,145 @@ function rejectCalendarOptions(limit: FixedWindowLimit): void {
     limit,
     `timeZone is for a window of "day", "week", "month" or "year", and ${formatReceived(window)} lasts as long in all zones; got ${formatReceived(timeZone)}`,
   );
+}
+
+/*
+ * Calendar window: a counter that starts from zero with each day, week, month or year of a time zone. Twin of
+ * calendar-window.lua.
+ *
+ * State  used: units spent in the window. starts, ends: the window, in microseconds since the epoch. now: the time of
+ *        this state.
+ * Quota  limit. calendar: where windows begin that are not stored yet.
+ */
+interface CalendarWindowState {
+  used: number;
+  starts: number;
+  ends: number;
+  now: number;
+}
+
+interface CalendarWindowQuota {
+  readonly limit: number;
+  readonly calendar: Calendar;
+}
+
+const calendarWindows = countInWindows<CalendarWindowState, CalendarWindowQuota>({
+  createState: () => ({ used: 0, starts: 0, ends: 0, now: 0 }),
+
+  readState: ([used, starts, ends], _, now) => ({ used, starts, ends, now }) as CalendarWindowState,
+
+  advance(state, { calendar }, _, now) {
+    state.now = now;
+    const isOver = now >= state.ends;
+    if (!isOver && now >= state.starts) return;
+    const [, opens, closes] = calendar.boundariesAround(now);
+    state.starts = isOver ? Math.max(state.ends, opens) : opens;
+    state.ends = closes;
+    if (isOver) state.used = 0;
+  },
+
+  windowAge: ({ starts, now }) => now - starts,
+
+  windowLeft: ({ ends, now }) => ends - now,
+});
+
+const DAY = 86_400_000_000;
+
+/** The longest possible windows, in microseconds, with any clock changes in them: some zones have put clocks back by a day. */
+const LONGEST_WINDOWS: Readonly<Record<CalendarWindow, number>> = {
+  day: 2 * DAY,
+  week: 8 * DAY,
+  month: 32 * DAY,
+  year: 367 * DAY,
+};
+
+const TIME_ZONE = /^[A-Za-z][\w+/-]{0,63}$/;
+
+/** Tests pass a `calendar`; by default it is the calendar of the limit's time zone. */
+export function compileCalendarWindow(
+  limit: FixedWindowLimit,
+  window: CalendarWindow,
+  calendar?: Calendar,
+): CompiledAlgorithm<CalendarWindowState, CalendarWindowQuota> {
+  const count = readCount(limit, "limit", undefined, 0);
+  if (limit.align !== undefined) {
+    rejectLimit(
+      limit,
+      `align is for windows of a fixed length, and a window of a ${window} is aligned to the calendar; got ${formatReceived(limit.align)}`,
+    );
+  }
+  const { timeZone = "UTC" } = limit;
+  const own = calendar ?? readCalendar(limit, window, timeZone);
+  const longest = LONGEST_WINDOWS[window];
+  return {
+    algorithm: calendarWindows,
+    quota: { limit: count, calendar: own },
+    calendar: own,
+    parameters: [count],
+    shape: {
+      id: `fixedWindow(${window},${timeZone})`,
+      luaFile: "calendar-window",
+      state: [
+        ["used", 4],
+        ["starts", 7],
+        ["ends", 7],
+      ],
+      parameters: ["limit"],
+      timestamps: ["starts", "ends"],
+      boundaries: ["earliest", "opening", "closing", "latest"],
+      locals: ["opens", "closes"],
+      constants: { LONGEST_WINDOW: String(longest) },
+    },
+    name: `${count}-per-${window}`,
+    limit: count,
+    windowMs: toMilliseconds(longest),
+    canonical: `fixedWindow(${count},${window},${timeZone})`,
+  };
+}
+
+function readCalendar(limit: FixedWindowLimit, window: CalendarWindow, timeZone: string): Calendar {
+  try {
+    if (typeof timeZone === "string" && TIME_ZONE.test(timeZone))
+      return getCalendar(window, timeZone);
+  } catch {
+    // There is no zone with this name.
+  }
+  return rejectLimit(
+    limit,
+    `timeZone must be the IANA name of a time zone, such as "Europe/Berlin", got ${formatReceived(timeZone)}`,
+  );
+}
+
+/** The arithmetic of a counter that starts from zero in each window, whatever begins and ends its windows. */
+function countInWindows<State extends { used: number }, Quota extends { readonly limit: number }>(
+  own: Pick<Algorithm<State, Quota>, "createState" | "readState" | "advance"> &
+    Required<Pick<Algorithm<State, Quota>, "windowAge" | "windowLeft">>,
+): Algorithm<State, Quota> {
+  const { windowAge, windowLeft } = own;
+  return {
+    ...own,
+
+    copyState: (state) => ({ ...state }),
+
+    waitTime(state, quota, cost) {
+      if (cost > quota.limit) return NEVER;
+      return state.used + cost <= quota.limit ? 0 : windowLeft(state, quota);
+    },
+
+    spend(state, _, cost) {
+      state.used += cost;
+    },
+
+    // Refunds only into the window that was charged.
+    refund(state, _, cost, age) {
+      if (age > windowAge(state) || state.used === 0) return false;
+      state.used = Math.max(0, state.used - cost);
+      return true;
+    },
+
+    report(state, quota) {
+      const resetAfter = state.used > 0 ? windowLeft(state, quota) : 0;
+      return { remaining: quota.limit - state.used, resetAfter, refillAfter: resetAfter };
+    },
+  };
 }

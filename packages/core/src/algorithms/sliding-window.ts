@@ -1,9 +1,8 @@
 import type { CheckedWindow, SlidingWindowLimit, WithoutPer, WithPer } from "../common/policy.ts";
 import { formatDuration, toMilliseconds } from "../common/time.ts";
-import type { Algorithm, CompiledAlgorithm, CompiledLimit } from "./algorithm.ts";
-import { byteSizeBelow, NEVER } from "./exact-arithmetic.ts";
+import type { Algorithm, CompiledAlgorithm, LimitReport } from "./algorithm.ts";
+import { byteSizeBelow, mulDiv, mulDivRemainder, NEVER } from "./exact-arithmetic.ts";
 import { readCount, readRate, readWindow, requireKnownOptions } from "./read-limit.ts";
-import { weightedWindow } from "./weighted-window.ts";
 
 /** The most sub-windows. */
 const MAX_BUCKETS = 60;
@@ -31,16 +30,131 @@ export function slidingWindow(options: Omit<SlidingWindowLimit, "algorithm">): S
 
 export function compileSlidingWindow(limit: SlidingWindowLimit): CompiledAlgorithm {
   requireKnownOptions(limit, ["limit", "window", "buckets"]);
-  const length = readWindow(limit, "window");
-  const count = readRate(limit, "limit", length, "window");
+  const window = readWindow(limit, "window");
+  const count = readRate(limit, "limit", window, "window");
   const buckets = limit.buckets === undefined ? 1 : readCount(limit, "buckets", MAX_BUCKETS);
-  const id = `slidingWindow(${length},${buckets})`;
+  const id = `slidingWindow(${window},${buckets})`;
   return {
-    ...(buckets === 1 ? weightedWindow(id, count, length) : subWindows(id, count, length, buckets)),
-    name: `${count}-per-${formatDuration(length)}`,
+    ...(buckets === 1 ? weightedWindow(id, count, window) : subWindows(id, count, window, buckets)),
+    parameters: [count],
+    name: `${count}-per-${formatDuration(window)}`,
     limit: count,
-    windowMs: toMilliseconds(length),
-    canonical: `slidingWindow(${count},${length},${buckets})`,
+    windowMs: toMilliseconds(window),
+    canonical: `slidingWindow(${count},${window},${buckets})`,
+  };
+}
+
+/** How one kind of sliding window counts. */
+type WindowParts = Pick<CompiledAlgorithm, "algorithm" | "quota" | "shape" | "weight">;
+
+/** The report of a window with some used units, which is unused after `resetAfter`. */
+function reportWindow<State, Quota extends { readonly limit: number }>(
+  { waitTime }: Algorithm<State, Quota>,
+  state: State,
+  quota: Quota,
+  used: number,
+  resetAfter: number,
+): LimitReport {
+  const remaining = quota.limit - used;
+  const more = Math.max(0, remaining) + 1;
+  // Nothing becomes available while usage exceeds the limit, nor for a limit of 0, until it is unused.
+  const refillAfter = more > quota.limit ? resetAfter : waitTime(state, quota, more);
+  return { remaining, resetAfter, refillAfter };
+}
+
+/*
+ * Sliding window over two counters: the previous window counts by the share of it that the sliding window still covers. Twin of
+ * weighted-window.lua.
+ *
+ * State  age: microseconds since the current window began. current, previous: units spent in each.
+ * Quota  limit. window: microseconds.
+ */
+interface WeightedWindowState {
+  age: number;
+  current: number;
+  previous: number;
+}
+
+interface WeightedWindowQuota {
+  readonly limit: number;
+  readonly window: number;
+}
+
+const weighted: Algorithm<WeightedWindowState, WeightedWindowQuota> = {
+  createState: () => ({ age: 0, current: 0, previous: 0 }),
+
+  readState: ([age, current, previous]) => ({ age, current, previous }) as WeightedWindowState,
+
+  copyState: (state) => ({ ...state }),
+
+  advance(state, quota, elapsed, now) {
+    const age = state.age + elapsed;
+    if (age >= quota.window) {
+      state.previous = age < 2 * quota.window ? state.current : 0;
+      state.current = 0;
+    }
+    const isUnused = state.current === 0 && state.previous === 0;
+    state.age = (isUnused ? now : age) % quota.window;
+  },
+
+  waitTime(state, quota, cost) {
+    if (cost > quota.limit) return NEVER;
+    const room = quota.limit - cost;
+    if (usedUnits(state, quota) <= room) return 0;
+    const { age, current, previous } = state;
+    if (current <= room) return fadeTime(previous, room - current, quota.window) - age;
+    return quota.window - age + fadeTime(current, room, quota.window);
+  },
+
+  spend(state, _, cost) {
+    state.current += cost;
+  },
+
+  // Refunds only into the window that was charged, while it still counts.
+  refund(state, quota, cost, age) {
+    const window = age <= state.age ? "current" : "previous";
+    if (age > state.age + quota.window || state[window] === 0) return false;
+    state[window] = Math.max(0, state[window] - cost);
+    return true;
+  },
+
+  report(state, quota) {
+    const { age, current, previous } = state;
+    const windows = current > 0 ? 2 : previous > 0 ? 1 : 0;
+    const resetAfter = windows === 0 ? 0 : windows * quota.window - age;
+    return reportWindow(weighted, state, quota, usedUnits(state, quota), resetAfter);
+  },
+};
+
+/** Units that count against the limit, rounded up to whole ones. */
+function usedUnits(
+  { age, current, previous }: WeightedWindowState,
+  { window }: WeightedWindowQuota,
+): number {
+  return current + mulDiv(window - age, previous, window) + (mulDivRemainder > 0 ? 1 : 0);
+}
+
+/** Microseconds until `count` units, which fade over a whole window, count for at most `room`. */
+function fadeTime(count: number, room: number, window: number): number {
+  return room >= count ? 0 : window - mulDiv(room, window, count);
+}
+
+function weightedWindow(id: string, limit: number, window: number): WindowParts {
+  return {
+    algorithm: weighted,
+    quota: { limit, window },
+    shape: {
+      id,
+      luaFile: "weighted-window",
+      state: [
+        ["age", byteSizeBelow(window)],
+        ["current", 4],
+        ["previous", 4],
+      ],
+      parameters: ["limit"],
+      locals: ["used"],
+      constants: { PERIOD: String(window) },
+    },
   };
 }
 
@@ -66,7 +180,7 @@ const windows: Algorithm<SubWindowsState, SubWindowsQuota> = {
 
   readState: ([age, ...counts]) => ({ age: age as number, counts }),
 
-  copyState: ({ age, counts }) => ({ age, counts: counts.slice() }),
+  copyState: (state) => ({ ...state, counts: state.counts.slice() }),
 
   advance(state, quota, elapsed, now) {
     const { counts } = state;
@@ -110,11 +224,7 @@ const windows: Algorithm<SubWindowsState, SubWindowsQuota> = {
     const { age, counts } = state;
     const newest = counts.findIndex((count) => count > 0);
     const resetAfter = newest < 0 ? 0 : (quota.count - newest) * quota.size - age;
-    const remaining = quota.limit - sum(counts);
-    const more = Math.max(0, remaining) + 1;
-    // Nothing becomes available while usage exceeds the limit, nor for a limit of 0, until it is unused.
-    const refillAfter = more > quota.limit ? resetAfter : windows.waitTime(state, quota, more);
-    return { remaining, resetAfter, refillAfter };
+    return reportWindow(windows, state, quota, sum(counts), resetAfter);
   },
 };
 
@@ -124,30 +234,20 @@ function sum(counts: readonly number[]): number {
   return total;
 }
 
-/** At most `limit` units in a window that slides over sub-windows. `id` names the shape. */
-function subWindows(
-  id: string,
-  limit: number,
-  window: number,
-  buckets: number,
-): Pick<
-  CompiledLimit<SubWindowsState, SubWindowsQuota>,
-  "algorithm" | "quota" | "parameters" | "shape" | "weight"
-> {
+function subWindows(id: string, limit: number, window: number, buckets: number): WindowParts {
   // Rounded up, so that the sub-windows together cover at least the window.
   const size = Math.ceil(window / buckets);
   const count = buckets + 1;
   return {
     algorithm: windows,
     quota: { limit, size, count },
-    parameters: [limit],
     // Reading eight sub-windows costs about as much as one counter elsewhere.
     weight: 1 + Math.floor(buckets / 8),
     shape: {
       id,
       luaFile: "sub-windows",
       state: [["age", byteSizeBelow(size)]],
-      tail: { count: count, bytes: 4 },
+      tail: { count, bytes: 4 },
       parameters: ["limit"],
       locals: ["counts", "used"],
       constants: {

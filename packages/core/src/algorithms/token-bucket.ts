@@ -33,7 +33,7 @@ const bucketAlgorithm: Algorithm<BucketState, BucketQuota> = {
 
   readState: ([whole, part, fastest]) => ({ whole, part, fastest }) as BucketState,
 
-  copyState: ({ whole, part, fastest }) => ({ whole, part, fastest }),
+  copyState: (state) => ({ ...state }),
 
   advance(state, quota, elapsed) {
     if (state.fastest < quota.refill) state.fastest = quota.refill;

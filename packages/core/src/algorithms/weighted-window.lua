@@ -1,6 +1,6 @@
 --[[
 Sliding window over two counters: the previous window counts by the share of it that the sliding window still covers. Twin of
-weighted-window.ts, which describes the state. PERIOD: microseconds of a window.
+sliding-window.ts, which describes the state. PERIOD: microseconds of a window.
 ]]
 
 --- @section valid

@@ -1,4 +1,5 @@
 import type { CompiledLimit } from "../algorithms/algorithm.ts";
+import { MAX_UNITS_PER_LIMIT } from "../algorithms/blocks.ts";
 import type { FieldOffset } from "../scripts/counter-shape.ts";
 import {
   isCounterValue,
@@ -14,8 +15,6 @@ import { defineMutation, readIntegers } from "./mutation.ts";
 import type { ThresholdReport } from "./notify-thresholds.ts";
 import { notifyThresholds } from "./notify-thresholds.ts";
 
-/** The most units that a limit can hold; MAX_UNITS in the scripts. */
-const MAX_UNITS_PER_LIMIT = 2_000_000_000;
 /** The most entries of a log; MAX_ENTRIES in the scripts. */
 const MAX_ENTRIES = 1_048_576;
 

@@ -99,17 +99,13 @@ export function copyLimits(policy: Policy): readonly Properties[] {
 
 function copyLimit(limit: unknown): Properties {
   if (!isPlainObject(limit)) rejectNonLimit(limit);
-  const { block, notifyAt, ...properties } = limit;
-  return {
-    ...properties,
-    ...(block !== undefined && { block: copyBlock(block) }),
-    ...(notifyAt !== undefined && { notifyAt: copyList(notifyAt) }),
-  };
+  return copyValues(limit, (value) =>
+    isPlainObject(value) ? copyValues(value, copyList) : copyList(value),
+  );
 }
 
-function copyBlock(block: unknown): unknown {
-  if (!isPlainObject(block)) return copyList(block);
-  return Object.fromEntries(Object.entries(block).map(([name, value]) => [name, copyList(value)]));
+function copyValues(object: Properties, copy: (value: unknown) => unknown): Properties {
+  return Object.fromEntries(Object.entries(object).map(([name, value]) => [name, copy(value)]));
 }
 
 function copyList(value: unknown): unknown {
