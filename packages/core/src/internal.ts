@@ -41,8 +41,7 @@ export type { StoreMonitor, StoreTimeouts } from "./health/store-monitor.ts";
 export { monitorStore } from "./health/store-monitor.ts";
 export { FAILURE_OPTIONS, readFailureOptions } from "./limiter/failure-options.ts";
 export { internalsOf } from "./limiter/limiter-internals.ts";
-export { defineListOperation } from "./operations/list-script.ts";
-export { rejectWrongType } from "./operations/wrong-type.ts";
+export { defineListOperation, rejectWrongType } from "./operations/list-script.ts";
 export type { NameClaim } from "./policy/names.ts";
 export { claimName, requireName } from "./policy/names.ts";
 export {

@@ -13,16 +13,23 @@ import type { UsageCounter } from "../usage/usage-counter.ts";
 import type { ConsumeOptions, Limiter } from "./limiter.ts";
 import type { PerCallPolicies } from "./per-call-policies.ts";
 
-/** The parts of a limiter that its methods share with the rest of Headgate. */
-interface SharedParts {
+/** The parts of a limiter, shared by its methods. */
+export interface LimiterCore {
+  readonly name: string;
   readonly policy: CompiledPolicy;
   /** The policies of another shape passed with calls. */
   readonly perCallPolicies: PerCallPolicies;
   /** Whether it leases units. A leased unit counts for every limit. */
   readonly hasLease: boolean;
+  /** The calls in progress: each ends in time. */
+  readonly inFlight: InFlight;
   /** The HTTP requests that guards are deciding with it, for which `close` waits a second at most. */
   readonly requestsInFlight: InFlight;
-  /** The monitor of its store; undefined if the store is in this process's memory. */
+  /** The first stage of the pipeline that decides. */
+  readonly pipeline: Stage;
+  /** Decides when the store does not answer; undefined in memory. */
+  readonly fallback: FallbackStage | undefined;
+  /** The monitor of its store; undefined in memory. */
   readonly monitor: StoreMonitor | undefined;
   /** Follows operators' changes; undefined if the store has no control record. */
   readonly control: ControlFollower | undefined;
@@ -30,26 +37,17 @@ interface SharedParts {
   readonly usage: UsageCounter | undefined;
 }
 
-/** The parts of a limiter that only a store on servers needs; all undefined in memory. */
-export interface BackendParts extends Pick<SharedParts, "monitor" | "control" | "usage"> {
-  /** Decides when the store does not answer. */
-  readonly fallback: FallbackStage | undefined;
-}
-
-/** Shared by the methods of one limiter. */
-export interface LimiterCore extends SharedParts, BackendParts {
-  readonly name: string;
-  /** The first stage of the pipeline that decides. */
-  readonly pipeline: Stage;
-  /** The calls in progress: each ends in time. */
-  readonly inFlight: InFlight;
-}
+/** The parts that depend on where its store counts. */
+export type BackendParts = Pick<
+  LimiterCore,
+  "pipeline" | "fallback" | "monitor" | "control" | "usage"
+>;
 
 /** Under this symbol, other parts and copies of Headgate find the parts of a limiter. */
 export const LIMITER: unique symbol = Symbol.for("@headgate/core.limiter") as never;
 
 /** The parts of a limiter that the rest of Headgate uses. */
-export interface LimiterInternals extends SharedParts {
+export interface LimiterInternals extends LimiterCore {
   /** The limiter it extends. */
   readonly parent: Limiter | undefined;
   /**

@@ -1,6 +1,5 @@
 import type { InFlight } from "../pipeline/in-flight.ts";
 import { createMemoryStage } from "../pipeline/memory-stage.ts";
-import type { Stage } from "../pipeline/stage.ts";
 import type { CompiledPolicy } from "../policy/compiled-policy.ts";
 import type { HttpUse } from "../registry/record.ts";
 import type { CountingStore } from "../store/store.ts";
@@ -19,7 +18,7 @@ export interface StoreBackend {
     failure: FailurePolicy,
     inFlight: InFlight,
     perCallPolicies: PerCallPolicies,
-  ): BackendParts & { readonly pipeline: Stage };
+  ): BackendParts;
   /** Adds the limiter to the registry. */
   register(name: string, own: CompiledPolicy, parent: string | undefined): void;
   /** Records in the registry how an adapter uses a limiter. */
@@ -40,7 +39,7 @@ export function backendOf({ backend }: CountingStore): StoreBackend | undefined 
 }
 
 /** The parts of a limiter in memory, whose pipeline is a single stage. */
-export function openInMemory(policy: CompiledPolicy): BackendParts & { readonly pipeline: Stage } {
+export function openInMemory(policy: CompiledPolicy): BackendParts {
   return {
     pipeline: createMemoryStage(policy),
     monitor: undefined,

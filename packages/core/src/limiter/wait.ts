@@ -23,7 +23,7 @@ import type {
   WaitQueue,
 } from "../queue/queue.ts";
 import { costKeyOf, createWaitQueue, queueKeyOf } from "../queue/wait-queue.ts";
-import { releasesOf } from "../slots/slot-keeper.ts";
+import { releasesOf } from "../slots/held-slots.ts";
 import type { ConsumeMethods } from "./consume.ts";
 import { readCost, readSubject } from "./consume.ts";
 import type { ConsumeOptions, Limiter, RunContext, RunOptions, WaitOptions } from "./limiter.ts";

@@ -99,8 +99,8 @@ export function spend(
 }
 
 /**
- * The decision on a counter, whose limits are reported from the states in `reported`, regardless of its block. If the request is
- * allowed, they have no wait, and their states may have been charged already.
+ * The decision on a counter, whose limits are reported from the states in `reported`. If the request is allowed, they have no wait,
+ * and their states may have been charged already.
  */
 export function decideCounter(
   counter: Counter,
@@ -118,18 +118,15 @@ export function decideCounter(
     limits[i] = { wait, remaining, resetAfter, refillAfter };
   }
   const blockedFor = block === undefined ? 0 : remainingMicrosOf(block, stamp);
-  return { counter, generation, blockedFor, limits };
+  const decision = { counter, generation, blockedFor, limits };
+  return blockedFor === 0 ? decision : denyByBlock(decision, block as Block, cost);
 }
 
 /**
  * The decision on a counter that is blocked. A limit's block shows on that limit, even if the cost leaves it out; a manual block
  * shows on all limits of the counter. A cost of 0 reports the limits unchanged.
  */
-export function denyByBlock(
-  decision: CounterDecision,
-  { setBy }: Block,
-  cost: number,
-): CounterDecision {
+function denyByBlock(decision: CounterDecision, { setBy }: Block, cost: number): CounterDecision {
   const { counter, blockedFor } = decision;
   const isOfAll = setBy === "operator" || counter.costs?.[setBy - 1] === 0;
   const limits = decision.limits.map((limit, i) => {

@@ -2,9 +2,6 @@ import type { BlockRule, CompiledLimit } from "../algorithms/algorithm.ts";
 import { COUNT_DIGITS, encodeDigits, LONG_DIGITS, newGeneration } from "../scripts/digits.ts";
 import { encodeBlockRules, encodeThresholds } from "../scripts/encode-rules.ts";
 import type { MemoryAccess, Operation, OperationContext, Replies } from "../store/store.ts";
-import type { Block } from "./block.ts";
-import type { Run } from "./coalesce.ts";
-import { coalesce } from "./coalesce.ts";
 import type { Counter, CounterState } from "./counter.ts";
 import {
   costAt,
@@ -17,15 +14,10 @@ import {
   weightOf,
 } from "./counter.ts";
 import type { CounterDecision, DecideCall, DecideMode, StoreDecision } from "./decide-call.ts";
-import {
-  decideCounter,
-  denyByBlock,
-  isAllowing,
-  isCharging,
-  spend,
-  waitOf,
-} from "./decide-call.ts";
+import { decideCounter, isAllowing, isCharging, spend, waitOf } from "./decide-call.ts";
 import { decodeDecision } from "./decode-decision.ts";
+import type { Run } from "./list-script.ts";
+import { coalesce } from "./list-script.ts";
 import type { ThresholdReport } from "./notify-thresholds.ts";
 import { notifyThresholds } from "./notify-thresholds.ts";
 import { setBlock } from "./set-block.ts";
@@ -177,14 +169,13 @@ function decideInMemory(
       mayBlock && counter.shape.blocksOnDenial && blockOnDenial(counter, state, cost, context);
     const reported = spends ? spend(counter, state.limitStates, cost, charges, holder) : undefined;
     const decision = decideCounter(counter, state, cost, allowed, reported);
+    decided[u] = decision;
     if (charges && counter.notifyingLimits.length > 0) {
       thresholds ??= [];
       notifyThresholds(thresholds, counter, state, (i) => costAt(counter, i, cost));
     }
     // A denial stores a debt that takes longer to drain than under the limits that charged it.
     if (mayCharge) saveReportedCounter(counter, state, decision.limits, charges || blocks, memory);
-    decided[u] =
-      decision.blockedFor === 0 ? decision : denyByBlock(decision, state.block as Block, cost);
   }
   return { now, allowed, counters: decided, thresholds: thresholds ?? NONE };
 }

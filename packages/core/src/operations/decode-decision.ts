@@ -4,17 +4,9 @@ import { isCounterValue, readNumbers, STAMP_AND_GENERATION } from "../scripts/di
 import type { Block } from "./block.ts";
 import type { Counter, CounterState } from "./counter.ts";
 import type { CounterDecision, DecideCall, LimitDecision, StoreDecision } from "./decide-call.ts";
-import {
-  decideCounter,
-  denyByBlock,
-  isAllowing,
-  isBlocked,
-  isCharging,
-  spend,
-} from "./decide-call.ts";
-import { readInteger } from "./list-script.ts";
+import { decideCounter, isAllowing, isBlocked, isCharging, spend } from "./decide-call.ts";
+import { readInteger, wrongTypeError } from "./list-script.ts";
 import type { ThresholdReport } from "./notify-thresholds.ts";
-import { wrongTypeError } from "./wrong-type.ts";
 
 /** A script's reply to a decision, which is read value by value. */
 export interface ReplyCursor {
@@ -70,8 +62,7 @@ export function decodeDecision(
     const reported = spends ? spend(counter, state.limitStates, cost, false) : undefined;
     const decision = decideCounter(counter, state, cost, allowed, reported);
     if (!areExact(decision.limits)) return undefined;
-    decided[u] =
-      decision.blockedFor === 0 ? decision : denyByBlock(decision, state.block as Block, cost);
+    decided[u] = decision;
   }
   const thresholds = notifies ? decodeThresholds(cursor, decided) : NONE;
   if (thresholds === undefined || cursor.next !== values.length) return undefined;

@@ -1,9 +1,9 @@
 import type { LuaSource } from "../algorithms/algorithm.ts";
+import { HeadgateError } from "../common/errors.ts";
 import type { Integers, Operation } from "../store/store.ts";
-import { coalesce } from "./coalesce.ts";
 
 /** The arguments and results of a script that is not composed. */
-export interface ListScript<Call> {
+interface ListScript<Call> {
   readonly source: LuaSource;
   /** The arguments of a call, exactly as many as the script reads. */
   parameters(call: Call): readonly (string | number)[];
@@ -68,4 +68,43 @@ function isEqual(a: CallParameters, b: CallParameters): boolean {
 export function readInteger(value: unknown): number {
   if (typeof value === "number") return value;
   return /^-?\d+$/.test(String(value)) ? Number(value) : Number.NaN;
+}
+
+/** Consecutive equal items. */
+export interface Run<Item> {
+  readonly first: Item;
+  readonly count: number;
+}
+
+/** Groups consecutive equal items, in their order: the server receives equal calls once, with their number. */
+export function coalesce<Item>(
+  items: readonly Item[],
+  isEqual: (one: Item, other: Item) => boolean,
+): Run<Item>[] {
+  const runs: Run<Item>[] = [];
+  for (let from = 0; from < items.length; ) {
+    const first = items[from] as Item;
+    let to = from + 1;
+    while (to < items.length && isEqual(first, items[to] as Item)) to += 1;
+    runs.push({ first, count: to - from });
+    from = to;
+  }
+  return runs;
+}
+
+/** The error of a call that did nothing, because one of its keys holds a value that Headgate did not write. */
+export function wrongTypeError(counters: readonly { readonly key: string }[]): HeadgateError {
+  return new HeadgateError(
+    "HEADGATE_WRONG_TYPE",
+    "a key of this subject holds a value that is not Headgate's: give the store another prefix, or delete the key (the cause names it)",
+    { cause: { keys: counters.map(({ key }) => key) } },
+  );
+}
+
+/** Throws `HEADGATE_WRONG_TYPE` if the integers of a script, after its clock, begin with -1: then it did nothing. */
+export function rejectWrongType(
+  reply: readonly number[],
+  counters: readonly { readonly key: string }[],
+): void {
+  if (reply[1] === -1) throw wrongTypeError(counters);
 }

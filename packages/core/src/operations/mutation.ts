@@ -3,8 +3,7 @@ import type { ScriptName } from "../scripts/script-argument.ts";
 import type { Operation } from "../store/store.ts";
 import type { CounterCall } from "./counter.ts";
 import { counterOperation, encodeParameters, scriptsOf, weightOf } from "./counter.ts";
-import { readInteger } from "./list-script.ts";
-import { wrongTypeError } from "./wrong-type.ts";
+import { readInteger, wrongTypeError } from "./list-script.ts";
 
 /** How an operation changes counters. */
 interface MutationDefinition<Call extends CounterCall, Reply> {

@@ -7,8 +7,7 @@ import { saveCounter } from "./counter.ts";
 import { peek } from "./decide.ts";
 import type { DecideCall } from "./decide-call.ts";
 import { decodeCounter } from "./decode-decision.ts";
-import { readInteger } from "./list-script.ts";
-import { wrongTypeError } from "./wrong-type.ts";
+import { readInteger, wrongTypeError } from "./list-script.ts";
 
 /** The block of a counter that is in force. */
 export interface BlockReport {

@@ -1,9 +1,10 @@
 import type { DecisionSource } from "../common/decision.ts";
 import { operationFor } from "../operations/decide.ts";
 import { isCharging } from "../operations/decide-call.ts";
+import { slotsOperation } from "../operations/slots.ts";
 import type { CompiledPolicy } from "../policy/compiled-policy.ts";
 import type { HeldSlots, SlotKeeper } from "../slots/held-slots.ts";
-import { createLocalSlotKeeper, prepareSlots } from "../slots/slot-keeper.ts";
+import { createSlotKeeper, prepareSlots } from "../slots/held-slots.ts";
 import type { CountingStore } from "../store/store.ts";
 import type { DecisionRequest } from "./decision-request.ts";
 import { toDecision } from "./decision-request.ts";
@@ -24,7 +25,12 @@ export function createMemoryStage(
 
   function slotsFor({ mode, counters }: DecisionRequest): HeldSlots | undefined {
     if (!isCharging(mode)) return undefined;
-    slotKeeper ??= createLocalSlotKeeper(store, policy.labels, owner);
+    slotKeeper ??= createSlotKeeper(
+      store,
+      (slots) => store.run(slotsOperation, slots),
+      policy.labels,
+      owner,
+    );
     return prepareSlots(slotKeeper, counters);
   }
 

@@ -241,18 +241,3 @@ export interface SlotHandle {
    */
   release(): Promise<boolean>;
 }
-
-/** The part of a store that holds slots. */
-export interface SlotStore {
-  /** The time in microseconds on the store's clock in this process. */
-  now(): number;
-  /**
-   * Renews the slots of some holders in a counter, or releases them if `renews` is false. Resolves with whether each holder still
-   * had its slot. Rejects with the store's errors.
-   */
-  renewOrRelease(
-    counter: Counter,
-    holders: readonly string[],
-    renews: boolean,
-  ): Promise<readonly boolean[]>;
-}

@@ -10,7 +10,7 @@ import { createLimiter } from "../limiter/create-limiter.ts";
 import type { Limiter } from "../limiter/limiter.ts";
 import { internalsOf } from "../limiter/limiter-internals.ts";
 import { countersOf } from "../policy/counters.ts";
-import { releasesOf } from "../slots/slot-keeper.ts";
+import { releasesOf } from "../slots/held-slots.ts";
 import { memoryStore } from "../store/memory-store.ts";
 import { brandStore, requireStore } from "../store/store.ts";
 import { MAX_IN_FLIGHT } from "./attempt-window.ts";

@@ -101,14 +101,19 @@ function createBatcher(
       if (queues.get(queueKey) === queue) queues.delete(queueKey);
     };
     const queue: CallQueue = new CallQueue(
-      sendBatch.bind(undefined, queueKey),
+      (batch) => sendBatch(queueKey, batch),
       queueKey === "" ? undefined : forget,
     );
     queues.set(queueKey, queue);
     return queue;
   }
 
-  async function sendBatch(queueKey: string, batch: readonly PendingCall[]): Promise<void> {
+  /** `isRepeated`: the script returned the server's clock, and did nothing, because its window boundaries were for another time. */
+  async function sendBatch(
+    queueKey: string,
+    batch: readonly PendingCall[],
+    isRepeated = false,
+  ): Promise<void> {
     if (queueKeyOf(batch[0] as PendingCall) !== queueKey) {
       // The server was found to have hash slots while these calls waited.
       for (const call of batch) add(call);
@@ -119,31 +124,17 @@ function createBatcher(
       const times = operation.boundaries?.(call, given, serverNow);
       const calls = batch.length === 1 ? [call] : callsOf(batch);
       const reply = await run(batch, calls, times);
-      const clock = times ? readClockReply(reply) : undefined;
-      if (clock === undefined) resolveCalls(batch, calls, reply);
-      else await resendWithClock(batch, clock);
+      const clock = times && !isRepeated ? readClockReply(reply) : undefined;
+      if (clock === undefined) {
+        resolveCalls(batch, calls, reply);
+        return;
+      }
+      clockOffset = clock - now();
+      const waiting = batch.filter((one) => !one.isAbandoned || one.operation.isFireAndForget);
+      if (waiting.length > 0) await sendBatch(queueKey, waiting, true);
     } catch (error) {
       rejectBatch(batch, error);
     }
-  }
-
-  /**
-   * Sends the calls once more, with window boundaries for the server's clock. The script changed nothing, so calls that are
-   * over are left out.
-   */
-  async function resendWithClock(batch: readonly PendingCall[], clock: number): Promise<void> {
-    clockOffset = clock - now();
-    const waiting = batch.filter(
-      ({ isAbandoned, operation }) => !isAbandoned || operation.isFireAndForget,
-    );
-    if (waiting.length === 0) return;
-    const { operation, call, clock: given } = waiting[0] as PendingCall;
-    const calls = callsOf(waiting);
-    resolveCalls(
-      waiting,
-      calls,
-      await run(waiting, calls, operation.boundaries?.(call, given, serverNow)),
-    );
   }
 
   function run(

@@ -1,9 +1,23 @@
 import { BackgroundTimer } from "../common/background.ts";
 import type { Counter } from "../operations/counter.ts";
-import type { SlotStore } from "../policy/limiter-decision.ts";
 
 /** How often slots are renewed within their ttl, so that one renewal may fail and the next be late before a slot is lost. */
 const RENEWALS_PER_TTL = 3;
+
+/** The part of a store that holds slots. */
+export interface SlotStore {
+  /** The time in microseconds on the store's clock in this process. */
+  now(): number;
+  /**
+   * Renews the slots of some holders in a counter, or releases them if `renews` is false. Resolves with whether each holder still
+   * had its slot. Rejects with the store's errors.
+   */
+  renewOrRelease(
+    counter: Counter,
+    holders: readonly string[],
+    renews: boolean,
+  ): Promise<readonly boolean[]>;
+}
 
 /** A slot that is renewed, or only watched for its expiry. Times are in microseconds on its store's clock. */
 export interface RenewedSlot {

@@ -12,7 +12,7 @@ import { takeReceipts } from "../policy/limiter-decision.ts";
 import { memoryStore } from "../store/memory-store.ts";
 import { requireStore } from "../store/store.ts";
 import { createDecisionRequest } from "./decision-request.ts";
-import { scaleToShare } from "./local-share.ts";
+import { scaleToShare } from "./fallback-stage.ts";
 import { createMemoryStage } from "./memory-stage.ts";
 import { applyMutations, refundMutation } from "./mutations.ts";
 
