@@ -106,7 +106,6 @@ const DAY = 86_400_000;
  * all clock changes are. Local times are written as if the clocks showed UTC.
  */
 interface TimeZone {
-  /** The local time at a moment. */
   localAt(moment: number): number;
   /** The first moment at which clocks show this local time, or have skipped it. */
   firstAt(local: number): number;

@@ -4,7 +4,6 @@
  * All times are integer microseconds. The longest window is below 2^45, counts are at most 2 * 10^9 < 2^31.
  */
 
-/** The largest exact integer. */
 const SAFE = Number.MAX_SAFE_INTEGER;
 
 /**

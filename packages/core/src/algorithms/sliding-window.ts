@@ -4,7 +4,6 @@ import type { Algorithm, CompiledAlgorithm, LimitReport } from "./algorithm.ts";
 import { byteSizeBelow, mulDiv, mulDivRemainder, NEVER } from "./exact-arithmetic.ts";
 import { readCount, readRate, readWindow, requireKnownOptions } from "./read-limit.ts";
 
-/** The most sub-windows. */
 const MAX_BUCKETS = 60;
 
 /**
@@ -44,7 +43,6 @@ export function compileSlidingWindow(limit: SlidingWindowLimit): CompiledAlgorit
   };
 }
 
-/** How one kind of sliding window counts. */
 type WindowParts = Pick<CompiledAlgorithm, "algorithm" | "quota" | "shape" | "weight">;
 
 /** The report of a window with some used units, which is unused after `resetAfter`. */

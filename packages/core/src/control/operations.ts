@@ -1,6 +1,5 @@
 import type { LuaSource } from "../algorithms/algorithm.ts";
-import { readInteger } from "../operations/list-script.ts";
-import { wrongTypeError } from "../operations/wrong-type.ts";
+import { readInteger, wrongTypeError } from "../operations/list-script.ts";
 import type { Operation } from "../store/store.ts";
 import { actionsLua, changeLua, readLua, redactLua } from "./lua.generated.ts";
 import { formatVersion } from "./record-text.ts";

@@ -77,7 +77,6 @@ export class ServerOutages {
     this.#options.onDown(reason);
   }
 
-  /** Stops probing the server. */
   stop(): void {
     this.#isStopped = true;
     this.current?.recovery.stop();
@@ -121,7 +120,6 @@ const SILENCES_PER_ATTEMPT = 5;
 /** The most unanswered attempts at once, because a client keeps each of them in memory. */
 const MAX_UNANSWERED = 8;
 
-/** An attempt without a reply yet. */
 class Attempt implements ClockListener {
   readonly keepsAlive = false;
   isLate = false;

@@ -246,15 +246,7 @@ const REPEAT_MS = 1_000;
 const storeServers: Channel = channel(CHANNELS.storeServer);
 
 /** Publishes the states of the servers of one monitor. */
-interface ServerReports {
-  /** Call it only if there are subscribers. `state` is undefined while the server has not answered anything. */
-  onCall(node: string, state: "up" | "down" | undefined): void;
-  onChange(node: string, state: "up" | "down"): void;
-  /** The server is no longer monitored. */
-  onUnwatched(node: string): void;
-}
-
-function createServerReports(): ServerReports {
+function createServerReports() {
   const monitor = {};
   /** When each server was last reported. */
   const reportedAt = new Map<string, number>();
@@ -266,13 +258,14 @@ function createServerReports(): ServerReports {
   }
 
   return {
-    onCall(node, state) {
+    /** Call it only if there are subscribers. `state` is undefined while the server has not answered anything. */
+    onCall(node: string, state: "up" | "down" | undefined): void {
       const last = reportedAt.get(node);
       const isRecent = last !== undefined && performance.now() - last < REPEAT_MS;
       if (state !== undefined && !isRecent) report(node, state);
     },
     onChange: report,
-    onUnwatched(node) {
+    onUnwatched(node: string): void {
       if (reportedAt.has(node)) report(node, "unwatched");
       reportedAt.delete(node);
     },

@@ -190,7 +190,6 @@ export function createChargeMethods(
   };
 }
 
-/** The result for units that no store received. */
 function undeliveredCharge(counters: readonly Counter[]): ChargeResult<Cost> {
   if (!hasCostsByName(counters)) return { ...NO_CHARGE, degraded: true };
   return { ...noChargeByName(counters.flatMap(({ limits }) => limits)), degraded: true };

@@ -130,7 +130,6 @@ function createInstance(
   });
 }
 
-/** The name and the store of a limiter's counters. */
 function readNameAndStore({ name, store, extends: parent }: LimiterOptions): {
   name: string;
   store: CountingStore;
@@ -155,7 +154,6 @@ interface LimiterIdentity {
   readonly name: string;
   readonly store: CountingStore;
   readonly limits: Policy;
-  /** The limits of the limiter that it extends. */
   readonly extended: CompiledPolicy | undefined;
   /** The other options, always in the same order, compared by value. */
   readonly options: readonly unknown[];
@@ -169,7 +167,6 @@ interface CachedLimiter extends Omit<LimiterIdentity, "limits"> {
 /** By the object that holds the counts, then by prefix and name. A limiter dropped from the cache still works. */
 const limitersByOwner = new WeakMap<object, LruMap<string, readonly CachedLimiter[]>>();
 
-/** Finds an open limiter with an equal identity. */
 function findLimiter(identity: LimiterIdentity): LimiterInstance | undefined {
   const cached = limitersByOwner.get(identity.store.owner)?.get(keyOf(identity));
   return cached?.find((one) => hasIdentity(one, identity))?.instance;
@@ -190,7 +187,6 @@ function cacheLimiter(instance: LimiterInstance, identity: LimiterIdentity): voi
   ]);
 }
 
-/** Drops a closed limiter. */
 function uncacheLimiter(
   instance: LimiterInstance,
   identity: Pick<LimiterIdentity, "name" | "store">,
@@ -220,7 +216,6 @@ function keyOf({ store, name }: Pick<LimiterIdentity, "name" | "store">): string
 /** A bare number below this is more likely in seconds, as in other limiters. */
 const SHORT_DURATION_MS = 1_000;
 
-/** The options of limits that are durations. */
 const DURATIONS = ["window", "every", "ttl"] as const;
 
 /** Warns once per process about a duration given as a bare number below 1,000, which means milliseconds. */

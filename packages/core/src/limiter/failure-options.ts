@@ -76,7 +76,6 @@ export const defaultStoreTimeout: () => { byDefault: number } = shareInProcess(
   }),
 );
 
-/** The default of `connectTimeout`, in milliseconds. */
 const DEFAULT_CONNECT_MS = 1_000;
 
 /** Timeouts must be from 1 ms to 1 minute. In microseconds. */

@@ -185,7 +185,6 @@ export function createLimiterInstance(
   return instance;
 }
 
-/** The checked options of a limiter. */
 interface InstanceOptions {
   readonly name: string;
   readonly maxQueue: number;

@@ -64,7 +64,6 @@ export class PolicyCache {
   }
 }
 
-/** A policy passed with calls. */
 interface CachedPolicy {
   /** Copies of its limits, because the application may change its own objects. */
   readonly limits: readonly Properties[];
@@ -160,7 +159,6 @@ interface Shape {
   readonly policiesByCacheEntry: WeakMap<object, CompiledPolicy>;
 }
 
-/** Warns once in a process. */
 function warnOfMany(name: string): void {
   if (!isFirstWarning(process, "HEADGATE_TOO_MANY_SHAPES")) return;
   emitWarning(

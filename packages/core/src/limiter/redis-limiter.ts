@@ -38,10 +38,11 @@ export const redisBackend: StoreBackend = {
     const monitor = monitorStore(store.owner, transport, failure);
     const release = monitor.use();
     const fallback = createFallbackStage(policy, failure);
-    const deps = { policy, monitor, transport };
-    const redisStage = createRedisStage(deps, fallback, inFlight, failure.denyCache);
+    const servers = { policy, monitor, transport };
+    const redisStage = createRedisStage(servers, fallback, inFlight, failure.denyCache);
     const { lease } = failure;
-    const firstStage = lease === undefined ? redisStage : createLeaseStage(redisStage, lease, deps);
+    const firstStage =
+      lease === undefined ? redisStage : createLeaseStage(redisStage, lease, servers);
     const close = async (): Promise<void> => {
       await firstStage.close();
       release();

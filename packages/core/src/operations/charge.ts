@@ -107,7 +107,6 @@ function decodeThresholds(
   return next === values.length ? thresholds : undefined;
 }
 
-/** How many more units a limit can hold. */
 function capacityLeft({ algorithm, quota, limit }: CompiledLimit, state: unknown): number {
   if ((algorithm.entryCount?.(state) ?? 0) >= MAX_ENTRIES) return 0;
   const held = limit - algorithm.report(state, quota).remaining;

@@ -15,7 +15,6 @@ export interface ReplyCursor {
   readonly isCharged: boolean;
   /** The clock of the decision, in microseconds. */
   readonly now: number;
-  /** The index of the next value. */
   next: number;
 }
 

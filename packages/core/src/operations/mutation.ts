@@ -5,7 +5,6 @@ import type { CounterCall } from "./counter.ts";
 import { counterOperation, encodeParameters, scriptsOf, weightOf } from "./counter.ts";
 import { readInteger, wrongTypeError } from "./list-script.ts";
 
-/** How an operation changes counters. */
 interface MutationDefinition<Call extends CounterCall, Reply> {
   /** The part of a call's argument after the parameters of its counters, in digits. */
   encode(call: Call): string;

@@ -17,7 +17,6 @@ const MAX_COUNTERS = 10_000;
 /** The maximum number of denials of one counter, which differ in cost or in the numbers of the limits. */
 const MAX_DENIALS_PER_COUNTER = 8;
 
-/** A denial from the cache. */
 interface CachedDenial {
   readonly blocked: boolean;
   readonly limits: readonly LimitState[];
@@ -41,7 +40,6 @@ interface DenialEntry {
   readonly limitsAndCosts: string;
   /** When the call was sent. The server decided later, so a wait counted from here ends too early, never too late. */
   readonly sentAt: number;
-  /** When the reply arrived. */
   readonly receivedAt: number;
   readonly expiresAt: number;
   /** The reports on all counters of the decision, by key. */

@@ -5,7 +5,6 @@ import { isPlainObject } from "../common/type-guards.ts";
 import type { Counter } from "../operations/counter.ts";
 import { hasCostsByName } from "../operations/counter.ts";
 
-/** A limit, identified by its name. */
 interface NamedLimit {
   readonly name: string;
 }
@@ -132,7 +131,6 @@ export function readChargeResult(
   return joinChargeResults<CostByName>(results.filter(({ units }) => units > 0));
 }
 
-/** The name and the cost of each limit. */
 function costsByLimit(
   counters: readonly Counter[],
 ): readonly (readonly [name: string, units: number])[] {

@@ -10,17 +10,20 @@ import { costByName, excludedCounters } from "./costs.ts";
 import type { OverrideEffect, SubjectCounter } from "./counters.ts";
 import { unitCountersOf } from "./counters.ts";
 
-/** The key of the method with which any copy of Headgate takes the receipts out of a decision, which only it can read. */
-const TAKE_RECEIPTS = Symbol.for("@headgate/core.take-receipts");
+/** Under this symbol, any copy of Headgate finds the parts of a decision. */
+const PARTS = Symbol.for("@headgate/core.decision-parts");
 
-/** The key of the method that returns the slots of a decision. */
-const SLOTS_OF = Symbol.for("@headgate/core.slots-of");
-
-/** The key of the method that puts back receipts that were taken but not used. */
-const RETURN_RECEIPTS = Symbol.for("@headgate/core.return-receipts");
-
-/** The key of the method that returns all limits of a decision's policy, including those that it excludes. */
-const DESCRIBE_LIMITS = Symbol.for("@headgate/core.describe-limits");
+/** The parts of a decision that only Headgate reads. */
+interface DecisionParts {
+  readonly policy: CompiledPolicy;
+  readonly slots: SlotHandle | undefined;
+  /** With a cost by name, all counters, including excluded ones. */
+  readonly allCounters: readonly SubjectCounter[] | undefined;
+  /** Takes the receipts out, so that they are used once. */
+  takeReceipts(): readonly Receipt[];
+  /** Puts back receipts that were taken but not used. */
+  returnReceipts(): void;
+}
 
 /** The contents of a decision. */
 export interface DecisionInit {
@@ -105,38 +108,25 @@ export class LimiterDecision implements Decision {
   }
 
   static {
-    // Methods that are defined here can read the private fields.
+    // A method that is defined here can read the private fields.
     Object.assign(LimiterDecision.prototype, {
-      /** Takes the receipts out, so that they are used once. Returns `false` if the decision charged other counters. */
-      [TAKE_RECEIPTS](this: LimiterDecision, policy: CompiledPolicy): readonly Receipt[] | false {
-        // An object that inherits from a decision, or imitates one, has no receipts.
-        if (!(#policy in this) || !isPartOf(this.#policy, policy)) return false;
-        this.#takenReceipts = this.#receipts;
-        this.#receipts = NONE;
-        return this.#takenReceipts;
-      },
-
-      /** The slots that the request took, if any. Returns `false` if they belong to other counters. */
-      [SLOTS_OF](this: LimiterDecision, policy: CompiledPolicy): SlotHandle | undefined | false {
-        if (!(#policy in this) || !isPartOf(this.#policy, policy)) return false;
-        return this.#slots;
-      },
-
-      /** All limits of the policy, in its order; undefined if none was excluded. */
-      [DESCRIBE_LIMITS](this: LimiterDecision): readonly LimitDescription[] | undefined {
-        const described: LimitDescription[] = [];
-        for (const { group, limits } of this.#allCounters ?? []) {
-          limits.forEach((limit, i) => {
-            described[group.positions[i] as number] = limit;
-          });
-        }
-        const all = described.filter((limit) => limit !== undefined);
-        return all.length > this.limits.length ? all : undefined;
-      },
-
-      [RETURN_RECEIPTS](this: LimiterDecision): void {
-        this.#receipts = this.#takenReceipts;
-        this.#takenReceipts = NONE;
+      [PARTS](this: LimiterDecision): DecisionParts | undefined {
+        // An object that inherits from a decision, or imitates one, has no parts.
+        if (!(#policy in this)) return undefined;
+        return {
+          policy: this.#policy,
+          slots: this.#slots,
+          allCounters: this.#allCounters,
+          takeReceipts: () => {
+            this.#takenReceipts = this.#receipts;
+            this.#receipts = NONE;
+            return this.#takenReceipts;
+          },
+          returnReceipts: () => {
+            this.#receipts = this.#takenReceipts;
+            this.#takenReceipts = NONE;
+          },
+        };
       },
     });
   }
@@ -169,20 +159,26 @@ export function emptyReceipt(counters: readonly Counter[]): Receipt {
 
 /** All limits of a decision's policy, including those that a cost by name excludes; undefined if it excludes none. */
 export function allLimitsOf(decision: Decision): readonly LimitDescription[] | undefined {
-  const describe = (decision as unknown as Record<symbol, unknown>)[DESCRIBE_LIMITS];
-  return typeof describe === "function"
-    ? (describe.call(decision) as readonly LimitDescription[] | undefined)
-    : undefined;
+  const { allCounters } = partsOf(decision) ?? {};
+  if (allCounters === undefined) return undefined;
+  const described: LimitDescription[] = [];
+  for (const { group, limits } of allCounters) {
+    limits.forEach((limit, i) => {
+      described[group.positions[i] as number] = limit;
+    });
+  }
+  const all = described.filter((limit) => limit !== undefined);
+  return all.length > decision.limits.length ? all : undefined;
 }
 
 /** Puts back receipts that were taken but not used, so that they can be taken again. */
 export function returnReceipts(decision: Decision): void {
-  (decision as unknown as Record<symbol, () => void>)[RETURN_RECEIPTS]?.();
+  partsOf(decision)?.returnReceipts();
 }
 
 /** Takes the receipts out of a decision under this policy, made by any copy of Headgate. Throws `HEADGATE_INVALID_DECISION`. */
 export function takeReceipts(decision: unknown, policy: CompiledPolicy): readonly Receipt[] {
-  return callDecisionMethod(decision, TAKE_RECEIPTS, policy);
+  return requireParts(decision, policy).takeReceipts();
 }
 
 /**
@@ -190,23 +186,22 @@ export function takeReceipts(decision: unknown, policy: CompiledPolicy): readonl
  * `HEADGATE_INVALID_DECISION`.
  */
 export function slotsOf(decision: unknown, policy: CompiledPolicy): SlotHandle | undefined {
-  return callDecisionMethod(decision, SLOTS_OF, policy);
+  return requireParts(decision, policy).slots;
 }
 
-function callDecisionMethod<T>(decision: unknown, method: symbol, policy: CompiledPolicy): T {
-  const implementation: unknown =
-    typeof decision === "object" && decision !== null
-      ? (decision as Record<symbol, unknown>)[method]
-      : undefined;
-  const result =
-    typeof implementation === "function"
-      ? (implementation.call(decision, policy) as T | false)
-      : false;
-  if (result !== false) return result;
+function requireParts(decision: unknown, policy: CompiledPolicy): DecisionParts {
+  const parts = partsOf(decision);
+  if (parts !== undefined && isPartOf(parts.policy, policy)) return parts;
   throw new HeadgateError(
     "HEADGATE_INVALID_DECISION",
     `refund, settle and release take a decision that this limiter made, got ${formatKind(decision)}`,
   );
+}
+
+function partsOf(decision: unknown): DecisionParts | undefined {
+  if (typeof decision !== "object" || decision === null) return undefined;
+  const method = (decision as Record<symbol, unknown>)[PARTS];
+  return typeof method === "function" ? (method.call(decision) as DecisionParts) : undefined;
 }
 
 /**

@@ -19,11 +19,7 @@ export interface NamedPolicy {
   readonly displayText: string;
 }
 
-interface NameEntry {
-  /** The policy in canonical form. */
-  readonly canonical: string;
-  /** The configured policy; missing if another version of the package claimed the name. */
-  readonly displayText?: string | undefined;
+interface NameEntry extends NamedPolicy {
   claims: number;
 }
 
@@ -56,13 +52,12 @@ export function claimName(
 ): NameClaim {
   const names = nameEntriesOf(store.owner);
   const id = `${kind} ${store.prefix}:${name}`;
-  const entry = names.get(id) ?? { canonical: canonical, displayText, claims: 0 };
+  const entry = names.get(id) ?? { canonical, displayText, claims: 0 };
   if (entry.canonical !== canonical) {
-    const first = entry.displayText ?? entry.canonical;
     const remedy = kind === "limiter" ? PER_CALL_REMEDY : "";
     throw new HeadgateError(
       "HEADGATE_DUPLICATE_NAME",
-      `a ${kind} named ${formatReceived(name)} with another policy exists on this store: ${shorten(first)} is not ${shorten(displayText)}; give one of them another name, or close the first before you make the second (with hot reload: use hotReload)${remedy}`,
+      `a ${kind} named ${formatReceived(name)} with another policy exists on this store: ${shorten(entry.displayText)} is not ${shorten(displayText)}; give one of them another name, or close the first before you make the second (with hot reload: use hotReload)${remedy}`,
     );
   }
   entry.claims += 1;

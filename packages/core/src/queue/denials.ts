@@ -7,7 +7,6 @@ import type { SubjectCounter } from "../policy/counters.ts";
 import { LimiterDecision, withCostByName } from "../policy/limiter-decision.ts";
 import type { Denial } from "./queue.ts";
 
-/** A cost above a limit. */
 interface ImpossibleCost {
   readonly units: number;
   /** The limit that can never grant it. */

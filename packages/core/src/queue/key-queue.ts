@@ -13,7 +13,6 @@ const SLOT_POLL_MS = 250;
 /** The longest sleep after a degraded denial, in milliseconds: the store may be back. Meanwhile an attempt makes no call to it. */
 const DEGRADED_POLL_MS = 1_000;
 
-/** A waiting call. */
 export interface Waiter extends ListNode {
   readonly call: QueuedCall;
   readonly group: WaiterGroup | undefined;
@@ -68,7 +67,6 @@ export class KeyQueue {
     this.#onEmpty = onEmpty;
   }
 
-  /** The number of waiting calls. */
   get size(): number {
     return this.#waiters.size;
   }

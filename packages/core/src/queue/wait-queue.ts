@@ -7,7 +7,6 @@ import type { KeyQueueDeps, Waiter } from "./key-queue.ts";
 import { callAt, KeyQueue } from "./key-queue.ts";
 import type { Attempt, WaitQueue } from "./queue.ts";
 
-/** What a queue needs. */
 interface WaitQueueDeps extends KeyQueueDeps {
   /** Counts one more waiting call, and may return a function that ends the count. */
   readonly countWaiting: () => (() => void) | undefined;

@@ -143,7 +143,6 @@ class Composition {
     );
   }
 
-  /** The text that replaces a directive. */
   #applyDirective(
     directive: string,
     operand: string,
@@ -186,7 +185,6 @@ class Composition {
     return text;
   }
 
-  /** A section of a limit's algorithm. */
   #ownSection({ shape }: NamedLimit, name: string): string {
     const text = findSection(shape.luaFile, name) || findSection("limit", name);
     const around = this.#variants.includes("by-name")
@@ -207,7 +205,6 @@ class Composition {
     );
   }
 
-  /** The expression for a name in capitals. */
   #expression(name: string, counter?: NamedCounter, limit?: NamedLimit): string | undefined {
     const operator = EXPRESSIONS[name];
     if (operator !== undefined) {
@@ -274,7 +271,6 @@ function extensionSectionsOf(
   return [ofBlocking ?? "", notifies ? findSection("thresholds", section) : ""];
 }
 
-/** A section that such sections include. */
 function extensionSection(section: string): string {
   return findSection("blocks", section) || findSection("thresholds", section);
 }

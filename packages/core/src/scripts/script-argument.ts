@@ -109,7 +109,6 @@ export class ScriptArgument {
     return declareLocals(fields.map(([name]) => name)) + readDigits(fields, 1);
   }
 
-  /** Statements that read one field. */
   lazyReadStatements(field: string): string {
     return readDigits(
       this.#fields.filter(([name]) => name === field),

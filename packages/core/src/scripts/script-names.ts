@@ -34,7 +34,6 @@ function counterNames({ blocksOnDenial }: CounterShape): readonly string[] {
   return blocksOnDenial ? [...COUNTER_NAMES, "isSet"] : COUNTER_NAMES;
 }
 
-/** The names of a limit in a call. */
 function limitNames({ state, locals = [], reported = [], notifies }: LimitShape): string[] {
   const reportNames = notifies ? REPORT_NAMES : [];
   return [...state.map(([name]) => name), ...locals, ...reported, ...reportNames];

@@ -13,7 +13,6 @@ export type Compose = (
 export class ShapeScripts {
   readonly #shapes: readonly CounterShape[];
   readonly #isByName: boolean;
-  /** The scripts composed so far. */
   readonly #composed: Map<ScriptName, LuaSource> = new Map();
   /** The scripts for one more counter, by the shape of that counter. Collected with the shape. */
   readonly extensions: WeakMap<CounterShape, ShapeScripts> = new WeakMap();
@@ -41,7 +40,6 @@ export class ShapeScripts {
 const emptyScripts = new ShapeScripts([], false);
 const emptyScriptsByName = new ShapeScripts([], true);
 
-/** A counter of a call. */
 interface ScriptCounter {
   readonly shape: CounterShape;
   /** Present if the cost is by name. */

@@ -57,7 +57,6 @@ class RenewalTimer {
   readonly #period: number;
   readonly #onEmpty: () => void;
   readonly #slots = new Set<RenewedSlot>();
-  /** The time of the next renewal. */
   #nextRenewal = 0;
   readonly #timer = new BackgroundTimer(() => this.#wake());
 

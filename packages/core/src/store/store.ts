@@ -151,11 +151,10 @@ export interface CountingStore extends Store {
     | undefined;
 }
 
-/** A store without the mark of its type. */
-type StoreParts = Omit<CountingStore, "~store">;
-
 /** Gives the parts of a store the type of a store. */
-export function brandStore<Parts extends StoreParts>(parts: Parts): NoInfer<Parts> & Store {
+export function brandStore<Parts extends Omit<CountingStore, "~store">>(
+  parts: Parts,
+): NoInfer<Parts> & Store {
   return parts as Parts & Store;
 }
 

@@ -36,7 +36,6 @@ export interface Lease {
   /** When the lease was requested. The store decided later, so a time counted from here ends too early, never too late. */
   readonly sentAt: number;
   readonly expiresAt: number;
-  /** Unspent units. */
   unspent: number;
 }
 

@@ -1,13 +1,12 @@
 import { LRUCache } from "lru-cache";
 import { BackgroundTimer } from "../../common/background.ts";
 import { toMilliseconds } from "../../common/time.ts";
-import type { StoreMonitor } from "../../health/store-monitor.ts";
 import { decide } from "../../operations/decide.ts";
 import type { DecideCall, StoreDecision } from "../../operations/decide-call.ts";
 import type { Receipt } from "../../operations/refund.ts";
 import { refund } from "../../operations/refund.ts";
-import type { CompiledPolicy } from "../../policy/compiled-policy.ts";
 import type { SubjectCounter } from "../../policy/counters.ts";
+import type { PolicyOnServers } from "../cross-slot.ts";
 import { receiptsOf } from "../decision-request.ts";
 import type { DenyCache } from "../deny-cache.ts";
 import { denyCacheOf } from "../deny-cache.ts";
@@ -46,16 +45,10 @@ export interface SubjectAccount extends LeaseAccount {
   lastReport: StoreReport | undefined;
 }
 
-/** The dependencies of the lease stage. */
-export interface LeaseDeps {
-  readonly policy: CompiledPolicy;
-  readonly monitor: StoreMonitor;
-}
-
 /** The lease accounts of a limiter: requests leases from the store, and refunds the units that are not spent. */
 export class LeaseAccounts {
   readonly #settings: LeaseSettings;
-  readonly #deps: LeaseDeps;
+  readonly #servers: PolicyOnServers;
   /** Receives the refunds of unspent units. */
   readonly #next: Stage;
   readonly #denyCache: DenyCache;
@@ -67,11 +60,11 @@ export class LeaseAccounts {
   readonly #unregister: () => void;
   readonly #timer = new BackgroundTimer(() => this.#checkExpired());
 
-  constructor(settings: LeaseSettings, next: Stage, deps: LeaseDeps) {
+  constructor(settings: LeaseSettings, next: Stage, servers: PolicyOnServers) {
     this.#settings = settings;
     this.#next = next;
-    this.#deps = deps;
-    const { owner } = deps.policy.store;
+    this.#servers = servers;
+    const { owner } = servers.policy.store;
     this.#denyCache = denyCacheOf(owner);
     this.#unregister = leaseHoldersOn(owner).add(this);
   }
@@ -129,7 +122,7 @@ export class LeaseAccounts {
   }
 
   async #request(account: SubjectAccount, cost: number): Promise<void> {
-    const { policy, monitor } = this.#deps;
+    const { policy, monitor } = this.#servers;
     const { store } = policy;
     const { counter } = account;
     const counters = [counter];
@@ -163,7 +156,7 @@ export class LeaseAccounts {
 
   #refundLate(cost: number, decision: StoreDecision): void {
     if (!decision.allowed) return;
-    const { policy } = this.#deps;
+    const { policy } = this.#servers;
     const { store } = policy;
     for (const receipt of receiptsOf({ policy, cost }, [decision])) {
       // Bypasses the monitor, which knows that the late store is down.
@@ -198,7 +191,7 @@ export class LeaseAccounts {
   #checkExpired(): void {
     let now: number;
     try {
-      now = this.#deps.policy.store.now();
+      now = this.#servers.policy.store.now();
     } catch {
       // The application's own clock failed, which requests report. Expired leases wait for the next check.
       return;

@@ -15,7 +15,6 @@ export interface LeaseOptions {
 export interface LeaseSettings {
   /** The maximum number of unspent and pending units of one subject. */
   readonly max: number;
-  /** How long a lease lasts at most. */
   readonly ttl: number;
   /** A lease takes at most 1/divisor of the units that remained in the store's last report. */
   readonly divisor: number;

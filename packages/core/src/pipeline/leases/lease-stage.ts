@@ -5,6 +5,7 @@ import type { Receipt } from "../../operations/refund.ts";
 import type { SubjectCounter } from "../../policy/counters.ts";
 import { GLOBAL_SUBJECT } from "../../policy/counters.ts";
 import { emptyReceipt, LimiterDecision } from "../../policy/limiter-decision.ts";
+import type { PolicyOnServers } from "../cross-slot.ts";
 import type { DecisionRequest } from "../decision-request.ts";
 import type { Stage } from "../stage.ts";
 import type { Lease, StoreReport } from "./lease-account.ts";
@@ -17,7 +18,7 @@ import {
   unitsToLeaseWithRequest,
   unspentUnits,
 } from "./lease-account.ts";
-import type { LeaseDeps, SubjectAccount } from "./lease-accounts.ts";
+import type { SubjectAccount } from "./lease-accounts.ts";
 import { LeaseAccounts } from "./lease-accounts.ts";
 import type { LeaseSettings } from "./lease-options.ts";
 
@@ -25,10 +26,14 @@ import type { LeaseSettings } from "./lease-options.ts";
  * Pays requests from leases of this process without a call, and passes all others to the next stage. If the requests of a subject
  * follow each other closely, such a request also requests a lease.
  */
-export function createLeaseStage(next: Stage, settings: LeaseSettings, deps: LeaseDeps): Stage {
-  const { policy } = deps;
+export function createLeaseStage(
+  next: Stage,
+  settings: LeaseSettings,
+  servers: PolicyOnServers,
+): Stage {
+  const { policy } = servers;
   const { store } = policy;
-  const accounts = new LeaseAccounts(settings, next, deps);
+  const accounts = new LeaseAccounts(settings, next, servers);
   const isGlobal = policy.groups[0]?.dimension === GLOBAL_DIMENSION;
 
   function payFromLease(
