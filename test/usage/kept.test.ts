@@ -223,6 +223,14 @@ describe("the limiters of usage", () => {
     expect((await readAt(now)).limiters.map(({ name }) => name)).toEqual(["new", "old"]);
   });
 
+  test("can be read by the longest names", async () => {
+    const names = Array.from({ length: 500 }, (_, i) => `${i}`.padEnd(512, "\u0001"));
+    await add(names.map((name) => counted(name)));
+    const { limiters, unreadable } = await readAt(NOW, { summaryOnly: true });
+    expect(unreadable).toEqual([]);
+    expect(limiters.map(({ name }) => name)).toEqual(names.sort());
+  });
+
   test("can be read by any name", async () => {
     const names = [
       "GET /a/:id",

@@ -18,8 +18,14 @@ export interface StoredValue<T> {
 /** The fields and values of a hash, or the members and scores of a sorted set from the least score on. */
 export type Entries = readonly (readonly [name: string, value: string])[];
 
-/** The longest value that is read, in bytes: longer than an index of 10,000 processes, or a process with 1,000 limiters. */
-const MAX_VALUE_BYTES = 524_288;
+/** The longest string that is read, in bytes: longer than a process with 1,000 limiters. */
+const MAX_STRING_BYTES = 524_288;
+
+/**
+ * The most bytes of a hash or a sorted set that are read, as JSON: more than an index of 500 limiters, whose names have up to 512
+ * characters of up to six bytes, or of 10,000 processes.
+ */
+const MAX_ENTRIES_BYTES = 2_097_152;
 
 /** The most entries of a hash or a sorted set that are read: the processes of an index. */
 const MAX_ENTRIES = 10_000;
@@ -38,9 +44,9 @@ const PROBLEMS: ReadonlyMap<number, StoredValue<unknown>["problem"]> = new Map([
 
 /** For each type the command for the size of a value, the largest size and the most bytes that are read, and the command to read it. */
 const COMMANDS = {
-  string: ["STRLEN", MAX_VALUE_BYTES, MAX_VALUE_BYTES, "GET"],
-  hash: ["HLEN", MAX_ENTRIES, MAX_VALUE_BYTES, "HGETALL"],
-  zset: ["ZCARD", MAX_ENTRIES, MAX_VALUE_BYTES, "ZRANGE", 0, -1, "WITHSCORES"],
+  string: ["STRLEN", MAX_STRING_BYTES, MAX_STRING_BYTES, "GET"],
+  hash: ["HLEN", MAX_ENTRIES, MAX_ENTRIES_BYTES, "HGETALL"],
+  zset: ["ZCARD", MAX_ENTRIES, MAX_ENTRIES_BYTES, "ZRANGE", 0, -1, "WITHSCORES"],
 } as const;
 
 /** Reads strings, all in one hash slot. Rejects like a store. */
