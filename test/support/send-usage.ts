@@ -1,6 +1,6 @@
 import type { Store } from "@headgate/core";
 import { requireStore } from "@headgate/core/internal";
-import { usageOf } from "../../packages/core/src/usage/usage.ts";
+import { usageOf } from "../../packages/core/src/usage/process-usage.ts";
 import { usageIntervals } from "../../packages/core/src/usage/usage-counter.ts";
 
 /** Sends the usage of the limiters on a store at once, including that of subjects, which is otherwise sent less often. */

@@ -104,7 +104,7 @@ test("a dry run of forget counts the entries that forget then erases", async () 
   await limiter.consume("ann");
   await limiter.consume("bob");
   await writeRegistry(store);
-  const { usageOf } = await import("../../../packages/core/src/usage/usage.ts");
+  const { usageOf } = await import("../../../packages/core/src/usage/process-usage.ts");
   await expect
     .poll(async () => {
       await usageOf(store).send();

@@ -1,7 +1,7 @@
 import type { LuaSource } from "../algorithms/algorithm.ts";
 import { readInteger, wrongTypeError } from "../operations/list-script.ts";
 import type { Operation } from "../store/store.ts";
-import { actionsLua, changeLua, readLua, redactLua } from "./lua.generated.ts";
+import { changeLua, readLogLua, readLua, redactLogLua } from "./lua.generated.ts";
 import { formatVersion } from "./record-text.ts";
 
 /** The key of a prefix's control record. Counter keys have more after the closing brace, so it cannot be one. */
@@ -109,7 +109,7 @@ export const changeControl: Operation<
 export const readActionLog: Operation<string, string> = {
   ...unbatched(
     "read-actions",
-    actionsLua,
+    readLogLua,
     () => [],
     actionLogKey,
     (_, __, text) => readText(text),
@@ -129,7 +129,7 @@ export interface RedactLogCall {
 export const redactActionLog: Operation<RedactLogCall, number> = {
   ...unbatched(
     "redact-actions",
-    redactLua,
+    redactLogLua,
     ({ replacements }: RedactLogCall) => replacements.flat(),
     ({ prefix }) => actionLogKey(prefix),
     (_, count) => (Number.isSafeInteger(count) ? count : undefined),

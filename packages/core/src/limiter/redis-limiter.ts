@@ -22,7 +22,7 @@ import {
 import { composeScript } from "../scripts/compose-script.ts";
 import type { ScriptTransport } from "../store/store.ts";
 import { withTimeout } from "../store/with-timeout.ts";
-import { startUsage, stopUsage } from "../usage/usage.ts";
+import { startUsage, stopUsage } from "../usage/process-usage.ts";
 import type { LimiterCore } from "./limiter-internals.ts";
 import type { StoreBackend } from "./store-backend.ts";
 import { openInMemory } from "./store-backend.ts";

@@ -1,7 +1,8 @@
 import { addJitter, BackgroundTimer, weakCallback } from "../common/background.ts";
+import { shareByPrefix } from "../common/client-state.ts";
 import { HeadgateError } from "../common/errors.ts";
-import { createProcessName } from "../registry/process-registry.ts";
-import { refusalOf } from "../registry/refusal.ts";
+import { createProcessName, processNameOf } from "../registry/process-registry.ts";
+import { logFirstRefusal, refusalOf } from "../registry/refusal.ts";
 import type { CountingStore, UsageSubjects } from "../store/store.ts";
 import { withTimeout } from "../store/with-timeout.ts";
 import { BlockSightings } from "./block-sightings.ts";
@@ -39,6 +40,26 @@ const HEARTBEAT_AFTER_MICROS = 30_000_000;
 const MAX_CLOSE_WAIT_MS = 100;
 
 const REFUSED = "HEADGATE_USAGE_REFUSED";
+
+/** The counts of a limiter, until its name is removed; undefined if its store keeps no usage. */
+export function startUsage(store: CountingStore, name: string): UsageCounter | undefined {
+  return store.usage && usageOf(store).add(store, name, store.usage);
+}
+
+/** Stops counting for a limiter that this process no longer has. Waits only briefly for the store, and never rejects. */
+export async function stopUsage(store: CountingStore, name: string): Promise<void> {
+  if (store.usage !== undefined) await usageOf(store).remove(name);
+}
+
+/** The counts of this process for the client and prefix of a store. */
+export const usageOf: (store: CountingStore) => ProcessUsage = shareByPrefix("usage", (store) => {
+  const onRefused = logFirstRefusal(
+    REFUSED,
+    (why) =>
+      `this process cannot add its counts to the usage that operators' tools read: ${why}; limits are decided as usual, and the write is tried again every five seconds`,
+  );
+  return new ProcessUsage(store.prefix, onRefused, processNameOf(store).name);
+});
 
 /** A call that has not been answered yet, or never was. */
 interface UnansweredCall {
