@@ -42,42 +42,36 @@ export async function readFrom<T>(
   });
 }
 
-/** Reads the record under each key, given its index; undefined if there is none, or if it cannot be read. */
-type ReadRecords = <T extends object>(
-  keys: readonly string[],
-  parse: (text: string, i: number) => T | UnreadableReason,
-  absent?: "missing",
-) => Promise<(T | undefined)[]>;
-
-/** Reads the hash or the sorted set under each key in the same way. */
-type ReadEntries = <T extends object>(
-  type: "hash" | "zset",
-  keys: readonly string[],
-  parse: (entries: Entries) => T | UnreadableReason,
-) => Promise<(T | undefined)[]>;
-
-/**
- * Reads strings; records that cannot be read are added to `unreadable`. An absent key is not an error unless `absent` says why
- * it is.
- */
-export function createRecordReader(
-  client: RedisClient,
-  unreadable: UnreadableRecord[],
-): ReadRecords {
-  return async (keys, parse, absent) => {
-    const found = await readStrings(client, keys);
-    return found.map((one, i) => parseFound(one, (text) => parse(text, i), unreadable, absent));
-  };
+/** Reads the values under keys, each undefined if there is none, or if it cannot be read. */
+interface RecordReader {
+  /** Reads strings. An absent key is not an error unless `absent` says why it is. */
+  strings<T extends object>(
+    keys: readonly string[],
+    parse: (text: string) => T | UnreadableReason,
+    absent?: "missing",
+  ): Promise<(T | undefined)[]>;
+  entries<T extends object>(
+    type: "hash" | "zset",
+    keys: readonly string[],
+    parse: (entries: Entries) => T | UnreadableReason,
+  ): Promise<(T | undefined)[]>;
 }
 
-/** Reads hashes and sorted sets; those that cannot be read are added to `unreadable`. */
-export function createEntryReader(
-  client: RedisClient,
+/** Reads what processes share on a store in Redis. Values that cannot be read are added to `unreadable`. */
+export function createRecordReader(
+  { owner }: CountingStore,
   unreadable: UnreadableRecord[],
-): ReadEntries {
-  return async (type, keys, parse) => {
-    const found = await readEntries(client, type, keys);
-    return found.map((one) => parseFound(one, parse, unreadable));
+): RecordReader {
+  const client = owner as RedisClient;
+  return {
+    async strings(keys, parse, absent) {
+      const found = await readStrings(client, keys);
+      return found.map((one) => parseFound(one, parse, unreadable, absent));
+    },
+    async entries(type, keys, parse) {
+      const found = await readEntries(client, type, keys);
+      return found.map((one) => parseFound(one, parse, unreadable));
+    },
   };
 }
 

@@ -11,7 +11,7 @@ import { hashSubject } from "../usage/top-subjects.ts";
 import type { SubjectBlock } from "./admin.ts";
 import { inspectBlock } from "./admin-counters.ts";
 import type { SourceOptions, UnreadableRecord } from "./admin-source.ts";
-import { createEntryReader, readFrom } from "./admin-source.ts";
+import { createRecordReader, readFrom } from "./admin-source.ts";
 import type { ActiveBlock, ActiveBlocks, BlockCandidate, StoredBlock } from "./blocks.ts";
 import { collectBlockCandidates } from "./blocks.ts";
 import { createCounterLookup } from "./counter-keys.ts";
@@ -48,9 +48,9 @@ async function readAll(store: CountingStore, given: Registry | undefined): Promi
   const { prefix } = store;
   const unreadable: UnreadableRecord[] = [];
   const admin = createAdmin(store);
-  const readEach = createEntryReader(store.owner as RedisClient, unreadable);
+  const reader = createRecordReader(store, unreadable);
   const [[stored = []], registry, log, { overrides }, [now = 0]] = await Promise.all([
-    readEach("zset", [blocksKey(prefix)], parseBlocks),
+    reader.entries("zset", [blocksKey(prefix)], parseBlocks),
     given ?? readRegistryOf(store),
     admin.log(),
     admin.readControl(),

@@ -12,7 +12,7 @@ import type {
 import { MAX_TARGETS } from "../registry/record.ts";
 import type { CountingStore, Store } from "../store/store.ts";
 import type { SourceOptions, UnreadableRecord } from "./admin-source.ts";
-import { createEntryReader, createRecordReader, readFrom } from "./admin-source.ts";
+import { createRecordReader, readFrom } from "./admin-source.ts";
 
 /** Options of `readRegistry`. */
 export interface ReadRegistryOptions extends SourceOptions {}
@@ -80,20 +80,17 @@ export interface RegistryProcess {
 }
 
 /** Reads the registry of a store. Rejects with the store's errors. */
-export async function readRegistryOf({ owner, prefix }: CountingStore): Promise<Registry> {
-  const client = owner as RedisClient;
+export async function readRegistryOf(store: CountingStore): Promise<Registry> {
+  const { prefix } = store;
   const unreadable: UnreadableRecord[] = [];
-
-  const readEach = createRecordReader(client, unreadable);
-  const readEntries = createEntryReader(client, unreadable);
-
-  const [seen = []] = await readEntries("zset", [registryKey(prefix)], parseIndex);
+  const read = createRecordReader(store, unreadable);
+  const [seen = []] = await read.entries("zset", [registryKey(prefix)], parseIndex);
   const names = seen.map(({ name }) => processKey(prefix, name));
-  const found = await readEach(names, parseProcessRecord);
+  const found = await read.strings(names, parseProcessRecord);
   const { processes, owners } = mergeProcesses(seen, found);
   const hashes = [...owners.keys()];
   const keys = hashes.map((hash) => sharedRecordKey(prefix, hash));
-  const records = await readEach(keys, parseSharedRecord, "missing");
+  const records = await read.strings(keys, parseSharedRecord, "missing");
   const targets = mergeTargets(found);
   const listed = hashes.map((hash, i) => ({
     record: records[i],

@@ -6,7 +6,7 @@ import type { CountingStore, Store } from "../store/store.ts";
 import { usageProcessKey } from "../usage/layout.ts";
 import { readUsageClock } from "../usage/operations.ts";
 import type { SourceOptions, UnreadableRecord } from "./admin-source.ts";
-import { createEntryReader, readFrom } from "./admin-source.ts";
+import { createRecordReader, readFrom } from "./admin-source.ts";
 import type { Registry } from "./read-registry.ts";
 import { readRegistryOf } from "./read-registry.ts";
 
@@ -64,7 +64,7 @@ async function readAll(
 ): Promise<UsageCoverage> {
   const { prefix } = store;
   const unreadable: UnreadableRecord[] = [...notListed];
-  const readEach = createEntryReader(store.owner as RedisClient, unreadable);
+  const reader = createRecordReader(store, unreadable);
   const [now = 0] = await store.run(readUsageClock, { prefix });
   const at = Math.floor(now / 1_000);
   const limiting = new Set(limiters.flatMap((one) => one.processes));
@@ -72,7 +72,7 @@ async function readAll(
     .filter(({ id }) => limiting.has(id))
     .flatMap(({ id, names }) => names.map((name) => ({ id, name })));
   const keys = names.map(({ name }) => usageProcessKey(prefix, name));
-  const reports = await readEach("hash", keys, parseReport);
+  const reports = await reader.entries("hash", keys, parseReport);
   const latest = new Map<string, number>();
   for (const [i, { id }] of names.entries()) {
     latest.set(id, Math.max(latest.get(id) ?? 0, reports[i]?.at ?? 0));

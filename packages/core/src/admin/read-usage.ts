@@ -19,7 +19,7 @@ import {
 } from "../usage/layout.ts";
 import { readUsageClock } from "../usage/operations.ts";
 import type { SourceOptions, UnreadableRecord } from "./admin-source.ts";
-import { createEntryReader, readFrom } from "./admin-source.ts";
+import { createRecordReader, readFrom } from "./admin-source.ts";
 import type { StoredCounts, StoredList } from "./merge-usage.ts";
 import { mergeDenials, mergeTopSubjects, sumCounts } from "./merge-usage.ts";
 import type {
@@ -105,19 +105,19 @@ async function readAll(
   const { prefix } = store;
   const [now = 0] = await store.run(readUsageClock, { prefix });
   const unreadable: UnreadableRecord[] = [];
-  const readEach = createEntryReader(store.owner as RedisClient, unreadable);
+  const reader = createRecordReader(store, unreadable);
   const readPeriods: ReadPeriods = async (limiters, kind, starts, parse, where) => {
     const isRead = (i: number, j: number): boolean => where === undefined || Boolean(where[i]?.[j]);
     const keys = limiters.flatMap((name, i) =>
       starts.filter((_, j) => isRead(i, j)).map((from) => limiterKey(prefix, name, kind, from)),
     );
     const type = kind === "used" || kind === "denied" ? "zset" : "hash";
-    const found = (await readEach(type, keys, parse)).values();
+    const found = (await reader.entries(type, keys, parse)).values();
     return limiters.map((_, i) =>
       starts.map((_, j) => (isRead(i, j) ? found.next().value : undefined)),
     );
   };
-  const [index = {}] = await readEach("zset", [usageKey(prefix)], parseCounts);
+  const [index = {}] = await reader.entries("zset", [usageKey(prefix)], parseCounts);
   const oldest = (now - Math.max(span, SUBJECTS_TTL_MICROS)) / 1_000_000;
   const indexed = Object.keys(index).filter((name) => (index[name] ?? 0) >= oldest);
   const names = limiter === undefined ? [...indexed, OTHER_LIMITERS] : [limiter];
