@@ -1,7 +1,7 @@
 import { formatBytes, pluralize } from "@headgate/replay/internal";
 import type { Info, ServerFacts } from "../facts/facts.ts";
 import { numberOf } from "../facts/facts.ts";
-import { parseReplica } from "../facts/open-servers.ts";
+import { replicasOf } from "../facts/open-servers.ts";
 import type { Check, Finding } from "../finding.ts";
 import { eachServer, ifKnown, redisCliCommand } from "../finding.ts";
 
@@ -41,10 +41,9 @@ function checkReplica(fields: Info): Finding {
 }
 
 function checkPrimary({ receivesDecisions }: ServerFacts, fields: Info): Finding {
-  const lines = Object.keys(fields).filter((field) => /^slave\d+$/.test(field));
-  if (lines.length === 0 || !receivesDecisions) return { status: "ok", message: "no replicas" };
+  const all = replicasOf(fields);
+  if (all.length === 0 || !receivesDecisions) return { status: "ok", message: "no replicas" };
   const offset = numberOf(fields, "master_repl_offset") ?? 0;
-  const all = lines.map((field) => parseReplica(fields[field] as string));
   const behind = Math.max(...all.map((one) => offset - Number(one["offset"])));
   const lag = Math.max(...all.map((one) => Number(one["lag"])));
   const message = `${pluralize(all.length, "replica")}, at most ${formatBytes(Math.max(0, behind))} behind, last reply ${lag} s ago`;

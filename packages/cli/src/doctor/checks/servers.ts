@@ -1,8 +1,8 @@
 import { formatMeasured, pluralize } from "@headgate/replay/internal";
-import type { ClockReading } from "../facts/facts.ts";
+import type { ClockReading, Facts } from "../facts/facts.ts";
 import { serverVersionOf, UnknownFact } from "../facts/facts.ts";
 import type { Check, Finding, ServerFinding } from "../finding.ts";
-import { eachServer, ifKnown } from "../finding.ts";
+import { eachServer } from "../finding.ts";
 
 export const servers: Check = {
   name: "servers",
@@ -107,19 +107,11 @@ export const sentinels: Check = {
 /** Clocks may differ by this much, beyond the error of a reading. */
 const MAX_DIFFERENCE_MS = 1_000;
 
+const readings = eachServer("clock", "clock", checkReading);
+
 export const clock: Check = {
   name: "clock",
-  run({ servers }) {
-    const findings = servers.map(
-      ({ clock, address }): ServerFinding => ({ ...ifKnown(clock, checkReading), server: address }),
-    );
-    const difference = checkDifference(
-      servers.flatMap(({ clock, address }) =>
-        clock instanceof UnknownFact ? [] : [{ ...clock, address }],
-      ),
-    );
-    return difference === undefined ? findings : [...findings, difference];
-  },
+  run: (facts) => [...readings.run(facts), ...checkDifference(facts)],
 };
 
 function checkReading({ aheadMs, errorMs }: ClockReading): Finding {
@@ -135,19 +127,21 @@ function checkReading({ aheadMs, errorMs }: ClockReading): Finding {
 }
 
 /** A finding if the clocks of two servers differ too much. */
-function checkDifference(
-  clocks: readonly (ClockReading & { readonly address: string })[],
-): ServerFinding | undefined {
-  const inOrder = [...clocks].sort((a, b) => a.aheadMs - b.aheadMs);
+function checkDifference({ servers }: Facts): readonly ServerFinding[] {
+  const inOrder = servers
+    .flatMap(({ clock, address }) => (clock instanceof UnknownFact ? [] : [{ ...clock, address }]))
+    .sort((a, b) => a.aheadMs - b.aheadMs);
   const [first, last] = [inOrder[0], inOrder.at(-1)];
-  if (first === undefined || last === undefined) return undefined;
+  if (first === undefined || last === undefined) return [];
   const apart = last.aheadMs - first.aheadMs;
-  if (apart - first.errorMs - last.errorMs <= MAX_DIFFERENCE_MS) return undefined;
-  return {
-    status: "warning",
-    message: `${last.address} is ${formatMeasured(apart)} ahead of ${first.address}`,
-    impact:
-      "a failover from one to the other makes the clock jump by this much; a jump may admit the whole limit once more",
-    fix: "synchronize both machines with the same time server",
-  };
+  if (apart - first.errorMs - last.errorMs <= MAX_DIFFERENCE_MS) return [];
+  return [
+    {
+      status: "warning",
+      message: `${last.address} is ${formatMeasured(apart)} ahead of ${first.address}`,
+      impact:
+        "a failover from one to the other makes the clock jump by this much; a jump may admit the whole limit once more",
+      fix: "synchronize both machines with the same time server",
+    },
+  ];
 }

@@ -2,7 +2,7 @@ import type { Connection } from "../../connect/connection.ts";
 import type { NodeClient } from "../../connect/node-clients.ts";
 import { isCluster, openDuplicate, openNode, openSentinel } from "../../connect/node-clients.ts";
 import type { Address } from "../../connect/redis-url.ts";
-import type { Facts, SentinelFacts, ServerConnection, UnreachableServer } from "./facts.ts";
+import type { Facts, Info, SentinelFacts, ServerConnection, UnreachableServer } from "./facts.ts";
 import { parseInfo, readFact, redactedMessage } from "./facts.ts";
 
 interface OpenServers extends Pick<Facts, "topology" | "unreachable"> {
@@ -115,18 +115,20 @@ function formatAddress({ host, port }: Address): string {
 async function readReplicas(server: ServerConnection | undefined): Promise<readonly Address[]> {
   if (server === undefined) return [];
   try {
-    const info = parseInfo(String(await server.call("INFO", "REPLICATION")));
-    const lines = Object.keys(info).filter((field) => /^slave\d+$/.test(field));
-    return lines.map((field) => parseReplica(info[field] as string));
+    return replicasOf(parseInfo(String(await server.call("INFO", "REPLICATION"))));
   } catch {
     return [];
   }
 }
 
-/** Parses a replica line of INFO: `ip=10.0.0.8,port=6379,state=online,offset=14,lag=0`. */
-export function parseReplica(line: string): Address & Readonly<Record<string, unknown>> {
-  const parts = Object.fromEntries(line.split(",").map((part) => part.split("=")));
-  return { ...parts, host: parts["ip"] ?? "", port: Number(parts["port"]) };
+/** The replicas in INFO, each from a line such as `slave0:ip=10.0.0.8,port=6379,state=online,offset=14,lag=0`. */
+export function replicasOf(info: Info): readonly (Address & Readonly<Record<string, unknown>>)[] {
+  return Object.entries(info)
+    .filter(([field]) => /^slave\d+$/.test(field))
+    .map(([, line]) => {
+      const parts = Object.fromEntries(line.split(",").map((part) => part.split("=")));
+      return { ...parts, host: parts["ip"] ?? "", port: Number(parts["port"]) };
+    });
 }
 
 /** The state of each Sentinel; empty if the client does not use Sentinels. */
