@@ -101,7 +101,7 @@ function createBatcher(
       if (queues.get(queueKey) === queue) queues.delete(queueKey);
     };
     const queue: CallQueue = new CallQueue(
-      (batch) => sendBatch(queueKey, batch),
+      sendBatch.bind(undefined, queueKey),
       queueKey === "" ? undefined : forget,
     );
     queues.set(queueKey, queue);
