@@ -51,11 +51,10 @@ export {
   toRateLimitHeaders,
 } from "@headgate/core/http";
 export type { OnDenied } from "./on-denied.ts";
-export { byTier, combineKeys, perRequest } from "./policies.ts";
 export type {
   RateLimit,
   RateLimitOptions,
   TieredRateLimit,
   TieredRateLimitOptions,
 } from "./rate-limit.ts";
-export { rateLimit } from "./rate-limit.ts";
+export { byTier, combineKeys, perRequest, rateLimit } from "./rate-limit.ts";

@@ -1,8 +1,10 @@
 import type { HeadgateError, Limiter } from "@headgate/core";
 import type { HttpGuard, Verdict, Warn } from "@headgate/core/http";
+import * as http from "@headgate/core/http";
 import { clientOf, HeadgateDeniedError, sendRejection, setHeaders } from "@headgate/core/http";
 import type {
   CheckedGuardTimes,
+  PolicyFunctions,
   SingleLimiterOptions,
   TieredLimiterOptions,
 } from "@headgate/core/internal-http";
@@ -175,3 +177,14 @@ interface ResponseLike {
 }
 
 type Next = (error?: unknown) => void;
+
+type Functions = PolicyFunctions<Request>;
+
+/** Counts by several keys together: `combineKeys(byIp(), (req) => req.body.email)`. */
+export const combineKeys: Functions["combineKeys"] = http.combineKeys;
+
+/** Chooses the limits by a request's tier: `byTier({ free: ..., premium: ... }, (req) => req.user.plan)`. */
+export const byTier: Functions["byTier"] = http.byTier;
+
+/** Takes limits from the request: `perRequest(gcra({ limit: 30, window: "1m" }), (req) => req.customer.limits)`. */
+export const perRequest: Functions["perRequest"] = http.perRequest;

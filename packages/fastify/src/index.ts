@@ -53,9 +53,9 @@ export {
 } from "@headgate/core/http";
 export type { OnDenied } from "./on-denied.ts";
 export type { HeadgateOptions, HookName, RouteRateLimitOptions } from "./options.ts";
+export { byTier, combineKeys, perRequest } from "./options.ts";
 export { headgate as default } from "./plugin.ts";
 export type { Headgate, RateLimitHook } from "./plugin-rules.ts";
-export { byTier, combineKeys, perRequest } from "./policies.ts";
 
 /**
  * Returns the plugin's options unchanged, checked by the compiler: a limit `per` a dimension that `key` does not have is a type error, and so is a misspelt duration.

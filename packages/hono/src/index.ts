@@ -49,11 +49,10 @@ export {
 } from "@headgate/core/http";
 export type { EndedResponse } from "@headgate/core/internal-http";
 export type { OnDenied } from "./on-denied.ts";
-export { byHeader, byIp, byTier, combineKeys, perRequest } from "./policies.ts";
 export type {
   RateLimit,
   RateLimitOptions,
   TieredRateLimit,
   TieredRateLimitOptions,
 } from "./rate-limit.ts";
-export { rateLimit } from "./rate-limit.ts";
+export { byHeader, byIp, byTier, combineKeys, perRequest, rateLimit } from "./rate-limit.ts";

@@ -57,6 +57,6 @@ export type {
   HeadgateOptionsFactory,
   RateLimitOptions,
 } from "./options.ts";
-export { byHeader, byIp, byTier, combineKeys, perRequest } from "./policies.ts";
+export { byHeader, byIp, byTier, combineKeys, perRequest } from "./options.ts";
 export { RateLimit } from "./rate-limit.ts";
 export { RateLimitException, RateLimitFilter } from "./rate-limit-exception.ts";

@@ -1,5 +1,6 @@
 import type { GuardOptions } from "@headgate/core/http";
-import type { EndedResponse } from "@headgate/core/internal-http";
+import * as http from "@headgate/core/http";
+import type { EndedResponse, PolicyFunctions } from "@headgate/core/internal-http";
 import type { ExecutionContext, ModuleMetadata, Type } from "@nestjs/common";
 import type { OnDenied } from "./on-denied.ts";
 
@@ -28,3 +29,20 @@ export interface HeadgateAsyncOptions extends Pick<ModuleMetadata, "imports"> {
   readonly useClass?: Type<HeadgateOptionsFactory>;
   readonly useExisting?: Type<HeadgateOptionsFactory>;
 }
+
+type Functions = PolicyFunctions<ExecutionContext>;
+
+/** Counts by client address, as the platform's proxy trust gives it. */
+export const byIp: Functions["byIp"] = http.byIp as never;
+
+/** Counts by the hashed value of a request header. */
+export const byHeader: Functions["byHeader"] = http.byHeader as never;
+
+/** Counts by several keys together: `combineKeys(byIp(), (context) => emailOf(context))`. */
+export const combineKeys: Functions["combineKeys"] = http.combineKeys as never;
+
+/** Chooses the limits by a request's tier: `byTier({ free: ..., premium: ... }, (context) => planOf(context))`. */
+export const byTier: Functions["byTier"] = http.byTier;
+
+/** Takes limits from the request: `perRequest(gcra({ limit: 30, window: "1m" }), (context) => limitsFor(context))`. */
+export const perRequest: Functions["perRequest"] = http.perRequest;
