@@ -1,9 +1,11 @@
 import { createLimiter, gcra } from "@headgate/core";
 import type { LimiterDefinition } from "@headgate/core/admin";
 import { createAdmin, hashSubject, readUsage } from "@headgate/core/admin";
+import { requireStore } from "@headgate/core/internal";
 import { redisStore } from "@headgate/core/redis";
 import { describe, expect, test } from "vitest";
 import { limiterKey } from "../../packages/core/src/usage/layout.ts";
+import { addUsage } from "../../packages/core/src/usage/operations.ts";
 import { useOwnRedis } from "../support/own-redis.ts";
 
 const own = useOwnRedis();
@@ -80,6 +82,25 @@ describe.each(["plain", "hashed"] as const)("a forgotten subject, %s", (usage) =
       expect((await operatorAt(NOW).forget(api, subject)).clearedLists).toBe(0);
     },
   );
+});
+
+test("a forgotten subject is named no longer by the error of its count", async () => {
+  const list = [1, 9, "default ann", 5, 2, "default bob", 4, 1];
+  await requireStore(redisStore(own.client, { clock: () => NOW })).run(addUsage, {
+    prefix: "hg",
+    process: "process-00000000",
+    number: 1,
+    clock: NOW * 1_000,
+    clockOffset: 0,
+    limiters: [{ name: "api", rows: [], subjects: { used: list, denied: list, denials: {} } }],
+    blocks: [],
+  });
+  expect(await listsText()).toContain("used default ann");
+  await operatorAt(NOW).forget(api, "ann");
+  const text = await listsText();
+  expect(text).not.toContain("ann");
+  expect(text).toContain("used default bob");
+  expect(text).toContain("denied default bob");
 });
 
 test("a subject is forgotten in the named dimensions only", async () => {
