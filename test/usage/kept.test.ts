@@ -242,7 +242,13 @@ describe("the limiters of usage", () => {
     ];
     for (const name of names) {
       expect(await add([counted(name), counted("another")])).toEqual([1, 1, 1]);
-      expect((await readAt(NOW, { limiter: name })).limiters).toMatchObject([{ name }]);
+      expect((await readAt(NOW, { limiter: name })).limiters).toMatchObject([
+        { name: name.toWellFormed() },
+      ]);
+    }
+    // Also when it has counted nothing lately.
+    for (const name of names) {
+      expect((await readAt(NOW + 7_200_000, { limiter: name })).limiters).toHaveLength(1);
     }
     expect((await readAt(NOW, { limiter: "none" })).limiters).toEqual([]);
     expect((await readAt(NOW)).limiters.map(({ name }) => name)).toEqual(

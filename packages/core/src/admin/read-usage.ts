@@ -9,6 +9,7 @@ import type { CountingStore, Store } from "../store/store.ts";
 import type { Resolution } from "../usage/layout.ts";
 import {
   DAY_MICROS,
+  indexedName,
   limiterKey,
   OTHER_LIMITERS,
   RESOLUTIONS,
@@ -120,7 +121,7 @@ async function readAll(
   const [index = {}] = await reader.entries("zset", [usageKey(prefix)], parseCounts);
   const oldest = (now - Math.max(span, SUBJECTS_TTL_MICROS)) / 1_000_000;
   const indexed = Object.keys(index).filter((name) => (index[name] ?? 0) >= oldest);
-  const names = limiter === undefined ? [...indexed, OTHER_LIMITERS] : [limiter];
+  const names = limiter === undefined ? [...indexed, OTHER_LIMITERS] : [indexedName(limiter)];
   const series = await readSeries(readPeriods, names, now, span);
   const limiters = names
     .map((name, i) => ({ name, ...(series[i] as UsageSeries) }))
