@@ -7,7 +7,7 @@ import { isPlainObject } from "../common/type-guards.ts";
 import type { DeniedNetwork } from "../control/record.ts";
 import { isActive } from "../control/record.ts";
 import { LIMIT_OVERRIDE_FIELDS } from "../control/record-text.ts";
-import { createNetworkSet, normaliseNetwork, parseNetwork, positionOf } from "../net/network.ts";
+import { createNetworkTest, normaliseNetwork, parseNetwork, positionOf } from "../net/network.ts";
 import { requireName } from "../policy/names.ts";
 import { withTimeout } from "../store/with-timeout.ts";
 import type { ActionOptions, BreakerAction, NewOverride, OverrideKey } from "./admin.ts";
@@ -160,13 +160,12 @@ export function activeEntries(
 ): readonly DeniedNetwork[] {
   const active = denied.filter((one) => isActive(one, now));
   if (address === undefined) return active;
-  const position = positionOf(address);
-  if (position === undefined) {
+  if (positionOf(address) === undefined) {
     throw invalidValue("address must be an IP address", address);
   }
   return active.filter(({ network }) => {
     const read = parseNetwork(network);
-    return read !== undefined && createNetworkSet([read]).has(position);
+    return read !== undefined && createNetworkTest([read])(address);
   });
 }
 

@@ -1,8 +1,8 @@
 import type { DeniedNetwork } from "../control/record.ts";
 import { isActive } from "../control/record.ts";
 import type { LimiterInternals } from "../limiter/limiter-internals.ts";
-import type { NetworkSet } from "../net/network.ts";
-import { createNetworkSet, parseNetwork, positionOf } from "../net/network.ts";
+import type { AddressTest } from "../net/network.ts";
+import { createNetworkTest, parseNetwork } from "../net/network.ts";
 import type { Verdict } from "./apply-verdict.ts";
 import { DISCONNECTED } from "./apply-verdict.ts";
 import type { HttpRequest } from "./client.ts";
@@ -30,7 +30,7 @@ export function createControlStep<Request extends HttpRequest>(
     const { address } = client;
     if (!address) return client.isDisconnected() ? DISCONNECTED : undefined;
     if (client === context.frameworkClient) checkTrust?.(context);
-    if (!isDenied(denyList, address, cache.now())) return undefined;
+    if (!activeEntriesAt(denyList, cache.now()).isDenied(address)) return undefined;
     onRefused(request, "operatorDenyList");
     return DENIED_BY_LIST;
   }
@@ -54,32 +54,27 @@ export function createControlStep<Request extends HttpRequest>(
   };
 }
 
-/** The networks of a deny list in force until one of them ends. */
-interface ActiveNetworks {
-  readonly networks: NetworkSet;
+/** The entries of a deny list that are in force until one of them ends. */
+interface ActiveEntries {
+  readonly isDenied: AddressTest;
   /** When the first of them ends, in microseconds of the server's clock. */
   readonly until: number;
 }
 
 /** Compiled once for each version of the list, and again when an entry ends. */
-const compiled = new WeakMap<readonly DeniedNetwork[], ActiveNetworks>();
+const compiled = new WeakMap<readonly DeniedNetwork[], ActiveEntries>();
 
-/** Whether an address is on a deny list at a time, in microseconds of the server's clock. */
-function isDenied(denied: readonly DeniedNetwork[], address: string, now: number): boolean {
-  const position = positionOf(address);
-  return position !== undefined && activeNetworksAt(denied, now).networks.has(position);
-}
-
-function activeNetworksAt(denied: readonly DeniedNetwork[], now: number): ActiveNetworks {
+/** The entries in force at a time, in microseconds of the server's clock. */
+function activeEntriesAt(denied: readonly DeniedNetwork[], now: number): ActiveEntries {
   const known = compiled.get(denied);
   if (known !== undefined && now < known.until) return known;
   const lasting = denied.filter((entry) => isActive(entry, now));
   const networks = lasting.flatMap(({ network }) => parseNetwork(network) ?? []);
   const ends = lasting.map(({ until }) => until ?? Number.POSITIVE_INFINITY);
-  const inForce = {
-    networks: createNetworkSet(networks),
+  const active = {
+    isDenied: createNetworkTest(networks),
     until: ends.reduce((first, end) => Math.min(first, end), Number.POSITIVE_INFINITY),
   };
-  compiled.set(denied, inForce);
-  return inForce;
+  compiled.set(denied, active);
+  return active;
 }

@@ -7,8 +7,8 @@ import { CHANNELS, publish } from "../common/publish.ts";
 import type { Awaitable } from "../common/type-guards.ts";
 import { isPromiseLike } from "../common/type-guards.ts";
 import { addressSubject, FULL_IPV6_PREFIX } from "../net/client-address.ts";
-import type { NetworkSet } from "../net/network.ts";
-import { createNetworkSet, parseNetwork, positionOf } from "../net/network.ts";
+import type { AddressTest } from "../net/network.ts";
+import { createNetworkTest, parseNetwork } from "../net/network.ts";
 import type { ListSource } from "../registry/record.ts";
 import type { Verdict } from "./apply-verdict.ts";
 import { PASS } from "./apply-verdict.ts";
@@ -128,13 +128,10 @@ function invalidListError(owner: string, option: string, received: unknown): Hea
   );
 }
 
-/** Whether an address is on a list. Text that is not an address never is. */
-export type AddressTest = (address: string) => boolean;
-
-/** The networks parsed from a list, and the entries that it had then. */
+/** The test made of a list, and the entries that the list had then. */
 interface KnownList {
   readonly entries: readonly string[];
-  readonly networks: NetworkSet;
+  readonly isOn: AddressTest;
 }
 
 /** Every route of an application may be given the same list. */
@@ -148,28 +145,20 @@ export function readAddressList(
   // The application may add to it while running.
   if (list instanceof BlockList) return (address) => isInBlockList(list, address);
   if (!Array.isArray(list)) throw invalid(list);
-  const networks = networksOf(list, invalid);
-  return (address) => {
-    const position = positionOf(address);
-    return position !== undefined && networks.has(position);
-  };
-}
-
-function networksOf(list: readonly string[], invalid: (received: unknown) => Error): NetworkSet {
   const read = known.get(list);
   const isSame =
     read?.entries.length === list.length && read.entries.every((entry, i) => entry === list[i]);
-  if (read !== undefined && isSame) return read.networks;
+  if (read !== undefined && isSame) return read.isOn;
   const entries = [...list];
-  const networks = createNetworkSet(
+  const isOn = createNetworkTest(
     entries.map((entry) => {
       const network = parseNetwork(entry);
       if (network === undefined) throw invalid(entry);
       return network;
     }),
   );
-  known.set(list, { entries, networks });
-  return networks;
+  known.set(list, { entries, isOn });
+  return isOn;
 }
 
 function isInBlockList(list: BlockList, address: string): boolean {

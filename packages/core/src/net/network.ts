@@ -73,21 +73,19 @@ function join(before: number, group: number): number {
   return before * 2 ** 16 + group;
 }
 
-/** Networks, sorted so that a lookup takes few comparisons. */
-export interface NetworkSet {
-  /** Whether a network includes the address at this position. */
-  has(position: AddressPosition): boolean;
-}
+/** Whether an address is in a list. Text that is not an address never is. */
+export type AddressTest = (address: string) => boolean;
 
-export function createNetworkSet(networks: readonly Network[]): NetworkSet {
+/** The test whether an address is in one of these networks, which are sorted, so that it takes few comparisons. */
+export function createNetworkTest(networks: readonly Network[]): AddressTest {
   const sorted = dropContained(networks);
   const firsts = Float64Array.from(sorted.flatMap(({ first }) => first));
   const lasts = Float64Array.from(sorted.flatMap(({ last }) => last));
-  return {
-    has(position) {
-      const at = lastIndexWhere(sorted.length, (i) => compareAt(firsts, i, position) <= 0);
-      return at >= 0 && compareAt(lasts, at, position) >= 0;
-    },
+  return (address) => {
+    const position = positionOf(address);
+    if (position === undefined) return false;
+    const at = lastIndexWhere(sorted.length, (i) => compareAt(firsts, i, position) <= 0);
+    return at >= 0 && compareAt(lasts, at, position) >= 0;
   };
 }
 
