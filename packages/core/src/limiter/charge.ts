@@ -51,7 +51,9 @@ export function createChargeMethods(
     rethrowUnlessUndelivered(error);
     if (fallback?.onUnavailable !== "local") return undeliveredCharge(missed);
     const own = (missed as readonly SubjectCounter[]).map(fallback.localShareOf);
-    const charged = await chargeCounters(fallback, own, cost, 0, rethrow);
+    const charged = await chargeCounters(fallback, own, cost, 0, (_, failure) => {
+      throw failure;
+    });
     return { ...charged, degraded: true };
   }
 
@@ -193,8 +195,4 @@ export function createChargeMethods(
 function undeliveredCharge(counters: readonly Counter[]): ChargeResult<Cost> {
   if (!hasCostsByName(counters)) return { ...NO_CHARGE, degraded: true };
   return { ...noChargeByName(counters.flatMap(({ limits }) => limits)), degraded: true };
-}
-
-function rethrow(_: unknown, error: unknown): never {
-  throw error;
 }

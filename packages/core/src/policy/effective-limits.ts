@@ -3,7 +3,7 @@ import { compileLimit, mapLimits, rejectNonLimit } from "../algorithms/compile-p
 import type { Limit, Policy } from "../common/policy.ts";
 import { isPlainObject } from "../common/type-guards.ts";
 import { prepareLimits } from "../operations/counter.ts";
-import type { CompiledPolicy, LimitGroup } from "./compiled-policy.ts";
+import type { CompiledPolicy } from "./compiled-policy.ts";
 
 /**
  * The policy with the numbers of a call's limits. It keeps its counters and its configured names. The limits may
@@ -19,7 +19,10 @@ export function replaceLimits(
   const found = base.limits.map((limit) => replacementFor(limit, base.limits, given));
   if (!found.every((limit) => limit !== undefined)) return undefined;
   const limits = alignLayouts(base.limits, found);
-  const groups = base.groups.map((group) => ({ ...group, ...counterLimitsOf(group, limits) }));
+  const groups = base.groups.map((group) => {
+    const own = group.positions.map((position) => limits[position] as CompiledLimit);
+    return { ...group, ...prepareLimits(own) };
+  });
   return { ...base, groups, limits };
 }
 
@@ -29,10 +32,6 @@ function compileReplacement({ blocksOnSettle }: CompiledPolicy, limit: Limit): C
     limit,
     blocksOnSettle && limit?.algorithm === "fixedWindow" ? "settle" : "denial",
   );
-}
-
-function counterLimitsOf({ positions }: LimitGroup, limits: readonly CompiledLimit[]) {
-  return prepareLimits(positions.map((position) => limits[position] as CompiledLimit));
 }
 
 /** The limit that replaces a limit of the base, under the configured name; undefined if there is none. */

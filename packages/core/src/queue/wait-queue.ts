@@ -96,13 +96,11 @@ export function createWaitQueue(maxQueue: number, deps: WaitQueueDeps): WaitQueu
 /** The key of the queue in which a call waits: equal for all calls with the same limits and subjects. */
 export function queueKeyOf(counters: readonly SubjectCounter[]): string {
   return includedCounters(counters)
-    .map(({ key, costs = [] }) => [key, ...excludedIndexes(costs)].join(" "))
+    .map(({ key, costs = [] }) => {
+      const excluded = costs.flatMap((units, i) => (units === 0 ? i : []));
+      return [key, ...excluded].join(" ");
+    })
     .join(" ");
-}
-
-/** The indexes of limits that a cost by name excludes. */
-function excludedIndexes(costs: readonly number[]): readonly number[] {
-  return costs.flatMap((units, i) => (units === 0 ? i : []));
 }
 
 /** Equal for calls with the same counters and the same cost. */
