@@ -279,7 +279,7 @@ describe("headgate doctor checks the records of limiters", () => {
     const damaged = await runDoctor(at, "--prefix", "bad");
     expect(damaged.statuses).toMatchObject({ overrides: "problem", registry: "warning" });
     expect(damaged.worst("registry").message).toBe(
-      "1 record could not be read: bad:{registry} (damaged)",
+      "1 record could not be read: bad:{registry} (wrong-type)",
     );
     await paste(damaged.worst("overrides").commands);
     await paste(damaged.worst("registry").commands);
