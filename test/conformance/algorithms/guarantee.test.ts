@@ -13,9 +13,9 @@ import { nextGreedyRequest } from "../support/greedy-sender.ts";
 import { MicroClock } from "../support/micro-clock.ts";
 import { describeStores } from "../support/stores-under-test.ts";
 
-const HISTORIES = 64;
+const HISTORIES = historiesOf(30, 64);
 /** Where the store forgets. */
-const FORGETFUL = historiesOf(60, 3_000);
+const FORGETFUL = historiesOf(30, 3_000);
 const LENGTH = 80;
 
 describeStores((tested) => {

@@ -15,10 +15,10 @@ import { claim } from "../support/claim.ts";
 import { MicroClock } from "../support/micro-clock.ts";
 
 /** Each policy loads its own scripts, which costs as much as dozens of steps, so there are fewer and longer histories. */
-const HISTORIES = historiesOf(6, 500);
+const HISTORIES = historiesOf(4, 500);
 const LENGTH = 75;
 /** Histories that are compared with the oracle. */
-const EXACT = historiesOf(12, 500);
+const EXACT = historiesOf(6, 500);
 
 /** Each history waits for its own replies only, so that the server gets its requests in batches. */
 const LANES = 64;
