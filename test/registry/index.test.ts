@@ -230,6 +230,7 @@ describe("an unreadable record of the registry", () => {
   test.each([
     ...Object.entries(damages),
     ["with a limit that there is not", (text: string) => text.replace("gcra", "gcar")],
+    ["without limits", (text: string) => text.replace(/"limits":\[\{.*?\}\]/, '"limits":[]')],
     ["with a use that there is not", (text: string) => text.replace('"uses":[]', '"uses":[{}]')],
   ] as const)("a limiter's record, %s, is damaged, and the rest is read", async (_, change) => {
     const store = await listElsewhere("api", 5);
