@@ -136,7 +136,7 @@ end)`,
 };
 
 export const usageLua: LuaSource = {
-  sha1: "9b7d777b52011877558d5c5973045581cb4616f3",
+  sha1: "df5ef07bdf2d18c1a7d8afe5db6346c87524132c",
   source: `local KEYS, ARGV = KEYS, ARGV
 local generation = ARGV[2]
 local argumentAt, keyAt, now = 2, 0
@@ -330,6 +330,7 @@ status = 0
 elseif math.abs(now - call.clock) > 5000000 then
 status = 2
 else
+redis.call("ZADD", index, "XX", 0, "")
 expire(process, 3600000)
 redis.call("HSET", process, "call", call.number, "at", second)
 expire(process, 3600000)

@@ -51,7 +51,7 @@ local function addBlocks(key, blocks)
   redis.call("ZREMRANGEBYRANK", key, 0, -MAX_BLOCKS - 1)
 end
 
--- Whether a limiter has counts of its own. A new one takes the place of one without decisions for a day.
+-- Whether a limiter has counts of its own. A new one takes the place of one without decisions for 25 hours.
 local function isListed(index, name)
   if not redis.call("ZMSCORE", index, name)[1] and redis.call("ZCARD", index) >= MAX_LIMITERS then
     local idle = redis.call("ZRANGE", index, 0, 0, "WITHSCORES")
@@ -196,7 +196,10 @@ return takeCalls(function()
   elseif math.abs(now - call.clock) > MAX_SKEW then
     status = 2
   else
-    expire(process, PROCESS_TTL) -- fails before anything is written if the server permits no expiry
+    -- Before anything is written, these fail if the server is full, or permits no expiry. A full server refuses nothing after the first
+    -- write of a script, even one that stores nothing.
+    redis.call("ZADD", index, "XX", 0, "")
+    expire(process, PROCESS_TTL)
     -- Written first: if a later write is refused, the counts are lost rather than counted twice.
     redis.call("HSET", process, "call", call.number, "at", second)
     expire(process, PROCESS_TTL)
