@@ -31,7 +31,11 @@ export async function callOnDenied(
   if (reply !== undefined) {
     const denial = denialOf(reply);
     const call = () => onDenied(context, decision);
-    const { kind } = await handleDenial(denial, call, verdict, warn, context);
+    const { send } = reply;
+    const { kind } = await handleDenial(denial, call, verdict, warn, context).finally(() => {
+      // The exception filters send the response to a denial.
+      if (send !== undefined) reply.send = send;
+    });
     if (kind === "denied") for (const name of BODY_HEADERS) reply.removeHeader(name);
     return kind;
   }

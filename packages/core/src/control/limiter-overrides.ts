@@ -104,7 +104,7 @@ function overrideCounter(
   overrideEffect: OverrideEffect,
 ): SubjectCounter {
   const group = overrides.reduce(cachedOverride, counter.group);
-  return { ...counter, ...counterOf(group, counter.subject), key: counter.key, overrideEffect };
+  return { ...counter, ...counterOf(group, counter.subject, counter.key), overrideEffect };
 }
 
 /** Groups under overrides, compiled once. */

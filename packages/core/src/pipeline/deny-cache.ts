@@ -24,8 +24,10 @@ interface CachedDenial {
 
 const NONE: readonly never[] = [];
 
-/** The part of a denial that is about one counter. */
-interface CounterReport extends CounterDecision {
+/** The part of a denial that is about one counter. It holds no counter, whose subject may be a slice of a much larger text. */
+interface CounterReport extends Pick<CounterDecision, "blockedFor" | "limits"> {
+  /** Whether the counter is one of slots, which are released at any time. */
+  readonly isOfSlots: boolean;
   /** The time of the decision on the store's clock, in microseconds. */
   readonly now: number;
   readonly limitsAndCosts: string;
@@ -100,7 +102,7 @@ export class DenyCache {
   add(decisions: readonly StoreDecision[], cost: number, sentAt: number, receivedAt: number): void {
     const reports = new Map(decisions.flatMap(reportsByCounter));
     for (const [key, report] of reports) {
-      if ((report.counter as SubjectCounter).group.slotTtl !== undefined) continue;
+      if (report.isOfSlots) continue;
       const wait = longestWait(report);
       const expiresAt = sentAt + Math.min(wait, MAX_DENIAL_TTL);
       const { limitsAndCosts } = report;
@@ -211,9 +213,10 @@ function limitsAndCostsOf({ encodedParameters, costs }: Counter): string {
 
 /** The reports of a decision, by the keys of their counters. */
 function reportsByCounter({ now, counters }: StoreDecision): [string, CounterReport][] {
-  return counters.map((decided) => {
-    const { counter } = decided;
-    return [counter.key, { ...decided, now, limitsAndCosts: limitsAndCostsOf(counter) }];
+  return counters.map(({ counter, blockedFor, limits }) => {
+    const isOfSlots = (counter as SubjectCounter).group.slotTtl !== undefined;
+    const limitsAndCosts = limitsAndCostsOf(counter);
+    return [counter.key, { now, blockedFor, limits, limitsAndCosts, isOfSlots }];
   });
 }
 

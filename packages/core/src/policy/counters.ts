@@ -146,7 +146,12 @@ function isRecord(
   return typeof subjects === "object" && subjects !== null;
 }
 
-export function counterOf(group: LimitGroup, subject: string): SubjectCounter {
+/** The counter of a subject. `key` is known if the group's limits are those of an override. */
+export function counterOf(
+  group: LimitGroup,
+  subject: string,
+  key: string = group.recentKeys.get(subject) ?? buildKey(group, subject),
+): SubjectCounter {
   return {
     group,
     subject,
@@ -159,7 +164,7 @@ export function counterOf(group: LimitGroup, subject: string): SubjectCounter {
     extraKeys: group.extraKeys,
     scripts: group.scripts,
     boundariesAt: group.boundariesAt,
-    key: group.recentKeys.get(subject) ?? buildKey(group, subject),
+    key,
   };
 }
 

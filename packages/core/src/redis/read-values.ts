@@ -30,7 +30,7 @@ const MAX_ENTRIES_BYTES = 2_097_152;
 /** The most entries of a hash or a sorted set that are read: the processes of an index. */
 const MAX_ENTRIES = 10_000;
 
-/** The most bytes that are read at once; values beyond that count as too long. */
+/** After a script has returned more bytes than this, all further values count as too long. */
 const MAX_TOTAL_BYTES = 134_217_728;
 
 /** The most keys that one script reads: full ones keep Redis busy for some milliseconds. */
