@@ -5,6 +5,9 @@ import { redisStore } from "@headgate/core/redis";
 import { Redis } from "ioredis";
 import { Failure } from "./failure.ts";
 
+/** How long to wait for the connection, in milliseconds. */
+const CONNECT_TIMEOUT_MS = 5_000;
+
 /** The Redis of a replay, under a prefix that no other one uses. */
 export interface ReplayRedis {
   createStore(clock: () => number): Store;
@@ -21,7 +24,7 @@ export async function openRedis(url: string, stderr: NodeJS.WritableStream): Pro
   const client = new Redis(url, { retryStrategy: () => null });
   const { host, port, path } = client.options;
   try {
-    await once(client, "ready");
+    await once(client, "ready", { signal: AbortSignal.timeout(CONNECT_TIMEOUT_MS) });
   } catch (error) {
     client.disconnect();
     const at = path ?? `${host}:${port}`;

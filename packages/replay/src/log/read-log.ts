@@ -72,8 +72,9 @@ export function readLog(
 type OneLog = ConstructorParameters<typeof LogReader>[0];
 
 function logsOf(log: Log): readonly OneLog[] {
-  const logs = Array.isArray(log) && log.every(isFile) ? log : [log as OneLog];
-  if (logs.length === 0) throw invalidLog("at least one log");
+  // No entries are a log without a request.
+  const areFiles = Array.isArray(log) && log.length > 0 && log.every(isFile);
+  const logs = areFiles ? log : [log as OneLog];
   const isLog = (one: unknown): boolean =>
     isFile(one) ||
     (typeof one === "object" &&

@@ -71,6 +71,7 @@ ${renderFiles(log)}${renderDetails("The log in numbers", table)}${renderExamples
 }
 
 function renderFiles({ files }: ReplayedLog): Markup {
+  if (files.length === 0) return html``;
   const shown = files.slice(0, MAX_FILES).map(
     (file) => html`<li>${file === "-" ? "standard input" : untrustedText(file, 200)}</li>
 `,

@@ -46,10 +46,15 @@ export function renderEffects(policy: PolicyResult, log: ReplayedLog): readonly 
 
 /** Renders a sentence about the log. */
 export function renderLogSummary({ files, requests, clients, from, to }: ReplayedLog): Markup {
-  const [file = "-"] = files;
+  return html`${pluralize(requests, "request")} from ${pluralize(clients, "client")}, ${formatPeriod(from ?? 0, to ?? 0)}${renderSource(files)}`;
+}
+
+/** A log of lines or entries has no files. */
+function renderSource([file, ...others]: readonly string[]): Markup {
+  if (file === undefined) return html``;
   const name = file === "-" ? html`standard input` : untrustedText(baseOf(file), 60);
-  const more = files.length > 1 ? ` and ${pluralize(files.length - 1, "other file")}` : "";
-  return html`${pluralize(requests, "request")} from ${pluralize(clients, "client")}, ${formatPeriod(from ?? 0, to ?? 0)}, read from ${name}${more}`;
+  const more = others.length > 0 ? ` and ${pluralize(others.length, "other file")}` : "";
+  return html`, read from ${name}${more}`;
 }
 
 /** The name of a file without its folders. */
