@@ -63,7 +63,7 @@ function addHeadersToErrorResponse(c: Context, headers: readonly Header[], error
 }
 
 /** Calls `onDenied`. Resolves with the response; undefined if the request continues. Rejects with the error for `onError`. */
-export async function handleDenial(
+export async function respondToDenial(
   onDenied: OnDenied,
   c: Context,
   response: object,

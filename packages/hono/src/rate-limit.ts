@@ -22,7 +22,7 @@ import { matchedRoutes } from "hono/route";
 import type { HonoRequest } from "./connection.ts";
 import { readConnection, serverOf } from "./connection.ts";
 import type { OnDenied } from "./on-denied.ts";
-import { deniedError, handleDenial, reject, setHeaders } from "./on-denied.ts";
+import { deniedError, reject, respondToDenial, setHeaders } from "./on-denied.ts";
 
 interface ConnectionOption {
   /**
@@ -119,7 +119,7 @@ export function rateLimit(
     if (verdict.kind === "pass" || verdict.kind === "disconnected") return undefined;
     if (verdict.kind !== "refused") c.set("rateLimit", verdict.decision);
     if (verdict.kind === "denied" && typeof onDenied === "function") {
-      return handleDenial(onDenied, c, response as object, verdict);
+      return respondToDenial(onDenied, c, response as object, verdict);
     }
     setHeaders(c, verdict.headers);
     if (verdict.kind === "allowed") return undefined;

@@ -55,7 +55,7 @@ export function isCharging(mode: DecideMode): boolean {
 
 /** Whether a counter allows a cost: it is not blocked, and none of its limits has to wait. */
 export function isAllowing(counter: Counter, state: CounterState, cost: number): boolean {
-  if (state.block !== undefined && isBlocked(state)) return false;
+  if (isBlocked(state)) return false;
   for (let i = 0; i < counter.limits.length; i += 1) {
     if (waitOf(counter, state, i, cost) !== 0) return false;
   }
@@ -63,7 +63,7 @@ export function isAllowing(counter: Counter, state: CounterState, cost: number):
 }
 
 export function isBlocked({ block, stamp }: CounterState): boolean {
-  return block !== undefined && remainingMicrosOf(block, stamp) > 0;
+  return remainingMicrosOf(block, stamp) > 0;
 }
 
 /** The wait of a limit. A cost of 0 is never denied, even if usage exceeds the limit. */
@@ -117,7 +117,7 @@ export function decideCounter(
     const { remaining, resetAfter, refillAfter } = algorithm.report(reported[i], quota);
     limits[i] = { wait, remaining, resetAfter, refillAfter };
   }
-  const blockedFor = block === undefined ? 0 : remainingMicrosOf(block, stamp);
+  const blockedFor = remainingMicrosOf(block, stamp);
   const decision = { counter, generation, blockedFor, limits };
   return blockedFor === 0 ? decision : denyByBlock(decision, block as Block, cost);
 }

@@ -48,9 +48,7 @@ export function decodeDecision(
     states[u] = state;
     // If the request was charged, its limits allowed it, and the state is that after the charge.
     notifies ||= isCharged && counter.notifyingLimits.length > 0;
-    allowed &&= isCharged
-      ? state.block === undefined || !isBlocked(state)
-      : isAllowing(counter, state, cost);
+    allowed &&= isCharged ? !isBlocked(state) : isAllowing(counter, state, cost);
   }
   if (mayCharge && allowed !== isCharged) return undefined;
   const spends = allowed && mode === "peek" && cost > 0;

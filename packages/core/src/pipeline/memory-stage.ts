@@ -46,7 +46,7 @@ export function createMemoryStage(
         });
       }
       const decision = store.runSync(operation, call);
-      if (decision.thresholds.length > 0) publishThresholds(request.policy, decision.thresholds);
+      publishThresholds(request.policy, decision.thresholds);
       return toDecision(request, [decision], source, slots);
     },
 

@@ -121,8 +121,7 @@ export function createRedisStage(
       return decideInOneCall(monitor, request.policy, call, request.usedTimeoutMs).then(
         (decision) => {
           endCall(calls);
-          if (decision.thresholds.length > 0)
-            publishThresholds(request.policy, decision.thresholds);
+          publishThresholds(request.policy, decision.thresholds);
           return conclude(request, [decision], sentAt, slots, true);
         },
         (error) => decideWithFallback(request, calls, error),
