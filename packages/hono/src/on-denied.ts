@@ -15,11 +15,50 @@ type Denied = Verdict & { readonly kind: "denied" };
 
 /** Sets headers on the response, even if it is created later, or removes them. */
 export function setHeaders({ res: { headers } }: Context, changed: readonly Header[]): void {
+  changeHeaders(headers, changed);
+}
+
+function changeHeaders(headers: Headers, changed: readonly Header[]): void {
   for (const [name, value, mode] of changed) {
     if (value === undefined) headers.delete(name);
     else if (mode) headers.append(name, value);
     else headers.set(name, value);
   }
+}
+
+/** The headers prepared for each request so far, in order. */
+const prepared = new WeakMap<Context, readonly Header[]>();
+
+/**
+ * Prepares headers for the response that the context will create. Unlike `setHeaders` it creates no `Response` for them, which
+ * would cost a request on @hono/node-server more than its decision: a copy of each, and the server's fast path.
+ */
+export function prepareHeaders(c: Context, changed: readonly Header[]): void {
+  for (const [name, value, mode] of changed) {
+    if (mode) c.header(name, value, { append: true });
+    else c.header(name, value);
+  }
+  const before = prepared.get(c);
+  prepared.set(c, before === undefined ? changed : [...before, ...changed]);
+}
+
+/** Sets the prepared headers on a response that was created without the context, and so has none of them. */
+export function completeHeaders(c: Context): void {
+  const [first, ...others] = prepared.get(c) ?? [];
+  const { status, headers } = c.res;
+  // A response of status 101 cannot be copied.
+  if (first === undefined || status === 101) return;
+  if ([first, ...others].some((header) => hasHeader(headers, header))) return;
+  // Hono copies a response whose headers cannot be changed, such as one of `fetch`.
+  const [name, value] = first;
+  c.header(name, value);
+  changeHeaders(c.res.headers, others);
+}
+
+function hasHeader(headers: Headers, [name, value, mode]: Header): boolean {
+  const set = headers.get(name);
+  if (set === null || value === undefined) return false;
+  return mode === "append" ? set.includes(value) : set === value;
 }
 
 /** Responds to a request that does not continue. */

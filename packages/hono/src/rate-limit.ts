@@ -22,7 +22,14 @@ import { matchedRoutes } from "hono/route";
 import type { HonoRequest } from "./connection.ts";
 import { readConnection, serverOf } from "./connection.ts";
 import type { OnDenied } from "./on-denied.ts";
-import { deniedError, reject, respondToDenial, setHeaders } from "./on-denied.ts";
+import {
+  completeHeaders,
+  deniedError,
+  prepareHeaders,
+  reject,
+  respondToDenial,
+  setHeaders,
+} from "./on-denied.ts";
 
 interface ConnectionOption {
   /**
@@ -104,6 +111,7 @@ export function rateLimit(
       if (answer !== undefined) return answer;
       if (created === undefined) await next();
       else await created.run(next);
+      if (verdict.kind === "allowed") completeHeaders(c);
       return undefined;
     } finally {
       created?.markReturned();
@@ -121,9 +129,12 @@ export function rateLimit(
     if (verdict.kind === "denied" && typeof onDenied === "function") {
       return respondToDenial(onDenied, c, response as object, verdict);
     }
-    setHeaders(c, verdict.headers);
+    if (verdict.kind === "denied" && onDenied === "error") {
+      setHeaders(c, verdict.headers);
+      throw deniedError(c, verdict);
+    }
+    prepareHeaders(c, verdict.headers);
     if (verdict.kind === "allowed") return undefined;
-    if (verdict.kind === "denied" && onDenied === "error") throw deniedError(c, verdict);
     return reject(c, verdict.rejection);
   }
 
