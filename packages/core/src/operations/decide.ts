@@ -56,6 +56,12 @@ export const decide: Operation<DecideCall, StoreDecision> = {
 
   weight: ({ counters }) => weightOf(counters, 4),
 
+  // Logs, slots and threshold marks are written as each call is decided.
+  readsFirst: ({ counters }) =>
+    counters.every(
+      ({ logLimits, notifyingLimits }) => logLimits.length + notifyingLimits.length === 0,
+    ),
+
   runInMemory: decideInMemory,
 };
 

@@ -1,3 +1,5 @@
+import { createHash } from "node:crypto";
+import type { LuaSource } from "../algorithms/algorithm.ts";
 import { formatReceived, HeadgateError } from "../common/errors.ts";
 import { readInteger } from "../operations/list-script.ts";
 import { composeScript } from "../scripts/compose-script.ts";
@@ -14,6 +16,33 @@ import type { Topology } from "./topology.ts";
  * still used.
  */
 const MAX_BATCHERS = 1_000;
+
+/**
+ * Takes the keys that a script does not declare from its arguments: their number, with the declared one, and those keys. A script
+ * without a shebang may use keys of every hash slot that its server owns:
+ * https://redis.io/docs/latest/develop/programmability/lua-api/#script_flags
+ */
+const TAKE_KEYS = `local keys, args, count = { KEYS[1] }, {}, ARGV[1] + 0
+for i = 2, count do
+keys[i] = ARGV[i]
+end
+for i = count + 1, #ARGV do
+args[i - count] = ARGV[i]
+end
+local KEYS, ARGV = keys, args
+`;
+
+const undeclaring = new WeakMap<LuaSource, LuaSource>();
+
+/** The script that declares only its first key, and takes the others from its arguments. */
+function withUndeclaredKeys(script: LuaSource): LuaSource {
+  const known = undeclaring.get(script);
+  if (known !== undefined) return known;
+  const source = TAKE_KEYS + script.source;
+  const created = { source, sha1: createHash("sha1").update(source).digest("hex") };
+  undeclaring.set(script, created);
+  return created;
+}
 
 /** Collects calls with the same batch key, which are sent together if possible. */
 interface Batcher {
@@ -108,7 +137,6 @@ function createBatcher(
     return queue;
   }
 
-  /** `isRepeated`: the script returned the server's clock, and did nothing, because its window boundaries were for another time. */
   async function sendBatch(
     queueKey: string,
     batch: readonly PendingCall[],
@@ -117,23 +145,48 @@ function createBatcher(
     if (queueKeyOf(batch[0] as PendingCall) !== queueKey) {
       // The server was found to have hash slots while these calls waited.
       for (const call of batch) add(call);
-      return;
+    } else if (batch.length === 1 || topology.canMixKeys || !topology.followsCluster) {
+      await sendScript(queueKey, batch, isRepeated);
+    } else if (canShareScript(batch)) {
+      await sendScript(queueKey, batch, isRepeated, topology.undeclaredKeyOf);
+    } else {
+      await Promise.all(byFirstKey(batch).map((calls) => sendScript(queueKey, calls, isRepeated)));
     }
+  }
+
+  /**
+   * Sends calls in one script. With `undeclaredKeyOf`, it declares only the first key. `isRepeated`: the script returned the
+   * server's clock, and did nothing, because its window boundaries were for another time.
+   */
+  async function sendScript(
+    queueKey: string,
+    batch: readonly PendingCall[],
+    isRepeated: boolean,
+    undeclaredKeyOf?: Topology["undeclaredKeyOf"],
+  ): Promise<void> {
     try {
       const { operation, call, clock: given } = batch[0] as PendingCall;
       const times = operation.boundaries?.(call, given, serverNow);
       const calls = batch.length === 1 ? [call] : callsOf(batch);
-      const reply = await run(batch, calls, times);
+      const reply = await run(batch, calls, times, undeclaredKeyOf);
+      if (undeclaredKeyOf !== undefined) topology.onUndeclaredKeys(true);
       const clock = times && !isRepeated ? readClockReply(reply) : undefined;
       if (clock === undefined) {
         resolveCalls(batch, calls, reply);
         return;
       }
       clockOffset = clock - now();
-      const waiting = batch.filter((one) => !one.isAbandoned || one.operation.isFireAndForget);
+      const waiting = withoutAbandoned(batch);
       if (waiting.length > 0) await sendBatch(queueKey, waiting, true);
     } catch (error) {
-      rejectBatch(batch, error);
+      if (undeclaredKeyOf === undefined || !isServerError(error, "ERR")) rejectBatch(batch, error);
+      else {
+        // It failed at a key, before it wrote anything: at one that is being moved, or at the first that is not declared.
+        topology.onUndeclaredKeys(false);
+        await Promise.all(
+          withoutAbandoned(batch).map((call) => sendScript(queueKey, [call], false)),
+        );
+      }
     }
   }
 
@@ -141,14 +194,27 @@ function createBatcher(
     batch: readonly PendingCall[],
     calls: readonly never[],
     times: string | undefined,
+    undeclaredKeyOf?: Topology["undeclaredKeyOf"],
   ): Promise<unknown> {
     const { operation, clock, keys: own } = batch[0] as PendingCall;
-    const { script, args } = operation.encode(calls, composeScript, clock, times);
-    const keys = batch.length === 1 ? own : keysOf(batch);
+    let { script, args } = operation.encode(calls, composeScript, clock, times);
+    let keys = batch.length === 1 ? own : keysOf(batch);
     const node = topology.followsCluster ? topology.nodeOf(keys[0] as string) : "";
+    if (undeclaredKeyOf !== undefined) {
+      const [first, ...others] = keys as [string, ...string[]];
+      script = withUndeclaredKeys(script);
+      args = [String(keys.length), ...others.map(undeclaredKeyOf), ...args];
+      keys = [first];
+    }
     return port
       .evalshaBuffer(script.sha1, keys.length, ...keys, ...args)
       .catch((error) => retry(error, { script, keys, args, node }));
+  }
+
+  /** Whether calls of several hash slots of one server can be sent in one script: if that fails, nothing has been written. */
+  function canShareScript([first]: readonly PendingCall[]): boolean {
+    const { operation, call } = first as PendingCall;
+    return topology.undeclaredKeyOf !== undefined && operation.readsFirst?.(call) === true;
   }
 
   /**
@@ -183,6 +249,23 @@ function callsOf(batch: readonly PendingCall[]): readonly never[] {
   const calls: never[] = [];
   for (let i = 0; i < batch.length; i += 1) calls.push((batch[i] as PendingCall).call);
   return calls;
+}
+
+/** The calls for whose replies something waits, and those that are sent in any case. */
+function withoutAbandoned(batch: readonly PendingCall[]): readonly PendingCall[] {
+  return batch.filter(({ isAbandoned, operation }) => !isAbandoned || operation.isFireAndForget);
+}
+
+/** The calls of a batch by their first key, in order: those with the same key can be in any script. */
+function byFirstKey(batch: readonly PendingCall[]): readonly (readonly PendingCall[])[] {
+  const groups = new Map<string, PendingCall[]>();
+  for (const call of batch) {
+    const key = call.keys[0] as string;
+    const group = groups.get(key);
+    if (group === undefined) groups.set(key, [call]);
+    else group.push(call);
+  }
+  return [...groups.values()];
 }
 
 /** The keys of a batch, in order. */

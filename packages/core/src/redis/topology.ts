@@ -1,7 +1,6 @@
 import calculateSlot from "cluster-key-slot";
 import { shareByClient } from "../common/client-state.ts";
 import type { ScriptTransport } from "../store/store.ts";
-import type { GlideCluster } from "./glide.ts";
 import { glideHashSlotsOf, isGlideCluster } from "./glide.ts";
 
 /** The servers of a hash slot: addresses in ioredis and iovalkey, a shard in node-redis; the primary first. */
@@ -27,9 +26,8 @@ export interface Topology
   extends Pick<ScriptTransport, "hashSlotOf" | "nodeOf" | "refreshTopology"> {
   /**
    * Equal for keys that may be in one script. With a single-server client, all keys may, until a script is rejected with
-   * CROSSSLOT; then, those of one hash slot. With a cluster client, where few keys share a hash slot, only equal keys. While a
-   * hash slot is being moved, keys of a script may be on two nodes, which causes TRYAGAIN. ioredis retries that for 1.6 s
-   * before it reports it.
+   * CROSSSLOT; then, those of one hash slot. With a cluster client, the keys of one server may be in a script that declares only
+   * one of them, and equal keys in any script.
    */
   scriptGroupOf(key: string): string;
   /** Whether all keys may be in one script, as far as this process knows: `scriptGroupOf` is empty then. */
@@ -38,6 +36,13 @@ export interface Topology
   readonly followsCluster: boolean;
   /** Records that the server rejected a script with CROSSSLOT. */
   onCrossSlot(keys: readonly string[]): void;
+  /**
+   * With a cluster client: the name of a key on its server, for scripts that do not declare the key. Servers allow that for keys of
+   * any hash slot that they own. Undefined if no script may do so.
+   */
+  readonly undeclaredKeyOf?: ((key: string) => string) | undefined;
+  /** Records how such a script ended. If the first one is rejected, the servers do not allow them, or a proxy does not. */
+  onUndeclaredKeys(isAllowed: boolean): void;
 }
 
 /** The shape of an ioredis or iovalkey client that finds the primary through Sentinels. */
@@ -51,34 +56,46 @@ interface SentinelLike {
 const RECONNECT_MS = 5_000;
 
 /** Reads a client's own table of hash slots, which the client keeps up to date. */
-export function topologyOf(client: object): Topology {
-  if (isGlideCluster(client)) return glideTopologyOf(client);
-  if (!isCluster(client)) return singleServerTopologyOf(client);
-  const hashSlotOf = createHashSlotOf(client);
-  return {
-    hashSlotOf,
-    nodeOf: (key) => addressOf(client.slots[hashSlotOf(key)]),
-    refreshTopology: createRefresh(client),
-    ...CLUSTER_TOPOLOGY,
-  };
-}
+export const topologyOf: (client: object) => Topology = shareByClient(
+  "topology",
+  (client: object): Topology => {
+    if (isGlideCluster(client)) {
+      const slots = glideHashSlotsOf(client);
+      return createClusterTopology(client, {
+        nodeOf: (key) => slots.ownerOf(key),
+        refreshTopology: (down) => slots.refresh(down),
+      });
+    }
+    if (!isCluster(client)) return createServerTopology(client);
+    const hashSlotOf = createHashSlotOf(client);
+    return createClusterTopology(client, {
+      nodeOf: (key) => addressOf(client.slots[hashSlotOf(key)]),
+      refreshTopology: createRefresh(client),
+    });
+  },
+);
 
-/** The part of the topology that is the same for every cluster client. */
-const CLUSTER_TOPOLOGY = {
-  scriptGroupOf: (key: string) => key,
-  canMixKeys: false,
-  followsCluster: true,
-  onCrossSlot() {},
-} as const;
-
-function glideTopologyOf(client: GlideCluster): Topology {
-  const slots = glideHashSlotsOf(client);
-  return {
-    hashSlotOf: calculateSlot,
-    nodeOf: (key) => slots.ownerOf(key),
-    refreshTopology: (down) => slots.refresh(down),
-    ...CLUSTER_TOPOLOGY,
+function createClusterTopology(
+  client: object,
+  servers: Pick<Topology, "nodeOf" | "refreshTopology">,
+): Topology {
+  const keyPrefix = keyPrefixOf(client);
+  let isDecided = false;
+  const topology = {
+    ...servers,
+    hashSlotOf: createHashSlotOf(client),
+    scriptGroupOf: (key: string): string =>
+      (topology.undeclaredKeyOf && servers.nodeOf(key)) || key,
+    canMixKeys: false,
+    followsCluster: true,
+    onCrossSlot() {},
+    undeclaredKeyOf: ((key: string) => keyPrefix + key) as Topology["undeclaredKeyOf"],
+    onUndeclaredKeys(isAllowed: boolean) {
+      if (!isAllowed && !isDecided) topology.undeclaredKeyOf = undefined;
+      isDecided = true;
+    },
   };
+  return topology;
 }
 
 /**
@@ -86,7 +103,7 @@ function glideTopologyOf(client: GlideCluster): Topology {
  * every key, but no script with keys of several hash slots. Neither client nor server reveals this before the first such script
  * is rejected. A proxy may have its own hash slots: if it rejects keys of one hash slot, each key is sent separately.
  */
-const singleServerTopologyOf = shareByClient("topology", (client: object): Topology => {
+function createServerTopology(client: object): Topology {
   const slotOf = createHashSlotOf(client);
   let isOneKeyPerScript = false;
   const topology = {
@@ -102,16 +119,21 @@ const singleServerTopologyOf = shareByClient("topology", (client: object): Topol
       topology.canMixKeys = false;
       if (new Set(keys.map(slotOf)).size === 1) isOneKeyPerScript = true;
     },
+    onUndeclaredKeys() {},
     refreshTopology: isSentinel(client) ? createReconnect(client) : () => {},
   };
   return topology;
-});
+}
 
-/** The prefix that ioredis adds to each key may contain a hash tag. */
 function createHashSlotOf(client: object): (key: string) => number {
-  const { options } = client as { readonly options?: { readonly keyPrefix?: string } };
-  const keyPrefix = options?.keyPrefix ?? "";
+  const keyPrefix = keyPrefixOf(client);
   return (key) => calculateSlot(keyPrefix + key);
+}
+
+/** The prefix that ioredis adds to each key that a command declares. It may contain a hash tag. */
+function keyPrefixOf(client: object): string {
+  const { options } = client as { readonly options?: { readonly keyPrefix?: string } };
+  return options?.keyPrefix ?? "";
 }
 
 /**

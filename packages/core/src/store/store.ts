@@ -60,6 +60,8 @@ export interface Operation<Call, Reply = Integers> {
   decode(calls: readonly Call[], reply: unknown): Replies<Reply>;
   /** The keys of a call, all in one hash slot. */
   keys(call: Call): readonly string[];
+  /** Whether the script for such calls reads all its keys before it writes one. Default false. */
+  readsFirst?(call: Call): boolean;
   /** Whether its calls are sent even if nothing waits for their replies any more. */
   readonly isFireAndForget?: boolean;
   /** The most work of a call for the server: 1 for a decision on one counter, about 3 µs. */
