@@ -10,7 +10,6 @@ import {
   enclose,
   formatTable,
   packFields,
-  replaceNames,
   setToZero,
   unpackFields,
 } from "./lua-statements.ts";
@@ -42,6 +41,9 @@ const EXPRESSIONS: Readonly<Record<string, string>> = {
 
 /** Names that stand for the offset of a limit's field in the argument. */
 const OFFSET_NAMES: readonly string[] = ["RULE_AT", "AFTER_AT", "THRESHOLDS_AT"];
+
+/** A directive, or a name that is neither a field of a table nor the text of a string. */
+const DIRECTIVE_OR_NAME = /^ *--- @(\w+) ([\w-]+)\n|(?<![.\w"])[A-Za-z]\w*(?![\w"])/gm;
 
 /** Sections that apply only to limits that may block in a script, and to counters with such limits. */
 const BLOCK_SECTIONS = ["block", "exceeded"];
@@ -131,15 +133,25 @@ class Composition {
       : formatTable(["counted", ...reported]);
   }
 
-  /** Expands a text for the whole call, for one of its counters, or for one limit of a counter. */
+  /**
+   * Expands a text for the whole call, for one of its counters, or for one limit of a counter. What replaces a directive is
+   * expanded already, so that each text is read once: the first decision of a process waits for this.
+   */
   #expand(text: string, counter?: NamedCounter, limit?: NamedLimit): string {
-    const filled = text.replace(/^ *--- @(\w+) ([\w-]+)\n/gm, (_, directive, operand) =>
-      this.#applyDirective(directive, operand, counter, limit),
+    return text.replace(DIRECTIVE_OR_NAME, (name, directive?: string, operand = "") =>
+      directive === undefined
+        ? this.#replacementOf(name, counter, limit)
+        : this.#applyDirective(directive, operand, counter, limit),
     );
-    const names = counter?.names ?? this.#names;
-    return replaceNames(
-      filled,
-      (name) => limit?.names.get(name) ?? names.get(name) ?? this.#expression(name, counter, limit),
+  }
+
+  #replacementOf(name: string, counter?: NamedCounter, limit?: NamedLimit): string {
+    return (
+      limit?.names.get(name) ??
+      counter?.names.get(name) ??
+      this.#names.get(name) ??
+      this.#expression(name, counter, limit) ??
+      name
     );
   }
 
@@ -166,7 +178,7 @@ class Composition {
       case "limits":
         return this.#limitSections(operand, counter).map(enclose).join("");
       case "code":
-        return this.#statements(operand, counter as NamedCounter, limit);
+        return this.#expand(this.#statements(operand, counter as NamedCounter, limit), counter);
       default:
         throw new Error(`no directive @${directive}`);
     }

@@ -62,11 +62,6 @@ export function enclose(statements: string): string {
   return /^local /m.test(statements) ? `do\n${statements}end\n` : statements;
 }
 
-/** Replaces names, except fields of tables and the texts of strings. */
-export function replaceNames(text: string, nameFor: (name: string) => string | undefined): string {
-  return text.replace(/(?<![.\w"])[A-Za-z]\w*(?![\w"])/g, (name) => nameFor(name) ?? name);
-}
-
 /** How many digits, or bytes, fields take together. */
 export function sizeOf(fields: readonly Field[]): number {
   return fields.reduce((sum, [, size]) => sum + size, 0);
