@@ -203,7 +203,7 @@ describe("only NOSCRIPT causes a second call", () => {
   }
 
   test("NOPERM causes no second call", async () => {
-    await redis.call("ACL", "SETUSER", "reader", "reset", "on", "nopass", "~*", "+get", "+eval");
+    await redis.call("ACL", "SETUSER", "reader", "reset", "on", "nopass", "~*", "+get", "+evalsha");
     const client = new Redis(server.socket, {
       username: "reader",
       password: "any",
@@ -211,8 +211,8 @@ describe("only NOSCRIPT causes a second call", () => {
     });
     await resetCommandStats(redis);
     expect((await failureOf(client)).message).toMatch(/^NOPERM/);
-    expect(await readCommandStats(redis, "evalsha")).toMatchObject({ calls: 0, rejected: 2 });
-    expect((await readCommandStats(redis, "eval")).calls).toBe(0);
+    expect(await readCommandStats(redis, "eval")).toMatchObject({ calls: 0, rejected: 2 });
+    expect((await readCommandStats(redis, "evalsha")).calls).toBe(0);
     client.disconnect();
   });
 
@@ -253,15 +253,11 @@ describe("only NOSCRIPT causes a second call", () => {
     "noscript in lower case is another server's error",
   ])("the error %j causes no second call", async (message) => {
     let calls = 0;
-    const failing = likeIoredis(
-      async () => {
-        calls += 1;
-        throw new Error(message);
-      },
-      async () => {
-        throw new Error("was called again");
-      },
-    );
+    const fail = async (): Promise<never> => {
+      calls += 1;
+      throw new Error(message);
+    };
+    const failing = likeIoredis(fail, fail);
     expect((await failureOf(failing)).message).toBe(message);
     // Where the server is known to be down by then, the decision is not sent.
     expect([1, 2]).toContain(calls);
@@ -292,6 +288,25 @@ describe("only NOSCRIPT causes a second call", () => {
     const other = likeIoredis(async () => {
       throw new Error("NOSCRIPT Kein solches Skript.");
     }, evalBuffer.bind(redis));
-    expect(await limiterOn(other).consume("u")).toMatchObject({ allowed: true, source: "store" });
+    const limiter = limiterOn(other);
+    // The first call sends the script, the second one its digest.
+    for (let i = 0; i < 2; i += 1) {
+      expect(await limiter.consume("u")).toMatchObject({ allowed: true, source: "store" });
+    }
+  });
+
+  test("the first call of a process sends the script, and later ones its digest, known to the server or not", async () => {
+    for (const isKnown of [false, true]) {
+      await resetCommandStats(redis);
+      const client = new Redis(server.socket);
+      const limiter = limiterOn(client);
+      await limiter.consume("u");
+      await limiter.consume("u");
+      // The control record is read before the first decision.
+      expect((await readCommandStats(redis, "eval")).calls, `known: ${isKnown}`).toBe(2);
+      expect((await readCommandStats(redis, "evalsha")).calls, `known: ${isKnown}`).toBe(1);
+      await limiter.close();
+      await client.quit();
+    }
   });
 });

@@ -60,7 +60,8 @@ interface CachedCounter {
  * A cached denial is used only for the same cost, because a larger cost would be told too short a wait.
  */
 export class DenyCache {
-  readonly #counters = new LRUCache<string, CachedCounter>({ max: MAX_COUNTERS });
+  /** Created for the first entry, because it allocates all of its room: the first decision of a process need not wait for that. */
+  #counters: LRUCache<string, CachedCounter> | undefined;
   /** False while the cache has never held anything since `invalidateAll`, so that a decision can skip the lookup. */
   mayHit = false;
   /** Denials of calls sent up to this time are ignored, whatever their counter. */
@@ -125,7 +126,7 @@ export class DenyCache {
    * can be used, too.
    */
   #register(key: string): void {
-    this.#set(key, this.#counters.get(key) ?? { ignoreBefore: this.#ignoreBefore, denials: [] });
+    this.#set(key, this.#counters?.get(key) ?? { ignoreBefore: this.#ignoreBefore, denials: [] });
   }
 
   /** The denial whose report covers a counter: its own, or that of another counter in the same decision. */
@@ -139,7 +140,7 @@ export class DenyCache {
 
   /** The counter's denial of this cost, if it is still valid. */
   #validDenial(counter: SubjectCounter, cost: number, now: number): DenialEntry | undefined {
-    const denials = this.#counters.get(counter.key)?.denials ?? NONE;
+    const denials = this.#counters?.get(counter.key)?.denials ?? NONE;
     for (const denial of denials) {
       if (!matches(denial, cost, limitsAndCostsOf(counter))) continue;
       // A clock supplied by the application may step back.
@@ -155,7 +156,7 @@ export class DenyCache {
 
   /** Drops all denials, also those of calls in flight. */
   invalidateAll(now: number): void {
-    this.#counters.clear();
+    this.#counters?.clear();
     this.mayHit = false;
     this.#ignoreBefore = now;
   }
@@ -163,14 +164,14 @@ export class DenyCache {
   /** Drops the denials of cached counters that were charged: the waits may be longer now. */
   invalidateCached(counters: readonly { readonly key: string }[], now: number): void {
     for (const { key } of counters) {
-      if (this.#counters.has(key)) this.#set(key, { ignoreBefore: now, denials: [] });
+      if (this.#counters?.has(key)) this.#set(key, { ignoreBefore: now, denials: [] });
     }
   }
 
   /** Whether the report of another counter's denial says that this counter would have allowed, with no change since. */
   #wouldAllow(counter: SubjectCounter, { reports, sentAt }: DenialEntry): boolean {
     const report = reports.get(counter.key);
-    const ignoreBefore = this.#counters.get(counter.key)?.ignoreBefore ?? this.#ignoreBefore;
+    const ignoreBefore = this.#counters?.get(counter.key)?.ignoreBefore ?? this.#ignoreBefore;
     return (
       report?.limitsAndCosts === limitsAndCostsOf(counter) &&
       longestWait(report) === 0 &&
@@ -180,12 +181,13 @@ export class DenyCache {
 
   #set(key: string, counter: CachedCounter): void {
     this.mayHit = true;
+    this.#counters ??= new LRUCache({ max: MAX_COUNTERS });
     this.#counters.set(key, counter);
   }
 
   #addEntry(denial: DenialEntry): void {
     const { counterKey: key, cost, limitsAndCosts } = denial;
-    const counter = this.#counters.get(key) ?? { ignoreBefore: this.#ignoreBefore, denials: [] };
+    const counter = this.#counters?.get(key) ?? { ignoreBefore: this.#ignoreBefore, denials: [] };
     const { ignoreBefore, denials } = counter;
     if (denial.sentAt <= ignoreBefore) return;
     const replaced = denials.findIndex((other) => matches(other, cost, limitsAndCosts));

@@ -1,5 +1,5 @@
-import { LRUCache } from "lru-cache";
 import { invalidValue } from "../common/errors.ts";
+import { LruMap } from "../common/lru-map.ts";
 import { readBoolean, rejectUnknownOptions } from "../common/options.ts";
 import { isPlainObject } from "../common/type-guards.ts";
 import { redisBackend } from "../limiter/redis-limiter.ts";
@@ -14,7 +14,7 @@ import type {
 import { brandStore, createClock } from "../store/store.ts";
 import type { RedisClient } from "./client-port.ts";
 import { fromClient } from "./client-port.ts";
-import { loadScript } from "./script-retry.ts";
+import { createScriptRunner } from "./script-retry.ts";
 import { createScriptSender } from "./script-sender.ts";
 import { isCrossSlot, listenForErrors } from "./store-error.ts";
 import { topologyOf } from "./topology.ts";
@@ -65,8 +65,7 @@ export function redisStore(client: RedisClient, options: RedisStoreOptions = {})
   const settings = { prefix, registry, usage };
   // A clock is for tests and replays.
   if (clock !== undefined) return createStore(client, settings, now, () => String(now()));
-  const storesOfClient =
-    stores.get(client) ?? new LRUCache<string, CountingStore>({ max: MAX_STORES });
+  const storesOfClient = stores.get(client) ?? new LruMap<string, CountingStore>(MAX_STORES);
   const id = `${prefix} ${registry} ${usage}`;
   const store = storesOfClient.get(id) ?? createStore(client, settings, now);
   storesOfClient.set(id, store);
@@ -81,7 +80,7 @@ const MAX_STORES = 64;
  * The stores of each client. A store created again with the same client and options is the same object, and so are the limiters
  * created again on it.
  */
-const stores = new WeakMap<object, LRUCache<string, CountingStore>>();
+const stores = new WeakMap<object, LruMap<string, CountingStore>>();
 
 /** `now` is this process's clock. `writeClock` formats the time of a custom clock, which replaces the server's. */
 function createStore(
@@ -90,10 +89,10 @@ function createStore(
   now: () => number,
   writeClock?: () => string,
 ): CountingStore {
-  const port = fromClient(client);
   const errors = listenForErrors(client);
   const topology = topologyOf(client);
-  const send = createScriptSender(port, topology, now, writeClock);
+  const scripts = createScriptRunner(fromClient(client));
+  const send = createScriptSender(scripts, topology, now, writeClock);
   return brandStore({
     owner: client,
     ...settings,
@@ -105,7 +104,7 @@ function createStore(
       send,
       isCrossSlotError: (error) => error instanceof Error && isCrossSlot(error.cause),
       followsControl: true,
-      loadScript: (script, key) => loadScript(port, script, key),
+      loadScript: scripts.load,
       connectsTo: topology.followsCluster ? "several" : "one",
       lastError: errors.recent,
     },

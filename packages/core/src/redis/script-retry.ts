@@ -74,14 +74,43 @@ export function createScriptRetry(port: ClientPort): RetryScript {
   return retry;
 }
 
-/**
- * Makes the server of a key load a script. SCRIPT LOAD would need one more permission. A script without arguments is loaded,
- * but fails before it reads or writes a key. Rejects with the client's error if the server gave no answer.
- */
-export async function loadScript(port: ClientPort, script: LuaSource, key: string): Promise<void> {
-  await port.evalBuffer(script.source, 1, key).catch((error: unknown) => {
-    if (!isServerError(error, "ERR")) throw error;
-  });
+/** Runs the scripts of a client. */
+export interface ScriptRunner {
+  /**
+   * Runs a script, and repeats the call as `RetryScript` does. The first call sends the text of the script, which a server that
+   * lacks it would ask for anyway, and later ones its digest: they follow on the same connection.
+   */
+  run(call: EvalCall): Promise<unknown>;
+  /**
+   * Makes the server of a key load a script. SCRIPT LOAD would need one more permission. A script without arguments is loaded,
+   * but fails before it reads or writes a key. Rejects with the client's error if the server gave no answer.
+   */
+  load(script: LuaSource, key: string): Promise<void>;
+}
+
+export function createScriptRunner(port: ClientPort): ScriptRunner {
+  const retry = createScriptRetry(port);
+  /** The scripts whose text was sent, to one server at least. */
+  const sent = new WeakSet<LuaSource>();
+
+  return {
+    run(call) {
+      const { script, keys, args } = call;
+      const repeat = (error: unknown): Promise<unknown> => retry(error, call);
+      if (sent.has(script)) {
+        return port.evalshaBuffer(script.sha1, keys.length, ...keys, ...args).catch(repeat);
+      }
+      sent.add(script);
+      return port.evalBuffer(script.source, keys.length, ...keys, ...args).catch(repeat);
+    },
+
+    async load(script, key) {
+      await port.evalBuffer(script.source, 1, key).catch((error: unknown) => {
+        if (!isServerError(error, "ERR")) throw error;
+      });
+      sent.add(script);
+    },
+  };
 }
 
 function noop(): void {}

@@ -2,19 +2,19 @@ import { expect, test } from "vitest";
 import { probe } from "../operations/probe.ts";
 import type { Operation } from "../store/store.ts";
 import type { ClientPort } from "./client-port.ts";
+import { createScriptRunner } from "./script-retry.ts";
 import { createScriptSender } from "./script-sender.ts";
 import { topologyOf } from "./topology.ts";
 
 const REFUSAL = "CROSSSLOT Keys in request don't hash to the same slot";
 
-/** A client whose server knows every script, and answers it by a function. */
+/** A client whose server answers every script by a function. */
 function clientOf(
   answer: (keys: readonly string[], args: readonly string[]) => Promise<unknown>,
 ): ClientPort {
-  return {
-    evalshaBuffer: (_, count, ...all) => answer(all.slice(0, count), all.slice(count)),
-    evalBuffer: () => Promise.reject(new Error("no script is missing")),
-  };
+  const run: ClientPort["evalBuffer"] = (_, count, ...all) =>
+    answer(all.slice(0, count), all.slice(count));
+  return { evalshaBuffer: run, evalBuffer: run };
 }
 
 /** Calls with several keys. */
@@ -27,7 +27,7 @@ function start(answer: (keys: readonly string[]) => Promise<unknown>) {
     sent.push(keys);
     return answer(keys);
   });
-  const add = createScriptSender(client, topologyOf({}), () => 0);
+  const add = createScriptSender(createScriptRunner(client), topologyOf({}), () => 0);
   const send = (...keys: string[]): Promise<readonly number[]> =>
     new Promise((resolve, reject) => {
       add({
@@ -52,7 +52,7 @@ function startWithClock(answer: (times: string) => unknown, onAsked = () => {}) 
     onAsked();
     return answer(times);
   });
-  const add = createScriptSender(client, topologyOf({}), () => 1_000);
+  const add = createScriptSender(createScriptRunner(client), topologyOf({}), () => 1_000);
   const operation: Operation<string> = {
     ...probe,
     boundaries: (_, clock, guess) => clock || String(guess()),
@@ -202,7 +202,7 @@ test("a batch has its calls' keys in order, and a call without a valid reply fai
     sent.push(keys);
     return { a: [7, 1], c: [7, 2] };
   });
-  const add = createScriptSender(client, topologyOf({}), () => 0);
+  const add = createScriptSender(createScriptRunner(client), topologyOf({}), () => 0);
   const step = {
     ...probe,
     keys: (name: string) => (name === "a" ? ["a", "a:log"] : [name]),
@@ -241,7 +241,7 @@ test("a call overtakes no earlier call of its shape, even if 1,000 other shapes 
     sent.push(...keys);
     return new Promise(() => {});
   });
-  const add = createScriptSender(client, topologyOf({}), () => 0);
+  const add = createScriptSender(createScriptRunner(client), topologyOf({}), () => 0);
   const shapes = Array.from({ length: 1_001 }, () => ({}));
   const send = (key: string, shape: object | undefined): void => {
     const operation = { ...probe, batchKey: () => shape } as unknown as Operation<never>;

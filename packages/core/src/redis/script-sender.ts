@@ -5,9 +5,7 @@ import { readInteger } from "../operations/list-script.ts";
 import { composeScript } from "../scripts/compose-script.ts";
 import type { PendingCall, ScriptTransport } from "../store/store.ts";
 import { CallQueue } from "./call-queue.ts";
-import type { ClientPort } from "./client-port.ts";
-import type { RetryScript } from "./script-retry.ts";
-import { createScriptRetry } from "./script-retry.ts";
+import type { ScriptRunner } from "./script-retry.ts";
 import { isCrossSlot, isServerError, toStoreError } from "./store-error.ts";
 import type { Topology } from "./topology.ts";
 
@@ -56,12 +54,11 @@ interface Batcher {
  * epoch. `writeClock` formats the time of a custom clock, which replaces the server's.
  */
 export function createScriptSender(
-  port: ClientPort,
+  scripts: ScriptRunner,
   topology: Topology,
   now: () => number,
   writeClock?: () => string,
 ): ScriptTransport["send"] {
-  const retry = createScriptRetry(port);
   /** By the kind of operation. */
   const batchersByKind = new Map<string, Map<object, Batcher>>();
   let kind: string | undefined;
@@ -77,7 +74,7 @@ export function createScriptSender(
 
   function openBatcher(id: object): Batcher {
     if (batchers.size >= MAX_BATCHERS) closeOldest();
-    const batcher = createBatcher(port, retry, topology, now);
+    const batcher = createBatcher(scripts, topology, now);
     batchers.set(id, batcher);
     return batcher;
   }
@@ -103,12 +100,7 @@ export function createScriptSender(
   };
 }
 
-function createBatcher(
-  port: ClientPort,
-  retry: RetryScript,
-  topology: Topology,
-  now: () => number,
-): Batcher {
+function createBatcher(scripts: ScriptRunner, topology: Topology, now: () => number): Batcher {
   /** Microseconds by which the server's clock is ahead of this process's, updated only when a script reports the clock. */
   let clockOffset = 0;
   const serverNow = (): number => now() + clockOffset;
@@ -206,9 +198,7 @@ function createBatcher(
       args = [String(keys.length), ...others.map(undeclaredKeyOf), ...args];
       keys = [first];
     }
-    return port
-      .evalshaBuffer(script.sha1, keys.length, ...keys, ...args)
-      .catch((error) => retry(error, { script, keys, args, node }));
+    return scripts.run({ script, keys, args, node });
   }
 
   /** Whether calls of several hash slots of one server can be sent in one script: if that fails, nothing has been written. */
