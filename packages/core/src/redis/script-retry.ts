@@ -66,7 +66,7 @@ export function createScriptRetry(port: ClientPort): RetryScript {
     const again = (nextError: unknown) => retry(nextError, call, tries + 1);
     if (isServerError(error, "NOSCRIPT")) return runLoaded(call).catch(again);
     const ms = TRY_AGAIN_DELAYS_MS[tries];
-    if (ms === undefined || !isServerError(error, "TRYAGAIN")) throw error;
+    if (ms === undefined || !isMoving(error, call)) throw error;
     await new Promise((resolve) => setTimeout(resolve, ms));
     return runKnown(call).catch(again);
   }
@@ -111,6 +111,14 @@ export function createScriptRunner(port: ClientPort): ScriptRunner {
       sent.add(script);
     },
   };
+}
+
+/**
+ * Whether the server did nothing because of a hash slot that is being moved. Clients for clusters follow MOVED and ASK, but Valkey
+ * GLIDE passes some MOVED on: its ASKING can reach the server before another command than the one that it is for.
+ */
+function isMoving(error: unknown, { node }: EvalCall): boolean {
+  return isServerError(error, "TRYAGAIN") || (node !== "" && isServerError(error, "MOVED"));
 }
 
 function noop(): void {}
