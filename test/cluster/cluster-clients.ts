@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import type { RedisClient } from "@headgate/core/redis";
-import { GlideClusterClient } from "@valkey/valkey-glide";
+import { GlideClusterClient, Logger } from "@valkey/valkey-glide";
 import { Cluster as Ioredis } from "ioredis";
 import { Cluster as Ioredis5 } from "ioredis5";
 import { Cluster as Iovalkey } from "iovalkey";
@@ -8,6 +8,9 @@ import * as nodeRedis from "redis";
 import * as nodeRedis5 from "redis5";
 import type { Connection } from "../redis/clients.ts";
 import type { RedisCluster } from "../support/redis-cluster.ts";
+
+// It logs by itself, to the console, each error that a server answers.
+Logger.setLoggerConfig("off");
 
 type Addresses = RedisCluster["addresses"];
 

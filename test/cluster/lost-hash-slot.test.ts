@@ -81,6 +81,10 @@ describe.each(currentClusterClients)("a hash slot without a server, through %s",
       expect(reason.code).toBe("HEADGATE_HASH_SLOT_UNAVAILABLE");
       expect(reason.message).not.toContain(lost);
     }
+    const [, ...together] = await Promise.all([lost, ...fine].map((one) => limiter.consume(one)));
+    if (library === "node-redis 6") {
+      expect(together.map(({ source }) => source)).toEqual(fine.map(() => "store"));
+    }
     // ioredis tries again until it is late, and its server is taken to be down for a moment.
     const since = performance.now();
     const decisions: { readonly at: number; readonly source: string }[] = [];

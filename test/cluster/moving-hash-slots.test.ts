@@ -11,7 +11,7 @@ import { startCluster } from "../support/redis-cluster.ts";
 import { waitUntil } from "../support/wait-until.ts";
 import { connectCluster } from "./cluster-clients.ts";
 import { listenForDegraded } from "./degraded-reasons.ts";
-import { subjectsOf } from "./subjects-of.ts";
+import { subjectsOf, subjectsOfOneSlot } from "./subjects-of.ts";
 
 const window = "7d";
 
@@ -108,6 +108,27 @@ describe.each(libraries)("while hash slots move, through %s", (library) => {
       { source: "store", remaining: 1 },
       { source: "store", remaining: 3 },
     ]);
+  });
+
+  test("a script whose first key has moved counts no other subject of the hash slot anew", async () => {
+    const { client } = await connection();
+    const store = redisStore(client);
+    const limits = [fixedWindow({ limit: 5, window })];
+    const limiter = keep(
+      createLimiter({ name: `first ${library}`, limits, store, storeTimeout: PATIENT }),
+    );
+    const [moved, stayed] = (await subjectsOfOneSlot(cluster, from, 2)) as [string, string];
+    const together = () => Promise.all([moved, stayed].map((subject) => limiter.consume(subject)));
+    const remaining = (left: number) => Array(2).fill({ source: "store", remaining: left });
+    expect(await together()).toMatchObject(remaining(4));
+    const migration = await cluster.beginMigration(await cluster.slotOf(moved), to);
+    const keys = await migration.keysLeft();
+    await migration.moveKeys(keys.filter((key) => key.includes(`{${moved}}`)));
+    expect(await together()).toMatchObject(remaining(3));
+    await migration.moveAllKeys();
+    expect(await together()).toMatchObject(remaining(2));
+    await migration.finish();
+    expect(await together()).toMatchObject(remaining(1));
   });
 
   test("a decision whose keys are on both nodes waits until they are on one", async () => {

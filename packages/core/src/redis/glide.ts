@@ -84,7 +84,7 @@ const STRING = 1;
 /** The digest of no script. */
 const NO_SCRIPT = "0".repeat(40);
 
-/** The least time between two requests caused by unanswered calls. */
+/** The least time between two requests that calls cause, in milliseconds. */
 const REFRESH_MS = 1_000;
 
 /**
@@ -119,10 +119,20 @@ class GlideHashSlots {
 
   /** Records that a call to the server of a key ran into GLIDE's own timeout. */
   onTimeout(key: string): void {
+    this.#refreshOnce(new Set([this.ownerOf(key)]));
+  }
+
+  /** Records that a server lacked a key that is its own according to the table. */
+  onMissingKey(): void {
+    this.#refreshOnce(new Set());
+  }
+
+  /** Requests the table, at most once a second. */
+  #refreshOnce(down: ReadonlySet<string>): void {
     const now = performance.now();
     if (now - this.#refreshedAt < REFRESH_MS) return;
     this.#refreshedAt = now;
-    this.refresh(new Set([this.ownerOf(key)]));
+    this.refresh(down);
   }
 
   /** Requests the table from a server that is not down. If that fails, the next call tries again. */

@@ -19,8 +19,14 @@ const MAX_BATCHERS = 1_000;
  * Takes the keys that a script does not declare from its arguments: their number, with the declared one, and those keys. A script
  * without a shebang may use keys of every hash slot that its server owns:
  * https://redis.io/docs/latest/develop/programmability/lua-api/#script_flags
+ *
+ * It fails while the hash slot of the declared key is being moved: a command on two keys, one of which does not exist, then does.
+ * Otherwise, a client that follows ASK would run the script on the server that the hash slot moves to, which then has all hash
+ * slots that move there take part, and an undeclared key that has not moved yet would seem to be absent:
+ * https://redis.io/docs/latest/commands/asking/
  */
-const TAKE_KEYS = `local keys, args, count = { KEYS[1] }, {}, ARGV[1] + 0
+const TAKE_KEYS = `redis.call("EXISTS", KEYS[1], KEYS[1] .. "?")
+local keys, args, count = { KEYS[1] }, {}, ARGV[1] + 0
 for i = 2, count do
 keys[i] = ARGV[i]
 end
@@ -29,6 +35,12 @@ args[i - count] = ARGV[i]
 end
 local KEYS, ARGV = keys, args
 `;
+
+/**
+ * Errors of a script that does not declare all its keys, which may be the fault of one key, and come before it writes: that key is
+ * not declared, is being moved, or no server has its hash slot.
+ */
+const ERRORS_OF_A_KEY = ["ERR", "NOPERM", "CLUSTERDOWN", "TRYAGAIN", "MOVED"] as const;
 
 const undeclaring = new WeakMap<LuaSource, LuaSource>();
 
@@ -107,12 +119,14 @@ function createBatcher(scripts: ScriptRunner, topology: Topology, now: () => num
   /** The queues by key. A single server has one; a cluster has one for each key with calls waiting or in flight. */
   const queues = new Map<string, CallQueue>();
 
-  function queueKeyOf({ keys }: PendingCall): string {
-    return topology.canMixKeys ? "" : topology.scriptGroupOf(keys[0] as string);
+  /** Calls that write while they are decided go by key on a cluster: if one of their keys is moved, others may be written. */
+  function queueKeyOf({ keys: [key = ""], operation, call }: PendingCall): string {
+    if (topology.canMixKeys) return "";
+    const sharesScripts = !topology.followsCluster || operation.readsFirst?.(call) === true;
+    return sharesScripts ? topology.scriptGroupOf(key) : key;
   }
 
-  function add(call: PendingCall): void {
-    const queueKey = queueKeyOf(call);
+  function add(call: PendingCall, queueKey = queueKeyOf(call)): void {
     const queue = queues.get(queueKey) ?? openQueue(queueKey);
     queue.add(call);
   }
@@ -134,15 +148,14 @@ function createBatcher(scripts: ScriptRunner, topology: Topology, now: () => num
     batch: readonly PendingCall[],
     isRepeated = false,
   ): Promise<void> {
-    if (queueKeyOf(batch[0] as PendingCall) !== queueKey) {
-      // The server was found to have hash slots while these calls waited.
-      for (const call of batch) add(call);
-    } else if (batch.length === 1 || topology.canMixKeys || !topology.followsCluster) {
+    const [first] = batch as [PendingCall];
+    if (batch.every(({ keys }) => keys[0] === first.keys[0])) {
       await sendScript(queueKey, batch, isRepeated);
-    } else if (canShareScript(batch)) {
+    } else if (queueKeyOf(first) === queueKey) {
       await sendScript(queueKey, batch, isRepeated, topology.undeclaredKeyOf);
     } else {
-      await Promise.all(byFirstKey(batch).map((calls) => sendScript(queueKey, calls, isRepeated)));
+      // While these calls waited, hash slots moved, or the server was found to have them.
+      for (const call of batch) add(call);
     }
   }
 
@@ -171,13 +184,12 @@ function createBatcher(scripts: ScriptRunner, topology: Topology, now: () => num
       const waiting = withoutAbandoned(batch);
       if (waiting.length > 0) await sendBatch(queueKey, waiting, true);
     } catch (error) {
-      if (undeclaredKeyOf === undefined || !isServerError(error, "ERR")) rejectBatch(batch, error);
-      else {
-        // It failed at a key, before it wrote anything: at one that is being moved, or at the first that is not declared.
-        topology.onUndeclaredKeys(false);
-        await Promise.all(
-          withoutAbandoned(batch).map((call) => sendScript(queueKey, [call], false)),
-        );
+      const code = ERRORS_OF_A_KEY.find((name) => isServerError(error, name));
+      if (undeclaredKeyOf === undefined || code === undefined) {
+        rejectBatch(batch, error);
+      } else {
+        if (code === "ERR" || code === "NOPERM") topology.onUndeclaredKeys(false);
+        for (const call of withoutAbandoned(batch)) add(call, call.keys[0]);
       }
     }
   }
@@ -199,12 +211,6 @@ function createBatcher(scripts: ScriptRunner, topology: Topology, now: () => num
       keys = [first];
     }
     return scripts.run({ script, keys, args, node });
-  }
-
-  /** Whether calls of several hash slots of one server can be sent in one script: if that fails, nothing has been written. */
-  function canShareScript([first]: readonly PendingCall[]): boolean {
-    const { operation, call } = first as PendingCall;
-    return topology.undeclaredKeyOf !== undefined && operation.readsFirst?.(call) === true;
   }
 
   /**
@@ -244,18 +250,6 @@ function callsOf(batch: readonly PendingCall[]): readonly never[] {
 /** The calls for whose replies something waits, and those that are sent in any case. */
 function withoutAbandoned(batch: readonly PendingCall[]): readonly PendingCall[] {
   return batch.filter(({ isAbandoned, operation }) => !isAbandoned || operation.isFireAndForget);
-}
-
-/** The calls of a batch by their first key, in order: those with the same key can be in any script. */
-function byFirstKey(batch: readonly PendingCall[]): readonly (readonly PendingCall[])[] {
-  const groups = new Map<string, PendingCall[]>();
-  for (const call of batch) {
-    const key = call.keys[0] as string;
-    const group = groups.get(key);
-    if (group === undefined) groups.set(key, [call]);
-    else group.push(call);
-  }
-  return [...groups.values()];
 }
 
 /** The keys of a batch, in order. */

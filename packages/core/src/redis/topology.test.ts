@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { watchUnhandled } from "../../../../test/http/support/unhandled.ts";
+import type { Topology } from "./topology.ts";
 import { topologyOf } from "./topology.ts";
 
 /** Of the key "foo" in the specification: https://redis.io/docs/latest/operate/oss_and_stack/reference/cluster-spec/ */
@@ -72,6 +73,50 @@ describe.each([
     expect(nodeOf("foo")).toBe("");
     slots[FOO] = owner;
     expect(nodeOf("foo")).toBe("10.0.0.1:7000");
+  });
+});
+
+describe("scripts with undeclared keys on a cluster", () => {
+  /** How many rejected scripts in a row make the client declare all keys. */
+  function rejectionsUntilDeclared(topology: Topology): number {
+    for (let rejections = 1; rejections < 100; rejections += 1) {
+      topology.onUndeclaredKeys(false);
+      if (topology.undeclaredKeyOf === undefined) return rejections;
+    }
+    throw new Error("undeclared keys are allowed however often they are rejected");
+  }
+
+  const start = (): Topology => topologyOf({ slots: tableWith(FOO, ["10.0.0.1:7000"]) });
+
+  test("the first rejected script makes each key travel apart", () => {
+    const topology = start();
+    expect(topology.scriptGroupOf("foo")).toBe("10.0.0.1:7000");
+    expect(rejectionsUntilDeclared(topology)).toBe(1);
+    expect(topology.scriptGroupOf("foo")).toBe("foo");
+  });
+
+  test("after a script that ran, only several rejected scripts in a row make each key travel apart", () => {
+    const topology = start();
+    topology.onUndeclaredKeys(true);
+    for (let i = 0; i < 20; i += 1) {
+      topology.onUndeclaredKeys(false);
+      topology.onUndeclaredKeys(true);
+    }
+    expect(rejectionsUntilDeclared(topology)).toBe(8);
+  });
+
+  test("undeclared keys are tried again after a minute, and one rejection is enough again", () => {
+    const topology = start();
+    topology.onUndeclaredKeys(true);
+    rejectionsUntilDeclared(topology);
+    // Scripts in flight are answered later.
+    topology.onUndeclaredKeys(true);
+    topology.onUndeclaredKeys(false);
+    vi.advanceTimersByTime(59_999);
+    expect(topology.undeclaredKeyOf).toBeUndefined();
+    vi.advanceTimersByTime(1);
+    expect(topology.undeclaredKeyOf?.("foo")).toBe("foo");
+    expect(rejectionsUntilDeclared(topology)).toBe(1);
   });
 });
 

@@ -1,4 +1,5 @@
 import calculateSlot from "cluster-key-slot";
+import { background } from "../common/background.ts";
 import { shareByClient } from "../common/client-state.ts";
 import type { ScriptTransport } from "../store/store.ts";
 import { glideHashSlotsOf, isGlideCluster } from "./glide.ts";
@@ -41,7 +42,10 @@ export interface Topology
    * any hash slot that they own. Undefined if no script may do so.
    */
   readonly undeclaredKeyOf?: ((key: string) => string) | undefined;
-  /** Records how such a script ended. If the first one is rejected, the servers do not allow them, or a proxy does not. */
+  /**
+   * Records whether such a script ran or was rejected. If the first one is, or several in a row, the servers or a proxy do not
+   * allow them, or many hash slots are being moved: no script may do so for a minute.
+   */
   onUndeclaredKeys(isAllowed: boolean): void;
 }
 
@@ -51,6 +55,12 @@ interface SentinelLike {
   readonly options: { readonly sentinels: readonly unknown[] };
   disconnect(reconnect: boolean): void;
 }
+
+/** Scripts with undeclared keys that may be rejected in a row, after one that ran: they are if one of their keys is being moved. */
+const MAX_REJECTED = 8;
+
+/** How long all keys of a script are declared after that. */
+const REJECTED_MS = 60_000;
 
 /** A primary that is silent for longer may have been replaced. */
 const RECONNECT_MS = 5_000;
@@ -64,6 +74,7 @@ export const topologyOf: (client: object) => Topology = shareByClient(
       return createClusterTopology(client, {
         nodeOf: (key) => slots.ownerOf(key),
         refreshTopology: (down) => slots.refresh(down),
+        onRejected: () => slots.onMissingKey(),
       });
     }
     if (!isCluster(client)) return createServerTopology(client);
@@ -75,24 +86,38 @@ export const topologyOf: (client: object) => Topology = shareByClient(
   },
 );
 
+interface ClusterServers extends Pick<Topology, "nodeOf" | "refreshTopology"> {
+  /** Called when a script with undeclared keys is rejected, for a client whose table nothing else would update then. */
+  onRejected?(): void;
+}
+
 function createClusterTopology(
   client: object,
-  servers: Pick<Topology, "nodeOf" | "refreshTopology">,
+  { nodeOf, refreshTopology, onRejected }: ClusterServers,
 ): Topology {
   const keyPrefix = keyPrefixOf(client);
-  let isDecided = false;
+  const withPrefix = (key: string): string => keyPrefix + key;
+  let rejectionsLeft = 1;
+  const tryAgain = (): void => {
+    topology.undeclaredKeyOf = withPrefix;
+  };
   const topology = {
-    ...servers,
+    nodeOf,
+    refreshTopology,
     hashSlotOf: createHashSlotOf(client),
-    scriptGroupOf: (key: string): string =>
-      (topology.undeclaredKeyOf && servers.nodeOf(key)) || key,
+    scriptGroupOf: (key: string): string => (topology.undeclaredKeyOf && nodeOf(key)) || key,
     canMixKeys: false,
     followsCluster: true,
     onCrossSlot() {},
-    undeclaredKeyOf: ((key: string) => keyPrefix + key) as Topology["undeclaredKeyOf"],
+    undeclaredKeyOf: withPrefix as Topology["undeclaredKeyOf"],
     onUndeclaredKeys(isAllowed: boolean) {
-      if (!isAllowed && !isDecided) topology.undeclaredKeyOf = undefined;
-      isDecided = true;
+      if (!isAllowed) onRejected?.();
+      if (topology.undeclaredKeyOf === undefined) return;
+      rejectionsLeft = isAllowed ? MAX_REJECTED : rejectionsLeft - 1;
+      if (rejectionsLeft > 0) return;
+      rejectionsLeft = 1;
+      topology.undeclaredKeyOf = undefined;
+      background.runInAsyncScope(() => setTimeout(tryAgain, REJECTED_MS).unref());
     },
   };
   return topology;
