@@ -26,33 +26,38 @@ function changeHeaders(headers: Headers, changed: readonly Header[]): void {
   }
 }
 
-/** The headers prepared for each request so far, in order. */
-const prepared = new WeakMap<Context, readonly Header[]>();
+/** Under this symbol a context stores the headers prepared for it so far, in order. A `WeakMap` would take longer to collect. */
+const PREPARED: unique symbol = Symbol.for("@headgate/hono.headers") as never;
+
+interface PreparedContext {
+  [PREPARED]?: readonly Header[];
+}
 
 /**
  * Prepares headers for the response that the context will create. Unlike `setHeaders` it creates no `Response` for them, which
  * would cost a request on @hono/node-server more than its decision: a copy of each, and the server's fast path.
  */
-export function prepareHeaders(c: Context, changed: readonly Header[]): void {
+export function prepareHeaders(c: Context & PreparedContext, changed: readonly Header[]): void {
   for (const [name, value, mode] of changed) {
     if (mode) c.header(name, value, { append: true });
     else c.header(name, value);
   }
-  const before = prepared.get(c);
-  prepared.set(c, before === undefined ? changed : [...before, ...changed]);
+  const before = c[PREPARED];
+  c[PREPARED] = before === undefined ? changed : [...before, ...changed];
 }
 
 /** Sets the prepared headers on a response that was created without the context, and so has none of them. */
-export function completeHeaders(c: Context): void {
-  const [first, ...others] = prepared.get(c) ?? [];
-  const { status, headers } = c.res;
+export function completeHeaders(c: Context & PreparedContext): void {
+  const headers = c[PREPARED];
+  const first = headers?.[0];
   // A response of status 101 cannot be copied.
-  if (first === undefined || status === 101) return;
-  if ([first, ...others].some((header) => hasHeader(headers, header))) return;
+  if (headers === undefined || first === undefined || c.res.status === 101) return;
+  const { headers: set } = c.res;
+  if (headers.some((header) => hasHeader(set, header))) return;
   // Hono copies a response whose headers cannot be changed, such as one of `fetch`.
   const [name, value] = first;
   c.header(name, value);
-  changeHeaders(c.res.headers, others);
+  changeHeaders(c.res.headers, headers.slice(1));
 }
 
 function hasHeader(headers: Headers, [name, value, mode]: Header): boolean {

@@ -103,11 +103,14 @@ export function rateLimit(
   async function middleware(c: Context, next: Next): Promise<Response | undefined> {
     const { client, response, created } = readConnection(c, needsEnd, getConnInfo);
     try {
-      const verdict = await withErrors(() => check(c as HonoRequest, client, response));
+      const decided = check(c as HonoRequest, client, response);
+      // A promise more would cost a request in memory as much as its decision.
+      const verdict = "then" in decided ? await withErrors(() => decided) : decided;
       // Something else may have responded meanwhile, for example on a timeout.
       if (verdict.kind === "disconnected" || c.finalized || response?.headersSent)
         return c.body(null);
-      const answer = await respond(c, verdict, response);
+      const responded = respond(c, verdict, response);
+      const answer = responded === undefined ? undefined : await responded;
       if (answer !== undefined) return answer;
       if (created === undefined) await next();
       else await created.run(next);
@@ -119,11 +122,11 @@ export function rateLimit(
   }
 
   /** Returns the response to a request that does not continue. */
-  async function respond(
+  function respond(
     c: Context,
     verdict: Verdict,
     response: object | undefined,
-  ): Promise<Response | undefined> {
+  ): Promise<Response | undefined> | Response | undefined {
     if (verdict.kind === "pass" || verdict.kind === "disconnected") return undefined;
     if (verdict.kind !== "refused") c.set("rateLimit", verdict.decision);
     if (verdict.kind === "denied" && typeof onDenied === "function") {
