@@ -1,4 +1,6 @@
 import { titleOf } from "../../test/bench/clients.mjs";
+import { FRAMEWORKS } from "../../test/bench/http/frameworks.mjs";
+import { netOf } from "../../test/bench/in-process/net.mjs";
 import { ratioOf } from "../../test/bench/statistics.mjs";
 import { titleOfCase } from "../../test/bench/tables/decisions.mjs";
 
@@ -9,6 +11,9 @@ export function listLosses(rows) {
     ...httpLosses(rows),
     ...redisLosses(rows),
     ...memoryLosses(rows),
+    ...keyLosses(rows),
+    ...clusterLosses(rows),
+    ...startLosses(rows),
   ];
   const tasks = new Map();
   for (const { task, loss, another } of losses) {
@@ -56,7 +61,7 @@ function httpLosses(rows) {
       if (share >= 1) return [];
       return [
         {
-          task: `HTTP, ${row.framework}, ${row.outcome}`,
+          task: `HTTP, ${FRAMEWORKS[row.framework].title}, ${row.outcome}`,
           loss: `${percent(share)} of the requests of ${row.name}`,
           another: `${percent(share)} of ${row.name}`,
         },
@@ -97,27 +102,81 @@ function redisLosses(rows) {
     });
 }
 
+/** By the processor time of a call, without that of the loop around it. */
 function memoryLosses(rows) {
+  return ["", ", 100,000 keys"].flatMap((keys) => {
+    const ours = netOf(rows, `memory, fixedWindow${keys}`, "cpuNanoseconds");
+    const peers = rows.filter(
+      ({ suite, name }) =>
+        suite === "in-process" && isPeer(name) && (name.match(/, \d.*$/)?.[0] ?? "") === keys,
+    );
+    return peers.flatMap(({ name }) =>
+      lossOf(`in memory${keys}`, "a decision takes", "the time", name, [
+        ours,
+        netOf(rows, name, "cpuNanoseconds"),
+      ]),
+    );
+  });
+}
+
+function keyLosses(rows) {
   const own = rows.filter(({ suite }) => suite === "in-process");
-  const ours = own.find(({ name }) => name === "memory, fixedWindow");
+  const ours = own.find(({ name }) => name === "memory, fixedWindow")?.bytesPerKey;
+  return own
+    .filter(({ name, bytesPerKey }) => isPeer(name) && bytesPerKey !== undefined)
+    .flatMap(({ name, bytesPerKey }) =>
+      lossOf("memory", "a key takes", "the bytes", name, [[ours], [bytesPerKey]]),
+    );
+}
+
+function clusterLosses(rows) {
+  const own = rows.filter(({ what, at }) => what === "servers" && at > 1);
   return own
     .filter(({ name }) => isPeer(name))
-    .flatMap(({ name, nanoseconds }) => {
-      const times = ratioOf(ours.nanoseconds, nanoseconds);
-      return times > 1
-        ? [
-            {
-              task: "in memory",
-              loss: `a decision takes ${times.toFixed(1)} × the time of ${name}`,
-              another: `${times.toFixed(1)} × that of ${name}`,
-            },
-          ]
-        : [];
+    .flatMap(({ client, name, perSecond }) => {
+      const ours = own.find((one) => one.name === "Headgate" && one.client === client);
+      const share = ours === undefined ? 1 : ratioOf(ours.perSecond, perSecond);
+      if (share >= 1) return [];
+      return [
+        {
+          task: `a cluster of 3, 64 in flight, ${client}`,
+          loss: `${percent(share)} of the decisions of ${name}`,
+          another: `${percent(share)} of ${name}`,
+        },
+      ];
     });
 }
 
+function startLosses(rows) {
+  const own = rows.filter(({ what }) => what === "first decision");
+  const ours = own.find(({ name }) => name === "Headgate");
+  return own
+    .filter(({ name }) => isPeer(name))
+    .flatMap(({ name, milliseconds }) =>
+      lossOf("a new process", "the first decision takes", "the time", name, [
+        ours.milliseconds,
+        milliseconds,
+      ]),
+    );
+}
+
+/** What takes more than the peer's, with how many times as much. */
+function lossOf(task, subject, unit, name, [ours, theirs]) {
+  const times = ratioOf(ours, theirs);
+  if (!(times > 1)) return [];
+  return [
+    {
+      task,
+      loss: `${subject} ${times.toFixed(1)} × ${unit} of ${name}`,
+      another: `${times.toFixed(1)} × that of ${name}`,
+    },
+  ];
+}
+
 function isPeer(name) {
-  return /^(express-rate-limit|rate-limit-redis|@fastify|rate-limiter-flexible)/.test(name);
+  return /^(express-rate-limit|rate-limit-redis|@fastify|rate-limiter-flexible|hono-rate-limiter|@nestjs)/.test(
+    name,
+  );
 }
 
 function percent(share) {

@@ -1,4 +1,5 @@
 import { LIBRARIES, titleOf } from "../../test/bench/clients.mjs";
+import { FRAMEWORKS } from "../../test/bench/http/frameworks.mjs";
 import { formatNumber } from "../../test/bench/print.mjs";
 import { median, ratioOf } from "../../test/bench/statistics.mjs";
 
@@ -41,7 +42,7 @@ export function httpPanels(rows) {
 }
 
 function titleOfHttp({ framework, outcome }) {
-  return `${framework === "fastify" ? "Fastify" : "Express"}, ${outcome}`;
+  return `${FRAMEWORKS[framework].title}, ${outcome}`;
 }
 
 function kindOf(name) {

@@ -1,3 +1,5 @@
+import { FRAMEWORKS } from "../../test/bench/http/frameworks.mjs";
+import { netOf } from "../../test/bench/in-process/net.mjs";
 import { formatNumber } from "../../test/bench/print.mjs";
 import { median, ratioOf } from "../../test/bench/statistics.mjs";
 
@@ -10,9 +12,11 @@ const CASES = {
   "64 in flight, denied": { ...BUSY, isDenied: true },
 };
 
-/** The most important figures as tables: decisions per process, the loss over HTTP, the cost of a decision. */
+/**
+ * The most important figures as tables: decisions per process, requests over HTTP, the cost of a decision, and of a key and a process.
+ */
 export function summaryOf(rows) {
-  return [decisions(rows), http(rows), costs(rows)];
+  return [decisions(rows), http(rows), costs(rows), others(rows)];
 }
 
 function decisions(rows) {
@@ -30,46 +34,117 @@ function decisions(rows) {
   };
 }
 
+/** Of each framework's application with each limiter: its share of the requests, and the processor time of one. */
 function http(rows) {
-  const shareOf = (framework, name) => {
-    const of = (one) =>
-      find(rows, { suite: "http", framework, outcome: "allowed", name: one }).perSecond;
-    return `${(ratioOf(of(name), of("constants")) * 100).toFixed(0)} %`;
+  const of = (framework, name) =>
+    find(rows, { suite: "http", framework, outcome: "allowed", name });
+  const cellsOf = (framework, name) => {
+    const [row, constants] = [of(framework, name), of(framework, "constants")];
+    if (row === undefined) return ["–", "–"];
+    const { serverMicroseconds, redisMicroseconds } = row;
+    const cpu = median(serverMicroseconds) + median(redisMicroseconds ?? [0]);
+    return [
+      `${(ratioOf(row.perSecond, constants.perSecond) * 100).toFixed(0)} %`,
+      formatNumber(cpu),
+    ];
   };
-  const rowOf = (title, framework, limiter) => [
-    title,
-    shareOf(framework, `${limiter}, memory`),
-    shareOf(framework, `${limiter}, Redis`),
+  return {
+    title:
+      "Requests per second as a share of the same application that sends constants, and CPU µs of Node and Redis for a request",
+    head: ["framework", "limiter", "in memory", "CPU µs", "on Redis", "CPU µs"],
+    rows: Object.entries(FRAMEWORKS).flatMap(([framework, { title, peer }]) => [
+      ...["Headgate", peer].map((limiter) => [
+        title,
+        limiter,
+        ...cellsOf(framework, `${limiter}, memory`),
+        ...cellsOf(framework, `${limiter}, Redis`),
+      ]),
+      [title, "none", "–", microsecondsOf(of(framework, "bare")), "–", "–"],
+    ]),
+  };
+}
+
+function microsecondsOf(row) {
+  return row === undefined ? "–" : formatNumber(median(row.serverMicroseconds));
+}
+
+function costs(rows) {
+  const onRedis = (what) => {
+    const row = find(rows, { suite: "decisions", library: "ioredis", name: "Headgate", ...what });
+    return [row.nodeMicroseconds, row.redisCpuMicroseconds ?? row.redisMicroseconds].map(
+      (numbers) => formatNumber(median(numbers)),
+    );
+  };
+  const inProcess = (name) => [
+    formatNumber(median(netOf(rows, name, "cpuNanoseconds")) / 1_000),
+    "–",
   ];
   return {
-    title: "Requests per second, as a share of the same application that sends constants",
-    head: ["limiter", "in memory", "on Redis"],
+    title: "CPU µs for a decision",
+    head: ["decision", "Node", "Redis"],
     rows: [
-      rowOf("Headgate, Fastify", "fastify", "Headgate"),
-      rowOf("@fastify/rate-limit", "fastify", "@fastify/rate-limit"),
-      rowOf("Headgate, Express", "express", "Headgate"),
-      rowOf("express-rate-limit", "express", "express-rate-limit"),
+      ["on Redis, 64 in flight", ...onRedis(BUSY)],
+      ["on Redis, 1 in flight", ...onRedis({ ...BUSY, inFlight: 1 })],
+      ["in memory, gcra, 1,000 keys", ...inProcess("memory, gcra")],
+      ["in memory, gcra, 100,000 keys", ...inProcess("memory, gcra, 100,000 keys")],
+      ["a denial that is remembered", ...inProcess("deny-cache hit")],
+      ["a lease", ...inProcess("lease hit")],
     ],
   };
 }
 
-function costs(rows) {
-  const busy = find(rows, { suite: "decisions", library: "ioredis", name: "Headgate", ...BUSY });
-  const inProcess = (name) => median(find(rows, { suite: "in-process", name }).nanoseconds) / 1_000;
+/** Each with the limiters that were measured beside Headgate. */
+function others(rows) {
+  const cells = (what, column, [ours, ...peers]) => {
+    const textOf = (name) => {
+      const value = find(rows, { ...what, name })?.[column];
+      return value === undefined ? undefined : formatNumber(median([value].flat()));
+    };
+    const measured = peers
+      .map((name) => [name.replace(", memory", ""), textOf(name)])
+      .filter(([, value]) => value !== undefined);
+    return [textOf(ours) ?? "–", measured.map((pair) => pair.join(" ")).join(", ") || "–"];
+  };
+  const cluster = { what: "servers", at: 3, client: "ioredis" };
+  const commands = { what: "commands" };
+  const started = ["Headgate", "rate-limit-redis", "rate-limiter-flexible"];
+  const inMemory = ["express-rate-limit", "hono-rate-limiter", "rate-limiter-flexible"];
   return {
-    title: "µs for a decision",
-    head: ["decision", "Node", "Redis"],
+    title: "Other figures",
+    head: ["figure", "Headgate", "others"],
     rows: [
       [
-        "on Redis, 64 in flight",
-        formatNumber(median(busy.nodeMicroseconds)),
-        formatNumber(median(busy.redisMicroseconds)),
+        "decisions per second, a cluster of 3, 64 in flight",
+        ...cells(cluster, "perSecond", ["Headgate", "rate-limiter-flexible", "INCR"]),
       ],
-      ["in memory, gcra", formatNumber(inProcess("memory, gcra")), "–"],
-      ["a denial that is remembered", formatNumber(inProcess("deny-cache hit")), "–"],
-      ["a lease", formatNumber(inProcess("lease hit")), "–"],
+      [
+        "ms to the first decision of a new process",
+        ...cells({ what: "first decision" }, "milliseconds", started),
+      ],
+      [
+        "commands a second, with one decision a second",
+        ...cells({ ...commands, isBusy: true }, "commandsPerSecond", started),
+      ],
+      [
+        "commands a second, without decisions",
+        ...cells({ ...commands, isBusy: false }, "commandsPerSecond", started),
+      ],
+      [
+        "bytes of a key in memory",
+        ...cells({ suite: "in-process" }, "bytesPerKey", [
+          "memory, gcra",
+          ...inMemory.map((name) => `${name}, memory`),
+        ]),
+      ],
+      ["bytes of a key in Redis", ...bytesInRedis(rows)],
     ],
   };
+}
+
+function bytesInRedis(rows) {
+  const bytesOf = (name) => find(rows, { suite: "redis", mode: "alone", limits: 1, name }).bytes[0];
+  const peers = LIMITERS.slice(1).map((name) => `${name} ${bytesOf(name)}`);
+  return [formatNumber(bytesOf("gcra")), peers.join(", ")];
 }
 
 function find(rows, what) {

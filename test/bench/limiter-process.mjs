@@ -1,12 +1,14 @@
 // One limiter on one client in a process of its own, as in production: no other limiter's garbage or compiled code affects it.
 import assert from "node:assert/strict";
-import { openClient } from "./clients.mjs";
+import { openClient, openCluster } from "./clients.mjs";
 import { consumeMany } from "./consume-many.mjs";
 import { makeLimiter } from "./limiters/catalogue.mjs";
 import { answer, readSetup } from "./other-process.mjs";
 
-const { name, library, port } = readSetup();
-const client = await openClient(library, port);
+const { name, library, port, clusterPorts } = readSetup();
+const client = await (clusterPorts === undefined
+  ? openClient(library, port)
+  : openCluster(library, clusterPorts));
 const HOUR = 3_600_000;
 /** The limiter of each case, and the number of its calls. */
 const cases = new Map();

@@ -12,6 +12,12 @@ const PACKAGES = [
   "rate-limit-redis",
   "@fastify/rate-limit",
   "rate-limiter-flexible",
+  "hono",
+  "@hono/node-server",
+  "hono-rate-limiter",
+  "@nestjs/core",
+  "@nestjs/throttler",
+  "@valkey/valkey-glide",
 ];
 
 /** The machine and the versions of a measurement. */

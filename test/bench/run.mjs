@@ -1,6 +1,6 @@
 // The benchmarks: every figure of test/bench/FIGURES.md, over real Redis on loopback.
 //
-//   npx -y pnpm@10.34.9 bench [--only decisions,http,redis,in-process,growth] [--rounds n] [--quick] [--json] [--save]
+//   npx -y pnpm@10.34.9 bench [--only decisions,http,redis,in-process,processes,growth] [--rounds n] [--quick] [--json] [--save]
 import { parseArgs } from "node:util";
 import { keepRun } from "./keep-run.mjs";
 import { readMachine } from "./machine.mjs";
@@ -9,10 +9,11 @@ import { run as decisions } from "./suites/decisions.mjs";
 import { run as growth } from "./suites/growth.mjs";
 import { run as http } from "./suites/http.mjs";
 import { run as inProcess } from "./suites/in-process.mjs";
+import { run as processes } from "./suites/processes.mjs";
 import { run as redis } from "./suites/redis.mjs";
 import { tablesOf } from "./tables/all.mjs";
 
-const SUITES = { decisions, http, redis, "in-process": inProcess, growth };
+const SUITES = { decisions, http, redis, "in-process": inProcess, processes, growth };
 const NAMES = Object.keys(SUITES);
 
 const { values: options } = parseArgs({

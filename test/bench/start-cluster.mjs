@@ -1,5 +1,4 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { Cluster } from "ioredis";
 import { freePort, startRedis } from "./start-redis.mjs";
 
 const SLOTS = 16_384;
@@ -20,11 +19,7 @@ export async function startCluster(size) {
   await waitUntilReady(nodes);
   return {
     controls: nodes.map(({ control }) => control),
-    async connect() {
-      const client = new Cluster(nodes.map(({ port }) => ({ host: "127.0.0.1", port })));
-      await client.ping();
-      return client;
-    },
+    ports: nodes.map(({ port }) => port),
     close: () => Promise.all(nodes.map((node) => node.close())),
   };
 }

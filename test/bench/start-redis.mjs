@@ -84,3 +84,13 @@ export async function scriptTime(control) {
     microseconds: counted.reduce((total, { microseconds }) => total + microseconds, 0),
   };
 }
+
+/** The processor time that the server has used so far, in microseconds: for scripts, and for reading and writing. */
+export async function cpuOf(control) {
+  const info = await control.info("cpu");
+  const seconds = [...info.matchAll(/^used_cpu_(?:sys|user):([\d.]+)/gm)].map(([, text]) =>
+    Number(text),
+  );
+  if (seconds.length !== 2) throw new Error(`INFO cpu has no processor time: ${info}`);
+  return seconds.reduce((total, one) => total + one, 0) * 1e6;
+}

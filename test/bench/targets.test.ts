@@ -48,21 +48,61 @@ test("the best of the others is what counts, round by round, and floors are none
   expect(judgementOf(claim, rows)).toMatchObject({ measured: 1.6, isReached: false });
 });
 
-test("a lone decision is compared with rate-limit-redis, in decisions and in Redis's time", () => {
+test("a lone decision is compared with rate-limit-redis by the processor time of Node and Redis together", () => {
   const setting = { ...BASE, inFlight: 1, library: "redis" };
   const redis = { suite: "redis", mode: "alone", limits: 1 };
   const rows = [
-    { ...setting, name: "rate-limit-redis", perSecond: [100, 10] },
-    { ...setting, name: "Headgate", perSecond: [90, 9] },
+    {
+      ...setting,
+      name: "rate-limit-redis",
+      nodeMicroseconds: [20, 10, 90],
+      redisCpuMicroseconds: [10, 90, 5],
+    },
+    {
+      ...setting,
+      name: "Headgate",
+      nodeMicroseconds: [25, 25, 25],
+      redisCpuMicroseconds: [20, 20, 20],
+    },
     { ...redis, name: "rate-limit-redis", microseconds: [10, 20] },
     { ...redis, name: "gcra", microseconds: [13, 26], instructionsFirst: 54_001 },
   ];
-  const lone = judgementOf("decisions/s, 1 in flight, node-redis 6", rows);
-  expect(lone).toMatchObject({ measured: 0.9, isReached: false });
+  const lone = judgementOf("CPU of a decision, 1 in flight, node-redis 6", rows);
+  expect(lone).toMatchObject({ measured: 1.5, isReached: false });
   const time = judgementOf("Redis time, one decision a call", rows);
   expect(time).toMatchObject({ measured: 1.3, isReached: true });
   const first = judgementOf("instructions of Redis, alone, 1 × gcra, a first visit", rows);
   expect(first).toMatchObject({ measured: 54_001, isReached: false });
+});
+
+test("a call in memory is measured without the loop that awaits it", () => {
+  const suite = "in-process";
+  const rows = [
+    { suite, name: "the loop itself", cpuNanoseconds: [60, 70, 80] },
+    { suite, name: "memory, gcra", cpuNanoseconds: [410, 420, 430] },
+  ];
+  expect(judgementOf("memory, gcra, CPU ns", rows)).toMatchObject({
+    measured: 350,
+    isReached: true,
+  });
+  expect(judgementOf("memory, gcra, CPU ns", rows.slice(1)).measured).toBeNaN();
+});
+
+test("a cluster's decisions are compared with INCR through the same client", () => {
+  const servers = { suite: "growth", what: "servers" };
+  const rows = [
+    { ...servers, at: 1, client: "ioredis", name: "INCR", perSecond: [10] },
+    { ...servers, at: 3, client: "ioredis", name: "INCR", perSecond: [4] },
+    { ...servers, at: 3, client: "ioredis", name: "Headgate", perSecond: [5] },
+    { ...servers, at: 3, client: "Valkey GLIDE", name: "Headgate", perSecond: [9] },
+  ];
+  expect(judgementOf("decisions/s, 3 servers, 64 in flight, ioredis", rows)).toMatchObject({
+    measured: 1.25,
+    isReached: true,
+  });
+  expect(
+    judgementOf("decisions/s, 3 servers, 64 in flight, Valkey GLIDE", rows).measured,
+  ).toBeNaN();
 });
 
 test("each adapter is compared with its peer on the same store", () => {

@@ -1,61 +1,72 @@
-import assert from "node:assert/strict";
-import { openClient } from "../clients.mjs";
-import { consumeMany } from "../consume-many.mjs";
-import { makeLimiter } from "../limiters/catalogue.mjs";
+import { join } from "node:path";
+import { CLUSTER_LIBRARIES, titleOf } from "../clients.mjs";
+import { startProcess } from "../other-process.mjs";
 import { measureInRounds } from "../rounds.mjs";
 import { startCluster } from "../start-cluster.mjs";
-import { scriptTime, startRedis } from "../start-redis.mjs";
+import { cpuOf, scriptTime, startRedis } from "../start-redis.mjs";
 
-const HOUR = 3_600_000;
-const SUBJECTS = 1_000;
+const FILE = join(import.meta.dirname, "../limiter-process.mjs");
 const CALLS = 20_000;
 const QUICK_CALLS = 4_000;
+const SETTING = { inFlight: 64, subjects: 1_000, known: 1_000, limits: 1, isDenied: false };
 const LIMITERS = ["INCR", "Headgate", "rate-limiter-flexible"];
+/** rate-limiter-flexible calls functions of Valkey through GLIDE, which Redis lacks. */
+const GLIDE_LIMITERS = ["INCR", "Headgate"];
 
-/** The same calls to one server and to a cluster of three, with a thousand subjects in about as many hash slots. */
+/** The same calls to one server, and to a cluster of three through each client: a thousand subjects in about as many hash slots. */
 export async function growCluster({ rounds, isQuick }) {
   const single = await startRedis();
   const cluster = await startCluster(3);
+  const { controls, ports: clusterPorts } = cluster;
   const setups = [
-    { servers: 1, client: await openClient("ioredis", single.port), controls: [single.control] },
-    { servers: 3, client: await cluster.connect(), controls: cluster.controls },
+    {
+      servers: 1,
+      library: "ioredis",
+      controls: [single.control],
+      addresses: { port: single.port },
+    },
+    ...CLUSTER_LIBRARIES.map((library) => ({
+      servers: 3,
+      library,
+      controls,
+      addresses: { clusterPorts },
+    })),
   ];
   const measured = [];
-  for (const { servers, client, controls } of setups) {
-    for (const inFlight of [64, 1_000]) {
-      for (const name of LIMITERS) {
-        const settings = {
-          library: "ioredis",
-          client,
-          prefix: `${name}-${inFlight}`.replaceAll(/\W+/g, "-"),
-          quotas: [{ limit: 1_000_000, windowMs: HOUR }],
-        };
-        const limiter = await makeLimiter(name, settings);
-        measured.push({
-          row: { suite: "growth", what: "servers", at: servers, name, inFlight },
-          measure: () => measure(controls, limiter, inFlight, isQuick ? QUICK_CALLS : CALLS),
-        });
-      }
+  for (const { servers, library, controls, addresses } of setups) {
+    for (const name of library === "glide" ? GLIDE_LIMITERS : LIMITERS) {
+      const child = await startProcess(FILE, { name, library, ...addresses });
+      const key = `${name}-${library}`.replaceAll(/\W+/g, "-");
+      const load = { ...SETTING, key, calls: isQuick ? QUICK_CALLS : CALLS };
+      measured.push({
+        child,
+        row: { suite: "growth", what: "servers", at: servers, client: titleOf(library), name },
+        measure: () => measure(controls, child, load),
+      });
     }
   }
   const rows = await measureInRounds({ rounds, isQuick }, measured);
-  for (const { client } of setups) client.disconnect();
+  for (const { child } of measured) await child.close();
   await cluster.close();
   await single.close();
   return rows;
 }
 
-async function measure(controls, limiter, inFlight, calls) {
+async function measure(controls, child, load) {
   for (const control of controls) await control.config("RESETSTAT");
-  const from = performance.now();
-  const allowed = await consumeMany(limiter, { calls, inFlight, subjects: SUBJECTS });
-  const seconds = (performance.now() - from) / 1_000;
-  assert.equal(allowed, calls);
-  const times = await Promise.all(controls.map(scriptTime));
-  const sum = (name) => times.reduce((total, time) => total + time[name], 0);
+  const cpuFrom = await totalOf(controls, cpuOf);
+  const { nanoseconds, cpuMicroseconds } = await child.call("measure", load);
+  const cpu = (await totalOf(controls, cpuOf)) - cpuFrom;
+  const calls = await totalOf(controls, async (control) => (await scriptTime(control)).calls);
   return {
-    perSecond: calls / seconds,
-    redisMicroseconds: sum("microseconds") / calls,
-    decisionsPerCall: calls / sum("calls"),
+    perSecond: (load.calls * 1e9) / nanoseconds,
+    nodeMicroseconds: cpuMicroseconds / load.calls,
+    redisCpuMicroseconds: cpu / load.calls,
+    decisionsPerCall: load.calls / calls,
   };
+}
+
+async function totalOf(controls, read) {
+  const values = await Promise.all(controls.map(read));
+  return values.reduce((total, value) => total + value, 0);
 }

@@ -15,15 +15,24 @@ import { ALGORITHMS, makeHeadgate } from "../limiters/headgate.mjs";
 
 const HOUR = 3_600_000;
 const SUBJECTS = 1_000;
+const MANY = 100_000;
 const QUOTA = { limit: 1_000_000_000, windowMs: HOUR };
-/** Names are built in advance, so that only the decision is measured. */
-const NAMES = Array.from({ length: SUBJECTS }, (_, i) => `user-${i}`);
 
-/** Each makes a call that answers in this process, for the i-th time. `sourceOf` tells who answered, where there is a choice. */
-export const CALLS = {
+/** The limiters in memory that are also measured with many keys, and whose memory for each key is. */
+export const PER_KEY = {
+  "memory, gcra": () => inMemory("gcra", [QUOTA]),
+  "memory, fixedWindow": () => inMemory("fixedWindow", [QUOTA]),
+  "express-rate-limit, memory": () => peer("express-rate-limit, memory"),
+  "hono-rate-limiter, memory": () => peer("hono-rate-limiter, memory"),
+  "rate-limiter-flexible, memory": () => peer("rate-limiter-flexible, memory"),
+};
+
+/** Each makes a limiter that answers in this process. `isWanted` tells who answered, where there is a choice. */
+const LIMITERS = {
+  // An awaited call that does nothing: what every other call takes as well.
   "the loop itself": () => {
     const answer = { allowed: true };
-    return { call: async () => answer };
+    return { consume: async () => answer };
   },
   ...Object.fromEntries(
     Object.keys(ALGORITHMS)
@@ -41,16 +50,28 @@ export const CALLS = {
   "memory, gcra, observed for OpenTelemetry": () => observed(makeMeter()),
   "deny-cache hit": denied,
   "lease hit": leased,
-  "express-rate-limit, memory": () => peer("express-rate-limit, memory"),
   "@fastify/rate-limit, memory": () => peer("@fastify/rate-limit, memory"),
-  "rate-limiter-flexible, memory": () => peer("rate-limiter-flexible, memory"),
+  ...PER_KEY,
+};
+
+/** What is measured, by its name: a limiter, and the number of subjects that its calls have. */
+export const CALLS = {
+  ...Object.fromEntries(
+    Object.entries(LIMITERS).map(([name, make]) => [name, { make, subjects: SUBJECTS }]),
+  ),
+  ...Object.fromEntries(
+    Object.entries(PER_KEY).map(([name, make]) => [
+      `${name}, 100,000 keys`,
+      { make, subjects: MANY },
+    ]),
+  ),
 };
 
 function inMemory(algorithm, quotas) {
   const limiter = createLimiter({
     limits: quotas.map(({ limit, windowMs }) => ALGORITHMS[algorithm](limit, windowMs)),
   });
-  return { call: (i) => limiter.consume(NAMES[i % SUBJECTS]), close: () => limiter.close() };
+  return { consume: (subject) => limiter.consume(subject) };
 }
 
 function observed(target) {
@@ -75,7 +96,7 @@ async function denied(port) {
   });
   await limiter.consume("user-1");
   return {
-    call: () => limiter.consume("user-1"),
+    consume: () => limiter.consume("user-1"),
     isWanted: ({ source }) => source === "deny-cache",
   };
 }
@@ -86,11 +107,11 @@ async function leased(port) {
     { client, quotas: [QUOTA], prefix: "leased" },
     { lease: { max: 10_000, ttl: "1s" } },
   );
-  return { call: () => consume("user-1"), isWanted: ({ source }) => source === "lease" };
+  return { consume: () => consume("user-1"), isWanted: ({ source }) => source === "lease" };
 }
 
 async function peer(name) {
-  const limiter = await makeLimiter(name, { quotas: [{ ...QUOTA, limit: 1_000_000_000 }] });
-  assert.ok(limiter.isAllowed(await limiter.consume(NAMES[0])));
-  return { call: (i) => limiter.consume(NAMES[i % SUBJECTS]) };
+  const limiter = await makeLimiter(name, { quotas: [QUOTA] });
+  assert.ok(limiter.isAllowed(await limiter.consume("user-0")));
+  return limiter;
 }

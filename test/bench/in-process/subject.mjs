@@ -5,7 +5,12 @@ import { answer, readSetup } from "../other-process.mjs";
 import { CALLS } from "./calls.mjs";
 
 const { name, port } = readSetup();
-const { call, isWanted = () => true } = await CALLS[name](port);
+const { make, subjects } = CALLS[name];
+const { consume, isWanted = () => true } = await make(port);
+/** Built in advance, so that only the decision is measured. */
+const names = Array.from({ length: subjects }, (_, i) => `user-${i}`);
+/** Successive subjects are not adjacent in memory: the multiplier is coprime to every number of subjects. */
+const STRIDE = 7_919;
 /** The event loop runs once in so many calls, so that replies of Redis and timers are processed. */
 const TURN = 1_000;
 
@@ -13,13 +18,24 @@ const TURN = 1_000;
 async function callOften(calls) {
   let wanted = 0;
   for (let i = 0; i < calls; i += 1) {
-    if (isWanted(await call(i))) wanted += 1;
+    if (isWanted(await consume(names[(i * STRIDE) % subjects]))) wanted += 1;
     if (i % TURN === TURN - 1) await nextTurn();
   }
   return wanted;
 }
 
+/** The memory in use after a collection, in bytes: the heap, and the buffers outside it. */
+function readMemory() {
+  globalThis.gc();
+  globalThis.gc();
+  const { heapUsed, external } = process.memoryUsage();
+  return heapUsed + external;
+}
+
 answer({
+  /** Every subject has a key from now on. */
+  fill: () => callOften(subjects),
+
   async time(calls) {
     // A lease, or what is known to be denied, may have ended since the last round.
     await callOften(TURN);
@@ -46,5 +62,18 @@ answer({
     globalThis.gc();
     const kept = process.memoryUsage().heapUsed;
     return { allocated: (after - before) / calls, retained: (kept - before) / calls };
+  },
+
+  /** The bytes that a key takes, with its name: of so many new subjects, once each. */
+  async bytesPerKey(keys) {
+    // Compiles the code, so that only keys are added.
+    await callOften(10 * TURN);
+    const before = readMemory();
+    for (let i = 0; i < keys; i += 1) {
+      await consume(`other-${i}`);
+      if (i % TURN === TURN - 1) await nextTurn();
+    }
+    await nextTurn();
+    return (readMemory() - before) / keys;
   },
 });

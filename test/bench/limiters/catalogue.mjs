@@ -1,6 +1,7 @@
 import { makeFastifyRateLimit, makeFastifyRateLimitLocal } from "./fastify-rate-limit.mjs";
 import { makeEvalsha, makeIncr } from "./floor.mjs";
-import { makeHeadgate } from "./headgate.mjs";
+import { makeHeadgate, makeShapes } from "./headgate.mjs";
+import { makeHonoRateLimiterMemory } from "./hono-rate-limiter.mjs";
 import { makeExpressRateLimitMemory, makeRateLimitRedis } from "./rate-limit-redis.mjs";
 import {
   makeFlexible,
@@ -18,6 +19,7 @@ const OURS = {
   Headgate: makeHeadgate,
   "Headgate, fixed window": (settings) => makeHeadgate(settings, { algorithm: "fixedWindow" }),
   "Headgate, no deny cache": (settings) => makeHeadgate(settings, { denyCache: false }),
+  "Headgate, 50 shapes": (settings) => makeShapes(settings, 50),
 };
 
 /** Each as its documentation sets it up. All of them count fixed windows. */
@@ -32,6 +34,7 @@ const PEERS = {
 const IN_MEMORY = {
   "express-rate-limit, memory": makeExpressRateLimitMemory,
   "@fastify/rate-limit, memory": makeFastifyRateLimitLocal,
+  "hono-rate-limiter, memory": makeHonoRateLimiterMemory,
   "rate-limiter-flexible, memory": makeFlexibleMemory,
 };
 

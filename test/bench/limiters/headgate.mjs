@@ -53,3 +53,31 @@ export function makeHeadgate(
     },
   };
 }
+
+/** The algorithms whose limits make the shapes: each list of up to three is one. */
+const SHAPE_ALGORITHMS = ["gcra", "fixedWindow", "slidingWindow", "slidingWindow, 10 buckets"];
+
+/** So many limiters, each of whose policies needs a script of its own; calls take them in turns. */
+export function makeShapes({ client, quotas: [{ limit, windowMs }], prefix }, count) {
+  const lists = [[]];
+  // Each list is followed by those that are longer by one, so that short ones come first.
+  for (const list of lists) {
+    if (list.length < 3) lists.push(...SHAPE_ALGORITHMS.map((name) => [...list, name]));
+  }
+  const limiters = lists.slice(1, count + 1).map((names, i) =>
+    createLimiter({
+      name: `${prefix}-${i}`,
+      limits: names.map((name, hour) => ALGORITHMS[name](limit, windowMs * (hour + 1))),
+      store: redisStore(client),
+      storeTimeout: "10s",
+    }),
+  );
+  let calls = 0;
+  return {
+    consume(subject) {
+      calls += 1;
+      return limiters[calls % limiters.length].consume(subject);
+    },
+    isAllowed: ({ allowed }) => allowed,
+  };
+}

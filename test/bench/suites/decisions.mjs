@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { LIBRARIES } from "../clients.mjs";
 import { startProcess } from "../other-process.mjs";
 import { measureInRounds } from "../rounds.mjs";
-import { scriptTime, startRedis } from "../start-redis.mjs";
+import { cpuOf, scriptTime, startRedis } from "../start-redis.mjs";
 import { titleOfCase } from "../tables/decisions.mjs";
 
 const FILE = join(import.meta.dirname, "../limiter-process.mjs");
@@ -103,13 +103,16 @@ function keyOf(name, library, { inFlight, subjects, limits, isDenied }) {
 
 async function measure(control, child, load) {
   await control.config("RESETSTAT");
+  const cpuFrom = await cpuOf(control);
   const { nanoseconds, cpuMicroseconds } = await child.call("measure", load);
+  const redisCpu = (await cpuOf(control)) - cpuFrom;
   const { calls, microseconds } = await scriptTime(control);
   return {
     perSecond: (load.calls * 1e9) / nanoseconds,
     latencyMicroseconds: nanoseconds / load.calls / 1_000,
     nodeMicroseconds: cpuMicroseconds / load.calls,
     redisMicroseconds: microseconds / load.calls,
+    redisCpuMicroseconds: redisCpu / load.calls,
     commands: calls / load.calls,
   };
 }

@@ -4,12 +4,14 @@ import { growKeys } from "../growth/keys.mjs";
 import { growLogLimits } from "../growth/log-limits.mjs";
 import { growProcesses } from "../growth/processes.mjs";
 import { growRoutes } from "../growth/routes.mjs";
+import { growShapes } from "../growth/shapes.mjs";
 
 const GROWTHS = {
   keys: growKeys,
   "limit of slidingLog": growLogLimits,
   processes: growProcesses,
   routes: growRoutes,
+  shapes: growShapes,
   servers: growCluster,
   "one subject for all": growHotSubject,
 };

@@ -2,20 +2,22 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { VARIANTS as EXPRESS } from "../http/express.mjs";
 import { VARIANTS as FASTIFY } from "../http/fastify.mjs";
+import { VARIANTS as HONO } from "../http/hono.mjs";
 import { load } from "../http/load.mjs";
+import { VARIANTS as NESTJS } from "../http/nestjs.mjs";
 import { LIMITS } from "../http/policy.mjs";
 import { startProcess } from "../other-process.mjs";
 import { measureInRounds } from "../rounds.mjs";
-import { startRedis } from "../start-redis.mjs";
+import { cpuOf, startRedis } from "../start-redis.mjs";
 import { quantile } from "../statistics.mjs";
 
 const FILE = join(import.meta.dirname, "../http/application.mjs");
-const FRAMEWORKS = { fastify: FASTIFY, express: EXPRESS };
+const FRAMEWORKS = { fastify: FASTIFY, express: EXPRESS, hono: HONO, nestjs: NESTJS };
 const CONNECTIONS = 64;
-const DURATION_MS = 800;
+const DURATION_MS = 600;
 const QUICK_DURATION_MS = 250;
 /** Express is not compiled to the end before some ten thousand requests. */
-const WARM_UP_MS = 2_500;
+const WARM_UP_MS = 2_000;
 const QUICK_WARM_UP_MS = 500;
 
 /** Headers of a limiter; an application sends the others by itself. */
@@ -29,15 +31,15 @@ export async function run({ rounds, isQuick, log }) {
   for (const framework of Object.keys(FRAMEWORKS)) {
     log(framework);
     const applications = await startAll(framework, redis.port);
-    for (const { child, port, row } of applications) {
-      await measure(child, port, row.outcome, isQuick ? QUICK_WARM_UP_MS : WARM_UP_MS);
+    for (const application of applications) {
+      await measure(application, redis.control, isQuick ? QUICK_WARM_UP_MS : WARM_UP_MS);
     }
     rows.push(
       ...(await measureInRounds(
         { rounds, isQuick },
-        applications.map(({ row, child, port }) => ({
-          row,
-          measure: () => measure(child, port, row.outcome, durationMs),
+        applications.map((application) => ({
+          row: application.row,
+          measure: () => measure(application, redis.control, durationMs),
         })),
       )),
     );
@@ -96,9 +98,10 @@ function statusOf(outcome) {
   return outcome === "allowed" ? 200 : 429;
 }
 
-async function measure(child, port, outcome, durationMs) {
+async function measure({ child, port, row }, control, durationMs) {
+  const redisFrom = await cpuOf(control);
   const cpuFrom = await child.call("cpuMicroseconds");
-  const status = statusOf(outcome);
+  const status = statusOf(row.outcome);
   const { perSecond, latencies } = await load({
     port,
     connections: CONNECTIONS,
@@ -106,11 +109,13 @@ async function measure(child, port, outcome, durationMs) {
     status,
   });
   const cpu = (await child.call("cpuMicroseconds")) - cpuFrom;
+  const redisCpu = row.name.endsWith("Redis") ? (await cpuOf(control)) - redisFrom : 0;
   return {
     perSecond,
     p50: quantile(latencies, 0.5),
     p99: quantile(latencies, 0.99),
     serverMicroseconds: cpu / latencies.length,
+    redisMicroseconds: redisCpu / latencies.length,
     serverBusy: (cpu / latencies.length / 1e6) * perSecond,
   };
 }

@@ -16,7 +16,7 @@ function count(number, noun) {
   return `${formatNumber(number)} ${noun}${number === 1 ? "" : "s"}`;
 }
 
-/** One table a case, a column for each client; and what the first case costs, in the process and in Redis. */
+/** One table a case, a column for each client; and what the first two cost, in the process and in Redis. */
 export function tables(rows) {
   const own = rows.filter(({ suite }) => suite === "decisions");
   const titles = [...new Set(own.map(titleOfCase))];
@@ -26,16 +26,17 @@ export function tables(rows) {
       formatSpread(perSecond.map((number) => number / 1_000)),
     );
   });
-  const first = own.filter((row) => titleOfCase(row) === titles[0]);
-  const costs = tableBy(
-    `µs of Node's and of Redis's processor for a decision, and calls to Redis: ${titles[0]}`,
-    first,
-    (row) =>
-      [row.nodeMicroseconds, row.redisMicroseconds, row.commands]
-        .map((numbers) => formatNumber(median(numbers)))
-        .join(" / "),
+  const costs = titles.slice(0, 2).map((title) =>
+    tableBy(
+      `µs for a decision, of Node's processor, of Redis's, and of its scripts, and calls to Redis: ${title}`,
+      own.filter((row) => titleOfCase(row) === title),
+      ({ nodeMicroseconds, redisCpuMicroseconds = [], redisMicroseconds, commands }) =>
+        [nodeMicroseconds, redisCpuMicroseconds, redisMicroseconds, commands]
+          .map((numbers) => formatNumber(median(numbers)))
+          .join(" / "),
+    ),
   );
-  return own.length === 0 ? [] : [...perCase, costs];
+  return [...perCase, ...costs];
 }
 
 function tableBy(title, rows, format) {

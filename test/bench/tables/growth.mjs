@@ -6,11 +6,13 @@ const formatMedian = (numbers) => formatNumber(median(numbers));
 /** The columns that some growth has; the first is called by what grows. */
 const COLUMNS = {
   at: (what) => [what, formatNumber],
+  client: () => ["client", String],
   name: () => ["limiter", String],
   inFlight: () => ["in flight", formatNumber],
   perSecond: () => ["decisions/s", formatMedian],
   redisMicroseconds: () => ["Redis µs", formatMedian],
   nodeMicroseconds: () => ["Node µs", formatMedian],
+  redisCpuMicroseconds: () => ["Redis CPU µs", formatMedian],
   decisionsPerCall: () => ["decisions a call", formatMedian],
   bytes: () => ["bytes", formatNumber],
   scripts: () => ["scripts on the server", formatNumber],

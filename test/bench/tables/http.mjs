@@ -1,8 +1,17 @@
+import { FRAMEWORKS } from "../http/frameworks.mjs";
 import { formatNumber } from "../print.mjs";
 import { median, ratioOf, ratiosOf, spreadOf } from "../statistics.mjs";
 
-const SHARES = ["application", "requests/s", "of constants", "half of the rounds", "of bare"];
-const TIMES = ["application", "server µs", "p50 added, ms", "p99 added, ms"];
+const SHARES = [
+  "application",
+  "requests/s",
+  "of constants",
+  "half of the rounds",
+  "of bare",
+  "Node µs",
+  "Redis µs",
+];
+const TIMES = ["application", "p50 added, ms", "p99 added, ms"];
 
 /** For each framework and outcome, a table of requests and one of times. */
 export function tables(rows) {
@@ -34,7 +43,7 @@ function rankOf({ name }) {
 }
 
 function groupOf({ framework, outcome }) {
-  return `${framework === "fastify" ? "Fastify" : "Express"}, ${outcome}`;
+  return `${FRAMEWORKS[framework].title}, ${outcome}`;
 }
 
 function sharesOf(rows, row) {
@@ -47,6 +56,8 @@ function sharesOf(rows, row) {
     ratioOf(row.perSecond, constants.perSecond).toFixed(2),
     `${range.low.toFixed(2)}–${range.high.toFixed(2)}`,
     ratioOf(row.perSecond, bare.perSecond).toFixed(2),
+    formatNumber(median(row.serverMicroseconds)),
+    row.name.endsWith("Redis") ? formatNumber(median(row.redisMicroseconds ?? [])) : "–",
   ];
 }
 
@@ -54,7 +65,7 @@ function timesOf(rows, row) {
   const constants = siblingRow(rows, row, "constants", row.outcome);
   const added = (percentile) =>
     (median(row[percentile]) - median(constants[percentile])).toFixed(2);
-  return [row.name, formatNumber(median(row.serverMicroseconds)), added("p50"), added("p99")];
+  return [row.name, added("p50"), added("p99")];
 }
 
 /** The row of another application of the same framework. */
