@@ -14,7 +14,7 @@ import { quantile } from "../statistics.mjs";
 const FILE = join(import.meta.dirname, "../http/application.mjs");
 const FRAMEWORKS = { fastify: FASTIFY, express: EXPRESS, hono: HONO, nestjs: NESTJS };
 const CONNECTIONS = 64;
-const DURATION_MS = 600;
+const DURATION_MS = 500;
 const QUICK_DURATION_MS = 250;
 /** Express is not compiled to the end before some ten thousand requests. */
 const WARM_UP_MS = 2_000;

@@ -8,11 +8,11 @@ import { median } from "../statistics.mjs";
 const FILE = join(import.meta.dirname, "../processes/limiter.mjs");
 const NAMES = ["Headgate", "rate-limit-redis", "rate-limiter-flexible"];
 /** A process starts once: several of them are a round. */
-const STARTS = 3;
+const STARTS = 2;
 const QUICK_STARTS = 1;
 /** How long a process has run before its commands are counted, and how long they are. */
 const SETTLE_MS = 5_000;
-const COUNT_MS = 60_000;
+const COUNT_MS = 40_000;
 const QUICK_SETTLE_MS = 2_000;
 const QUICK_COUNT_MS = 10_000;
 
