@@ -117,7 +117,7 @@ describe("headgate doctor checks the permissions of the connected user by trying
     const alone = await runDoctor(asUser());
     expect(alone.worst("permissions")).toMatchObject({
       status: "ok",
-      message: "the user of this command has all 21 commands of the role application, on ~hg:*",
+      message: "the user of this command has all 22 commands of the role application, on ~hg:*",
     });
     expect(alone.statuses).toMatchObject({ latency: "ok", clock: "ok", "script-cache": "ok" });
     expect(alone.statuses["eviction"]).toBe("unknown");

@@ -11,7 +11,7 @@ import type { SlotMigration } from "../support/slot-migration.ts";
 import { connectCluster } from "./cluster-clients.ts";
 
 const isLong = process.env["HEADGATE_LONG"] === "1";
-const ROUNDS = isLong ? 100 : 2;
+const ROUNDS = isLong ? 20 : 2;
 /** In each round. */
 const RESHARDINGS = isLong ? 20 : 4;
 
@@ -111,18 +111,16 @@ async function reshard(random: Random, someDecisions: () => Promise<void>): Prom
   }
 }
 
-/** How often the primaries answered with an error code, and how many scripts they ran. */
-async function statistics() {
-  const sum = { ASK: 0, MOVED: 0, ERR: 0, scripts: 0 };
+/** How often the primaries answered with an error code. */
+async function countErrors() {
+  const counts = { ASK: 0, MOVED: 0, ERR: 0 };
   for (const { admin } of cluster.nodes) {
-    const info = `${await admin.command("INFO", "errorstats")}${await admin.command("INFO", "commandstats")}`;
-    const read = (pattern: RegExp) => Number(pattern.exec(info)?.[1] ?? 0);
+    const info = String(await admin.command("INFO", "errorstats"));
     for (const code of ["ASK", "MOVED", "ERR"] as const) {
-      sum[code] += read(new RegExp(`errorstat_${code}:count=(\\d+)`));
+      counts[code] += Number(new RegExp(`errorstat_${code}:count=(\\d+)`).exec(info)?.[1] ?? 0);
     }
-    sum.scripts += read(/cmdstat_evalsha:calls=(\d+)/);
   }
-  return sum;
+  return counts;
 }
 
 test.for(Array.from({ length: ROUNDS }, (_, round) => round + 1))(
@@ -177,10 +175,10 @@ test.for(Array.from({ length: ROUNDS }, (_, round) => round + 1))(
       isOver = true;
       await Promise.all(callers);
     }
-    const { ASK, MOVED, ERR, scripts } = await statistics();
+    const { ASK, MOVED, ERR } = await countErrors();
     expect(unexpected).toEqual([]);
+    // Scripts that were refused a key that they do not declare fail with ERR.
     expect(Math.min(ASK, MOVED, ERR)).toBeGreaterThan(0);
-    expect(decisions / scripts).toBeGreaterThan(2);
     for (const [which, limit] of [TIGHT, WIDE].entries()) {
       const limiter = processes[0]?.[which] as Limiter;
       for (const subject of [...moving.flat(), ...staying]) {

@@ -41,6 +41,22 @@ function findingsOf(name: string, ...servers: readonly Partial<ServerFacts>[]): 
   return [...(CHECKS.find((check) => check.name === name)?.run(facts) ?? [])];
 }
 
+describe("cluster", () => {
+  test.each([
+    ["ok", true, "cluster_state ok, 1 shard, calls of a server share scripts"],
+    ["note", false, "cluster_state ok, 1 shard; scripts may not use keys of several hash slots"],
+    ["ok", undefined, "cluster_state ok, 1 shard"],
+  ])(
+    "the status is %s if a server's answer to undeclared keys is %s",
+    (status, allowsUndeclaredKeys, message) => {
+      const hashSlots = [{ first: 0, last: 16_383, owners: ["10.0.0.7:6379", "10.0.0.8:6379"] }];
+      const facts = { info: { cluster_state: "ok" }, hashSlots, allowsUndeclaredKeys };
+      const [finding] = findingsOf("cluster", { cluster: facts });
+      expect(finding).toMatchObject({ status, message });
+    },
+  );
+});
+
 describe("version", () => {
   // The first lines of INFO, as these servers write them.
   test.each([

@@ -42,13 +42,14 @@ function clusterFactsOf({ cluster }: ServerFacts): ClusterFacts | undefined {
 
 function checkCluster(
   server: ServerFacts,
-  { info, hashSlots }: ClusterFacts,
+  { info, hashSlots, allowsUndeclaredKeys }: ClusterFacts,
   { topology }: Facts,
 ): Finding {
   const shards = new Set(hashSlots.map(({ owners }) => owners[0])).size;
   const gaps = findGaps(hashSlots);
   const failing = numberOf(info, "cluster_slots_fail") ?? 0;
-  const message = `cluster_state ${info["cluster_state"]}, ${pluralize(shards, "shard")}`;
+  const sharing = allowsUndeclaredKeys === true ? ", calls of a server share scripts" : "";
+  const message = `cluster_state ${info["cluster_state"]}, ${pluralize(shards, "shard")}${sharing}`;
   if (gaps.length > 0) return checkGaps(server, gaps, info["cluster_state"]);
   if (failing > 0 || info["cluster_state"] !== "ok") {
     return {
@@ -74,6 +75,15 @@ function checkCluster(
       message: `${message}; ${pluralize(moved, "call")} redirected (MOVED), and ${pluralize(calls, "EVALSHA", "EVALSHA")}`,
       impact: SINGLE_SERVER_CLIENT_IMPACT,
       fix: `${SINGLE_SERVER_CLIENT_FIX}; CONFIG RESETSTAT resets the count`,
+    };
+  }
+  if (allowsUndeclaredKeys === false) {
+    return {
+      status: "note",
+      message: `${message}; scripts may not use keys of several hash slots`,
+      impact:
+        "each call is a script of its own, so a decision takes about twice the processor time",
+      fix: "accept it, or let clients reach Redis or Valkey without the proxy or service that refuses such scripts",
     };
   }
   const withoutReplica = hashSlots.find(({ owners }) => owners.length < 2);

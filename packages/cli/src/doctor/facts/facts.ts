@@ -84,7 +84,7 @@ export interface PermissionFacts {
 export type Role = "application" | "reader" | "operator";
 
 const READ: readonly string[] = [
-  ...["evalsha", "eval", "get", "strlen", "getrange", "time"],
+  ...["evalsha", "eval", "get", "exists", "strlen", "getrange", "time"],
   ...["hlen", "hgetall", "zcard", "zrange"],
 ];
 
@@ -128,6 +128,8 @@ export interface ClusterFacts {
   readonly info: Info;
   /** The ranges of CLUSTER SLOTS. */
   readonly hashSlots: readonly HashSlotRange[];
+  /** Whether a script may use keys of several hash slots that it does not declare. Undefined if that could not be tested. */
+  readonly allowsUndeclaredKeys: boolean | undefined;
 }
 
 export interface HashSlotRange {

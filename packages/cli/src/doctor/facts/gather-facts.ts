@@ -111,7 +111,7 @@ async function gatherServer(
   const [config, slowCommands, cluster, scriptCache, permissions, keys] = await Promise.all([
     readFact("CONFIG GET", async () => parsePairs(await server.call("CONFIG", "GET", "*"))),
     readFact("SLOWLOG GET", () => readSlowCommands(server)),
-    readCluster(server),
+    readCluster(server, prefix),
     readFact("EVAL", () => probeScriptCache(server)),
     receivesDecisions
       ? readFact("ACL DRYRUN", () => readPermissions(server, role, prefix, aclUser))
@@ -163,7 +163,10 @@ async function readSlowCommands(server: ServerConnection): Promise<readonly Slow
 }
 
 /** Undefined if the server is not in cluster mode. */
-async function readCluster(server: ServerConnection): Promise<ServerFacts["cluster"]> {
+async function readCluster(
+  server: ServerConnection,
+  prefix: string,
+): Promise<ServerFacts["cluster"]> {
   const facts = await readFact("CLUSTER INFO", async (): Promise<ClusterFacts> => {
     const info = parseInfo(String(await server.call("CLUSTER", "INFO")));
     const ranges = (await server.call("CLUSTER", "SLOTS")) as readonly (readonly unknown[])[];
@@ -172,10 +175,41 @@ async function readCluster(server: ServerConnection): Promise<ServerFacts["clust
       last: Number(last),
       owners: owners.map((owner) => (owner as readonly unknown[]).slice(0, 2).join(":")),
     }));
-    return { info, hashSlots };
+    const allowsUndeclaredKeys = server.receivesDecisions
+      ? await tryUndeclaredKeys(server, prefix)
+      : undefined;
+    return { info, hashSlots, allowsUndeclaredKeys };
   });
   const isOff = facts instanceof UnknownFact && /cluster support disabled/i.test(facts.error);
   return isOff ? undefined : facts;
+}
+
+/** Reads keys that it does not declare, and returns how many it may read. */
+const READ_UNDECLARED_KEYS = `local readable = 0
+for i = 1, #ARGV do
+  local value = redis.pcall("GET", ARGV[i])
+  if type(value) ~= "table" or not value.err then readable = readable + 1 end
+end
+return readable`;
+
+/** So many that a server with a hundredth of the hash slots has several of them. */
+const UNDECLARED_KEYS = 500;
+
+/** Of such keys, a server that does not allow them lets a script read those of one hash slot at most. */
+async function tryUndeclaredKeys(
+  server: ServerConnection,
+  prefix: string,
+): Promise<boolean | undefined> {
+  const keys = Array.from({ length: UNDECLARED_KEYS }, (_, i) => `${prefix}:{doctor-${i}}:trial`);
+  try {
+    const readable = Number(await server.call("EVAL", READ_UNDECLARED_KEYS, "0", ...keys));
+    if (readable > 0) return readable > 1;
+    await server.call("GET", keys[0] as string);
+    return false;
+  } catch (error) {
+    // The key may be on another server. A user who may not read keys does not learn whether scripts may.
+    return /^MOVED/.test(redactedMessage(error)) ? false : undefined;
+  }
 }
 
 /** Parses a reply in which names and values alternate. */

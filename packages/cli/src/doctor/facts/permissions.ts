@@ -19,6 +19,7 @@ const PERMISSION_TESTS: Readonly<Record<string, PermissionTest>> = {
   evalsha: { args: (key) => ["EVALSHA", "0".repeat(40), "1", key] },
   eval: { args: (key) => ["EVAL", "return 0", "1", key] },
   get: { args: (key) => ["GET", key] },
+  exists: { args: (key) => ["EXISTS", key] },
   set: { args: (key) => ["SET", key, "", "PX", "1", "XX"] },
   del: { args: (key) => ["DEL", key] },
   strlen: { args: (key) => ["STRLEN", key] },
