@@ -164,11 +164,13 @@ function startLosses(rows) {
 function lossOf(task, subject, unit, name, [ours, theirs]) {
   const times = ratioOf(ours, theirs);
   if (!(times > 1)) return [];
+  // The task says how many keys there are, and that they are in memory.
+  const peer = name.replace(/, memory.*$/, "");
   return [
     {
       task,
-      loss: `${subject} ${times.toFixed(1)} × ${unit} of ${name}`,
-      another: `${times.toFixed(1)} × that of ${name}`,
+      loss: `${subject} ${times.toFixed(1)} × ${unit} of ${peer}`,
+      another: `${times.toFixed(1)} × ${unit} of ${peer}`,
     },
   ];
 }
