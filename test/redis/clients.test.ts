@@ -16,7 +16,7 @@ import { Cluster as Cluster5 } from "ioredis5";
 import { Cluster as ValkeyCluster } from "iovalkey";
 import * as nodeRedis from "redis";
 import * as nodeRedis5 from "redis5";
-import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, inject, test, vi } from "vitest";
 import { watchWarnings } from "../http/support/warnings.ts";
 import { likeIoredis } from "../support/like-ioredis.ts";
 import type { Connection } from "./clients.ts";
@@ -159,6 +159,34 @@ describe("node-redis", () => {
     const mapped = one.withTypeMapping({ [nodeRedis.RESP_TYPES.NUMBER]: String });
     expect(await converseOn(mapped, "clients-mapped")).toEqual(await converseOnMemory());
     await one.close();
+  });
+});
+
+describe("node-redis 6", () => {
+  test("node-redis sets its own timeout only for calls that wait for the connection", async () => {
+    const timeouts = vi.spyOn(AbortSignal, "timeout");
+    const client = nodeRedis.createClient({
+      socket: { path: socket, tls: false },
+      commandOptions: { timeout: 60_000 },
+    });
+    const limiter = createLimiter({
+      name: "own-timeout",
+      limits: gcra({ limit: 10, window: "1h" }),
+      storeTimeout: "10s",
+      store: redisStore(client),
+    });
+    const connected = client.connect();
+    const first = limiter.consume("u");
+    await new Promise<void>((resolve) => process.nextTick(resolve));
+    expect(timeouts).toHaveBeenCalledWith(60_000);
+    await connected;
+    expect(await first).toMatchObject({ source: "store", remaining: 9 });
+    timeouts.mockClear();
+    expect(await limiter.consume("u")).toMatchObject({ source: "store", remaining: 8 });
+    expect(timeouts).not.toHaveBeenCalled();
+    timeouts.mockRestore();
+    await limiter.close();
+    await client.close();
   });
 });
 

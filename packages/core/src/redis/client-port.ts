@@ -34,7 +34,19 @@ export interface NodeRedisLike {
   evalSha(sha1: string, options: ScriptArguments): Promise<unknown>;
   eval(source: string, options: ScriptArguments): Promise<unknown>;
   /** Missing in legacy clients, which return no promises, and in those of node-redis 4. */
-  withTypeMapping(types: { readonly [BLOB_STRING]: typeof Buffer }): unknown;
+  withTypeMapping(types: TypeMapping): unknown;
+  withCommandOptions?(options: CommandOptions): unknown;
+  /** Whether the client is connected, so that it writes a command at once. Pools lack it, and clusters of node-redis 5. */
+  readonly isReady?: boolean;
+}
+
+interface TypeMapping {
+  readonly [BLOB_STRING]: typeof Buffer;
+}
+
+interface CommandOptions {
+  readonly typeMapping: TypeMapping;
+  readonly timeout: undefined;
 }
 
 /** A Redis client that Headgate can use, recognised by its methods. */
@@ -52,18 +64,30 @@ export function fromClient(client: RedisClient): ClientPort {
 }
 
 function fromNodeRedis(client: NodeRedisLike): ClientPort {
-  const bytes = client.withTypeMapping({ [BLOB_STRING]: Buffer }) as NodeRedisLike;
-  return isNodeRedisCluster(client) ? holdUntilConnected(client, portOf(bytes)) : portOf(bytes);
+  const port = portOf(client);
+  return isNodeRedisCluster(client) ? holdUntilConnected(client, port) : port;
 }
 
-function portOf(bytes: NodeRedisLike): ClientPort {
+/**
+ * The port to a client of node-redis, whose `timeout` drops commands that wait to be written, by default after 5 s in node-redis 6.
+ * While the client is connected they do not wait, and go without that timeout: its `AbortSignal` takes as long as all the rest of
+ * a command, and a decision has a timeout of its own.
+ */
+function portOf(client: NodeRedisLike): ClientPort {
+  const typeMapping = { [BLOB_STRING]: Buffer };
+  const queueing = client.withTypeMapping(typeMapping) as NodeRedisLike;
+  const connected = (client.withCommandOptions?.({ typeMapping, timeout: undefined }) ??
+    queueing) as NodeRedisLike;
+  const present = (): NodeRedisLike => (client.isReady === true ? connected : queueing);
   const split = (numberOfKeys: number, keysAndArgs: string[]): ScriptArguments => ({
     keys: keysAndArgs.slice(0, numberOfKeys),
     arguments: keysAndArgs.slice(numberOfKeys),
   });
   return {
-    evalshaBuffer: (sha1, count, ...keysAndArgs) => bytes.evalSha(sha1, split(count, keysAndArgs)),
-    evalBuffer: (source, count, ...keysAndArgs) => bytes.eval(source, split(count, keysAndArgs)),
+    evalshaBuffer: (sha1, count, ...keysAndArgs) =>
+      present().evalSha(sha1, split(count, keysAndArgs)),
+    evalBuffer: (source, count, ...keysAndArgs) =>
+      present().eval(source, split(count, keysAndArgs)),
   };
 }
 
