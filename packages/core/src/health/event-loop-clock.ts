@@ -10,21 +10,23 @@ const MAX_TICK_MS = 15;
 export interface ClockListener {
   /** Whether waiting for it keeps the process alive. */
   readonly keepsAlive: boolean;
-  /** Called at each tick, with the time. Returns the milliseconds within which it must be called again. */
-  onTick(now: number): number;
+  /**
+   * Called at each tick, with the time. Returns the milliseconds within which it must be called again, or undefined if it no longer
+   * waits: then it is removed.
+   */
+  onTick(now: number): number | undefined;
 }
 
 /**
  * Counts the milliseconds in which this process was running, while it has listeners. Time in which the process was starved of
  * CPU, stopped, or busy with one long task does not count as waiting for a server: it could not have read an answer.
  *
- * It has one timer for all listeners, and none after a tick without any.
+ * It has one timer for all listeners, and none after a tick without any. The timer keeps the process alive until the next tick if a
+ * listener that does so was removed before.
  */
 export class EventLoopClock {
   readonly #tickMs: number;
   readonly #listeners = new Set<ClockListener>();
-  /** The number of listeners that keep the process alive. */
-  #keepAliveCount = 0;
   #timer: NodeJS.Timeout | undefined;
   #elapsedMs = 0;
   /** The time of the last tick, by the process's monotonic clock. */
@@ -46,20 +48,14 @@ export class EventLoopClock {
   /** Calls a listener at each tick, until it is removed. Returns the time. */
   addListener(listener: ClockListener): number {
     this.#listeners.add(listener);
-    if (listener.keepsAlive) this.#keepAliveCount += 1;
-    if (this.#timer === undefined) {
-      this.#start(this.#tickMs);
-      return this.#elapsedMs;
-    }
-    if (this.#keepAliveCount === 1) this.#timer.ref();
+    if (this.#timer === undefined) this.#start(this.#tickMs);
+    else if (listener.keepsAlive) this.#timer.ref();
     return this.now();
   }
 
   /** Does nothing for a listener that was not added. */
   removeListener(listener: ClockListener): void {
-    if (!this.#listeners.delete(listener) || !listener.keepsAlive) return;
-    this.#keepAliveCount -= 1;
-    if (this.#keepAliveCount === 0) this.#timer?.unref();
+    this.#listeners.delete(listener);
   }
 
   #start(ms: number): void {
@@ -70,7 +66,8 @@ export class EventLoopClock {
       this.#tick,
       ms,
     ) as NodeJS.Timeout;
-    if (this.#keepAliveCount === 0) this.#timer.unref();
+    for (const { keepsAlive } of this.#listeners) if (keepsAlive) return;
+    this.#timer.unref();
   }
 
   readonly #tick = (): void => {
@@ -78,7 +75,9 @@ export class EventLoopClock {
     this.#timer = undefined;
     let soonest = this.#tickMs;
     for (const listener of this.#listeners) {
-      soonest = Math.min(soonest, listener.onTick(this.#elapsedMs));
+      const withinMs = listener.onTick(this.#elapsedMs);
+      if (withinMs === undefined) this.#listeners.delete(listener);
+      else soonest = Math.min(soonest, withinMs);
     }
     if (this.#listeners.size > 0) this.#start(Math.max(1, soonest));
   };

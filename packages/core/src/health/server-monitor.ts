@@ -104,6 +104,11 @@ export class ServerMonitor implements ClockListener {
   readonly #waiting = new LinkedList<MonitoredCall>();
   /** The calls among them with a shorter timeout, because they have waited before. */
   readonly #earlyDeadlines = new Set<MonitoredCall>();
+  /**
+   * Whether the clock calls `onTick`. It does so until the first tick at which no call waits, because a listener added and removed by
+   * every lone call would cost more than such a tick.
+   */
+  #isListening = false;
   /** The number of calls sent, and the number of them sent before the last reply in time. */
   #sentCount = 0;
   #answeredCount = 0;
@@ -155,7 +160,8 @@ export class ServerMonitor implements ClockListener {
       monitored.onReply = resolve;
       monitored.onError = reject;
       const { clock, connectGrace } = this.#options;
-      monitored.sentAt = this.#waiting.size === 0 ? clock.addListener(this) : clock.now();
+      monitored.sentAt = this.#isListening ? clock.now() : clock.addListener(this);
+      this.#isListening = true;
       if (!connectGrace.isOver) connectGrace.onCall(monitored.sentAt);
       this.#sentCount += 1;
       monitored.sequence = this.#sentCount;
@@ -192,7 +198,6 @@ export class ServerMonitor implements ClockListener {
     if (call.usedTimeoutMs > 0) this.#earlyDeadlines.delete(call);
     if (isAnswered) this.#answeredCount = this.#sentCount;
     if (isAnswered && !connectGrace.hasAnswered) connectGrace.onReply(clock.now());
-    if (this.#waiting.size === 0) clock.removeListener(this);
     return true;
   }
 
@@ -201,11 +206,13 @@ export class ServerMonitor implements ClockListener {
     this.#outages.stop();
   }
 
-  onTick(now: number): number {
+  onTick(now: number): number | undefined {
+    const { first } = this.#waiting;
+    this.#isListening = first !== undefined;
+    if (first === undefined) return undefined;
     const { connectGrace } = this.#options;
     if (!connectGrace.isOver) connectGrace.update(now);
-    const { first } = this.#waiting;
-    let leftMs = first === undefined ? Number.POSITIVE_INFINITY : this.#remainingMs(first, now);
+    let leftMs = this.#remainingMs(first, now);
     for (const call of this.#earlyDeadlines)
       leftMs = Math.min(leftMs, this.#remainingMs(call, now, call.usedTimeoutMs));
     // A stalled process runs its timers before it reads the data that arrived meanwhile: a reply is late only if it is missing

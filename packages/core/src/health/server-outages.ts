@@ -131,10 +131,10 @@ class Attempt implements ClockListener {
     this.#until = clock.addListener(this) + withinMs;
   }
 
-  onTick(now: number): number {
+  onTick(now: number): number | undefined {
     if (now <= this.#until) return this.#until - now + 1;
-    this.end();
-    return Number.POSITIVE_INFINITY;
+    this.isLate = true;
+    return undefined;
   }
 
   /** Marks it as answered. */

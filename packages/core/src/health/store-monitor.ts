@@ -173,10 +173,9 @@ function createStoreMonitor(
         onTick(now) {
           const leftMs = Math.max(until, connectGrace.until) - now;
           if (leftMs > 1) return leftMs;
-          clock.removeListener(listener);
           // A reply counts as late only if it is missing after everything that arrived meanwhile was read.
           setImmediate(callback);
-          return Number.POSITIVE_INFINITY;
+          return undefined;
         },
       };
       clock.addListener(listener);
