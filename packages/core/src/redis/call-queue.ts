@@ -1,4 +1,6 @@
 import { background } from "../common/background.ts";
+import type { ListNode } from "../common/linked-list.ts";
+import { LinkedList } from "../common/linked-list.ts";
 import type { PendingCall } from "../store/store.ts";
 
 /** The most calls in one batch: more would hardly make each one cheaper. */
@@ -30,9 +32,17 @@ const LOST_SCRIPT_MS = 1_000;
 /** The longest that a call waits for others. */
 const MAX_WAIT_MS = 1;
 
-interface SentScript {
-  readonly sentAt: number;
+class SentScript implements ListNode {
+  previous: ListNode | undefined = undefined;
+  next: ListNode | undefined = undefined;
+  readonly sentAt: number = performance.now();
 }
+
+/**
+ * Sends calls in one script. Calls `onEnd` once, when the script has been answered or has failed, and then settles the calls: a
+ * call that is made because of a reply finds the script ended.
+ */
+export type SendScript = (calls: readonly PendingCall[], onEnd: () => void) => void;
 
 /**
  * Sends the calls that may share a script. A single call is sent at the end of the tick in which it was made. Otherwise, calls
@@ -40,20 +50,20 @@ interface SentScript {
  * answered, there are enough, or a millisecond has passed.
  */
 export class CallQueue {
-  readonly #send: (calls: readonly PendingCall[]) => Promise<void>;
+  readonly #send: SendScript;
   readonly #onIdle: (() => void) | undefined;
   /** Entries before `#next` have been sent. */
   #waiting: PendingCall[] = [];
   #next = 0;
-  /** When each script in flight was sent, oldest first. */
-  readonly #inFlight = new Set<SentScript>();
+  /** The scripts in flight, oldest first. */
+  readonly #inFlight = new LinkedList<SentScript>();
   #isScheduled = false;
   /** Whether the last script had more than one call. */
   #wasBatch = false;
   #timer: NodeJS.Timeout | undefined;
 
-  /** `send` settles the calls it is given, and never rejects. `onIdle` is called when nothing waits or is in flight. */
-  constructor(send: (calls: readonly PendingCall[]) => Promise<void>, onIdle?: () => void) {
+  /** `onIdle` is called when nothing waits or is in flight. */
+  constructor(send: SendScript, onIdle?: () => void) {
     this.#send = send;
     this.#onIdle = onIdle;
   }
@@ -118,10 +128,9 @@ export class CallQueue {
     const calls = this.#takeBatch();
     if (calls.length === 0) return;
     this.#wasBatch = calls.length > 1;
-    const script = { sentAt: performance.now() };
+    const script = new SentScript();
     this.#inFlight.add(script);
-    const end = this.#onScriptEnd.bind(this, script);
-    void this.#send(calls).then(end, end);
+    this.#send(calls, () => this.#onScriptEnd(script));
   }
 
   /** Ends a script. Waiting calls are not among those that it answered. */
@@ -156,9 +165,9 @@ export class CallQueue {
 
   #forgetLost(): void {
     const now = performance.now();
-    for (const script of this.#inFlight) {
-      if (now - script.sentAt < LOST_SCRIPT_MS) break;
-      this.#inFlight.delete(script);
+    for (let { first } = this.#inFlight; first !== undefined; { first } = this.#inFlight) {
+      if (now - first.sentAt < LOST_SCRIPT_MS) return;
+      this.#inFlight.delete(first);
     }
   }
 }

@@ -84,6 +84,15 @@ async function answerBySlot(keys: readonly string[]): Promise<number[]> {
   return [7, ...keys.map(() => 1)];
 }
 
+test("a call made after the reply to another one is sent before the event loop's next turn", async () => {
+  const { sent, send } = start(async (keys) => [7, ...keys.map(() => 1)]);
+  await send("a");
+  const second = send("b");
+  await new Promise<void>((resolve) => process.nextTick(resolve));
+  expect(sent).toEqual([["a"], ["b"]]);
+  await second;
+});
+
 test("calls rejected with CROSSSLOT are sent again by hash slot, in order", async () => {
   const { sent, send } = start(answerBySlot);
   const keys = ["{a}1", "{b}1", "{a}2", "{c}1", "{b}2"];

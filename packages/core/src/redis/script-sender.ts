@@ -3,7 +3,7 @@ import type { LuaSource } from "../algorithms/algorithm.ts";
 import { formatReceived, HeadgateError } from "../common/errors.ts";
 import { readInteger } from "../operations/list-script.ts";
 import { composeScript } from "../scripts/compose-script.ts";
-import type { PendingCall, ScriptTransport } from "../store/store.ts";
+import type { PendingCall, Replies, ScriptTransport } from "../store/store.ts";
 import { CallQueue } from "./call-queue.ts";
 import type { ScriptRunner } from "./script-retry.ts";
 import { isCrossSlot, isServerError, toStoreError } from "./store-error.ts";
@@ -143,17 +143,19 @@ function createBatcher(scripts: ScriptRunner, topology: Topology, now: () => num
     return queue;
   }
 
-  async function sendBatch(
+  function sendBatch(
     queueKey: string,
     batch: readonly PendingCall[],
+    onEnd: () => void,
     isRepeated = false,
-  ): Promise<void> {
+  ): void {
     const [first] = batch as [PendingCall];
     if (batch.every(({ keys }) => keys[0] === first.keys[0])) {
-      await sendScript(queueKey, batch, isRepeated);
+      void sendScript(queueKey, batch, onEnd, isRepeated);
     } else if (queueKeyOf(first) === queueKey) {
-      await sendScript(queueKey, batch, isRepeated, topology.undeclaredKeyOf);
+      void sendScript(queueKey, batch, onEnd, isRepeated, topology.undeclaredKeyOf);
     } else {
+      onEnd();
       // While these calls waited, hash slots moved, or the server was found to have them.
       for (const call of batch) add(call);
     }
@@ -166,32 +168,40 @@ function createBatcher(scripts: ScriptRunner, topology: Topology, now: () => num
   async function sendScript(
     queueKey: string,
     batch: readonly PendingCall[],
+    onEnd: () => void,
     isRepeated: boolean,
     undeclaredKeyOf?: Topology["undeclaredKeyOf"],
   ): Promise<void> {
+    const { operation, call, clock: given } = batch[0] as PendingCall;
+    const calls = batch.length === 1 ? [call] : callsOf(batch);
+    let reply: unknown;
+    let replies: Replies<unknown> | undefined;
     try {
-      const { operation, call, clock: given } = batch[0] as PendingCall;
       const times = operation.boundaries?.(call, given, serverNow);
-      const calls = batch.length === 1 ? [call] : callsOf(batch);
-      const reply = await run(batch, calls, times, undeclaredKeyOf);
+      reply = await run(batch, calls, times, undeclaredKeyOf);
       if (undeclaredKeyOf !== undefined) topology.onUndeclaredKeys(true);
       const clock = times && !isRepeated ? readClockReply(reply) : undefined;
-      if (clock === undefined) {
-        resolveCalls(batch, calls, reply);
-        return;
-      }
-      clockOffset = clock - now();
-      const waiting = withoutAbandoned(batch);
-      if (waiting.length > 0) await sendBatch(queueKey, waiting, true);
+      if (clock === undefined) replies = operation.decode(calls, reply);
+      else clockOffset = clock - now();
     } catch (error) {
+      onEnd();
       const code = ERRORS_OF_A_KEY.find((name) => isServerError(error, name));
       if (undeclaredKeyOf === undefined || code === undefined) {
         rejectBatch(batch, error);
       } else {
         if (code === "ERR" || code === "NOPERM") topology.onUndeclaredKeys(false);
-        for (const call of withoutAbandoned(batch)) add(call, call.keys[0]);
+        for (const waiting of withoutAbandoned(batch)) add(waiting, waiting.keys[0]);
       }
+      return;
     }
+    if (replies === undefined) {
+      const waiting = withoutAbandoned(batch);
+      if (waiting.length > 0) sendBatch(queueKey, waiting, onEnd, true);
+      else onEnd();
+      return;
+    }
+    onEnd();
+    settleCalls(batch, replies, reply);
   }
 
   function run(
@@ -260,21 +270,20 @@ function keysOf(batch: readonly PendingCall[]): readonly string[] {
 }
 
 /**
- * Gives each call its part of the script's reply, decoded. Rejects a call whose part is an error, or with `HEADGATE_BAD_REPLY` if
- * its part is missing or invalid.
+ * Resolves each call with its part of the script's decoded reply. Rejects a call whose part is an error, or with
+ * `HEADGATE_BAD_REPLY` if its part is missing or invalid.
  */
-function resolveCalls(
+function settleCalls(
   batch: readonly PendingCall[],
-  calls: readonly never[],
+  replies: Replies<unknown>,
   reply: unknown,
 ): void {
-  const { operation } = batch[0] as PendingCall;
-  const replies = operation.decode(calls, reply);
   for (let i = 0; i < batch.length; i += 1) {
+    const call = batch[i] as PendingCall;
     const own = replies[i];
-    if (own === undefined) (batch[i] as PendingCall).reject(badReply(operation.name, reply));
-    else if (own instanceof Error) (batch[i] as PendingCall).reject(own);
-    else (batch[i] as PendingCall).resolve(own);
+    if (own === undefined) call.reject(badReply(call.operation.name, reply));
+    else if (own instanceof Error) call.reject(own);
+    else call.resolve(own);
   }
 }
 
