@@ -66,7 +66,9 @@ function watchEvals(client: RedisClient): { client: RedisClient; most: () => num
       get(target, name) {
         const value: unknown = Reflect.get(target, name);
         if (typeof value !== "function") return value;
-        if (name === "withTypeMapping") return (types: object) => watch(value.call(target, types));
+        if (name === "withTypeMapping" || name === "withCommandOptions") {
+          return (options: object) => watch(value.call(target, options));
+        }
         return (...args: unknown[]) => {
           const ask = () => value.apply(target, args);
           return isEval(name, args) ? count(ask) : ask();

@@ -46,7 +46,8 @@ interface TypeMapping {
 
 interface CommandOptions {
   readonly typeMapping: TypeMapping;
-  readonly timeout: undefined;
+  /** Milliseconds; 0 for none. */
+  readonly timeout: number;
 }
 
 /** A Redis client that Headgate can use, recognised by its methods. */
@@ -76,7 +77,7 @@ function fromNodeRedis(client: NodeRedisLike): ClientPort {
 function portOf(client: NodeRedisLike): ClientPort {
   const typeMapping = { [BLOB_STRING]: Buffer };
   const queueing = client.withTypeMapping(typeMapping) as NodeRedisLike;
-  const connected = (client.withCommandOptions?.({ typeMapping, timeout: undefined }) ??
+  const connected = (client.withCommandOptions?.({ typeMapping, timeout: 0 }) ??
     queueing) as NodeRedisLike;
   const present = (): NodeRedisLike => (client.isReady === true ? connected : queueing);
   const split = (numberOfKeys: number, keysAndArgs: string[]): ScriptArguments => ({
