@@ -89,9 +89,10 @@ function createStore(
   now: () => number,
   writeClock?: () => string,
 ): CountingStore {
+  // First, because it throws for a client that is none.
+  const scripts = createScriptRunner(fromClient(client));
   const errors = listenForErrors(client);
   const topology = topologyOf(client);
-  const scripts = createScriptRunner(fromClient(client));
   const send = createScriptSender(scripts, topology, now, writeClock);
   return brandStore({
     owner: client,
