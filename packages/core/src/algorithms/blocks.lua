@@ -31,11 +31,11 @@ isDue
 --- @section denials-exceeded
 local isDue = false
 if not (ALLOWS) and cost <= GRANTED then
-  local a1, a2, a3 = string.byte(DIGITS, AFTER_AT + 1, AFTER_AT + 3)
+  local a1, a2, a3 = string.byte(digits, AFTER_AT + 1, AFTER_AT + 3)
   local after = ((a1) * 128 + a2) * 128 + a3
   if after > 0 then
     if denials == 0 then
-      local d1, d2, d3, d4, d5 = string.byte(DIGITS, RULE_AT + 1, RULE_AT + 5)
+      local d1, d2, d3, d4, d5 = string.byte(digits, RULE_AT + 1, RULE_AT + 5)
       forgetsIn = (((((d1) * 128 + d2) * 128 + d3) * 128 + d4) * 128 + d5) * 1000
     end
     denials, isSet = math.min(after, denials + 1), true
@@ -48,9 +48,7 @@ end
 isSet
 
 --- @section denials-lasts
-if longest < forgetsIn then
-  longest = forgetsIn
-end
+forgetsIn
 
 --- @section confirmed-advance
 if used == 0 then
@@ -71,10 +69,10 @@ confirmed >= GRANTED
 -- If the limit is exceeded, sets its block if that is longer than those of other limits.
 if EXCEEDS then
   local lengthAt = RULE_AT + 5 * math.min(level + 1, MAX_LEVELS)
-  local d1, d2, d3, d4, d5 = string.byte(DIGITS, lengthAt + 1, lengthAt + 5)
+  local d1, d2, d3, d4, d5 = string.byte(digits, lengthAt + 1, lengthAt + 5)
   local span = (((((d1) * 128 + d2) * 128 + d3) * 128 + d4) * 128 + d5) * 1000
   if span > longestBlock then
-    d1, d2, d3, d4, d5 = string.byte(DIGITS, RULE_AT + 1, RULE_AT + 5)
+    d1, d2, d3, d4, d5 = string.byte(digits, RULE_AT + 1, RULE_AT + 5)
     quiet = (((((d1) * 128 + d2) * 128 + d3) * 128 + d4) * 128 + d5) * 1000
     longestBlock, setBy = span, POSITION
   end

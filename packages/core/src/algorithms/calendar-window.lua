@@ -42,6 +42,4 @@ now - starts
 ends - now
 
 --- @section lasts
-if longest < ends - now then
-  longest = ends - now
-end
+ends - now

@@ -75,10 +75,10 @@ taken = count
 taken = count
 
 --- @section lasts
-if longest < PERIOD then
-  longest = PERIOD
-end
-mustSet = mustSet or from and length == 0 -- a new string has no expiry yet
+PERIOD
+
+--- @section must-set
+from and length == 0
 
 --- @section store
 if from and length == 0 then

@@ -26,6 +26,4 @@ age
 PERIOD - age
 
 --- @section lasts
-if longest < PERIOD - age then
-  longest = PERIOD - age
-end
+PERIOD - age

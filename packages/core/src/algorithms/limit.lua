@@ -60,12 +60,13 @@ end
 
 --- @section length
 -- The length in bytes of the string in which the limit stores its entries.
-length = redis.pcall("STRLEN", LOG)
+length = tryCall("STRLEN", LOG)
 if type(length) == "table" then
   if not string.find(length.err, "^WRONGTYPE") then
     call("STRLEN", LOG) -- fails with the server's own error
   end
-  isWrongType, length = true, 0
+  answer = -1
+  break
 end
 
 --- @section division

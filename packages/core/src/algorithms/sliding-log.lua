@@ -89,11 +89,13 @@ end
 total - base
 
 --- @section lasts
-if longest < PERIOD then
-  longest = PERIOD
-end
+PERIOD
+
+--- @section prepare-store
 isResized = tail and (count > size or size > 64 and count * 8 < size)
-mustSet = mustSet or isResized
+
+--- @section must-set
+isResized
 
 --- @section store
 if count == 0 then

@@ -47,9 +47,7 @@ local units, held = cost, used
 counts[1] = counts[1] + units
 
 --- @section lasts
-if longest < LAST * PERIOD - age then
-  longest = LAST * PERIOD - age
-end
+LAST * PERIOD - age
 
 --- @section refund
 -- Refunds only into the sub-window that was charged, while it still counts.

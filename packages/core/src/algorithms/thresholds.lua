@@ -25,10 +25,10 @@ local RULE_BYTES = 45
 --- @section notify
 reached, spent = 0, USED
 do
-  local d1, d2, d3, d4, d5 = string.byte(DIGITS, THRESHOLDS_AT + 6, THRESHOLDS_AT + 10)
+  local d1, d2, d3, d4, d5 = string.byte(digits, THRESHOLDS_AT + 6, THRESHOLDS_AT + 10)
   local lowest = ((((d1) * 128 + d2) * 128 + d3) * 128 + d4) * 128 + d5
   if cost > 0 and lowest > 0 and spent >= lowest then
-    local mark, notified, markEndsAt = redis.pcall("GET", MARK), 0, 0
+    local mark, notified, markEndsAt = tryCall("GET", MARK), 0, 0
     if type(mark) == "string" and #mark == MARK_BYTES then
       notified, markEndsAt = struct.unpack(">I4I7", mark)
       if markEndsAt <= now then
@@ -37,13 +37,13 @@ do
     end
     local most = notified
     for at = THRESHOLDS_AT + 6, THRESHOLDS_AT + RULE_BYTES, 5 do
-      d1, d2, d3, d4, d5 = string.byte(DIGITS, at, at + 4)
+      d1, d2, d3, d4, d5 = string.byte(digits, at, at + 4)
       local threshold = ((((d1) * 128 + d2) * 128 + d3) * 128 + d4) * 128 + d5
       if threshold > notified and threshold <= spent then
         reached, most = reached + 1, threshold
       end
     end
-    d1, d2, d3, d4, d5 = string.byte(DIGITS, THRESHOLDS_AT + 1, THRESHOLDS_AT + 5)
+    d1, d2, d3, d4, d5 = string.byte(digits, THRESHOLDS_AT + 1, THRESHOLDS_AT + 5)
     local window = (((((d1) * 128 + d2) * 128 + d3) * 128 + d4) * 128 + d5) * 1000
     local rest = WINDOW_LEFT
     -- After the clock stepped back, or with a shorter window, a mark lasts no longer than one that is set now.

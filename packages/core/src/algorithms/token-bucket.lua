@@ -16,7 +16,8 @@ end
 local product = elapsed * refill
 if product <= SAFE then
   local rest = product % PERIOD
-  whole, part = whole - (product - rest) / PERIOD, part - rest
+  part = part - rest
+  whole = whole - (product - rest) / PERIOD
 elseif product > (whole + 2) * PERIOD then
   whole = -1 -- drains far more than there is, so the exact quotient does not matter
 else
@@ -25,7 +26,8 @@ else
   whole, part = whole - units, part - rest
 end
 if part < 0 then
-  whole, part = whole - 1, part + PERIOD
+  part = part + PERIOD
+  whole = whole - 1
 end
 if whole < 0 then
   whole, part = 0, 0
@@ -46,10 +48,7 @@ whole = whole + units
 whole + (part > 0 and 1 or 0)
 
 --- @section lasts
-local reset = (whole * PERIOD + part) / refill
-if longest < reset then
-  longest = reset
-end
+(whole * PERIOD + part) / refill
 
 --- @section outlives
 keyExpires < LAST_SECOND and (whole * PERIOD + part) / refill > keyExpires * 1000000 - now

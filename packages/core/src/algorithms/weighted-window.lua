@@ -46,9 +46,7 @@ local units, held = cost, used
 current = current + units
 
 --- @section lasts
-if longest < 2 * PERIOD - age then
-  longest = 2 * PERIOD - age
-end
+2 * PERIOD - age
 
 --- @section refund
 -- Refunds only into the window that was charged, while it still counts.

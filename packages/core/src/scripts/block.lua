@@ -24,6 +24,5 @@ if span > 0 or wasBlocked then
   if blockEnds <= now and levelEnds <= now then
     block, keyExpires = nil, 0
   end
-  --- @include renew-generation
   --- @include save
 end

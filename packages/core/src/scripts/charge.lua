@@ -19,5 +19,4 @@ answer = { COUNTED }
 --- @section charge
 --- @include advance
 --- @limits overcharge
---- @include renew-generation
 --- @include save

@@ -6,6 +6,7 @@ import { RULE_DIGITS } from "./encode-rules.ts";
 import { parts } from "./lua.generated.ts";
 import type { Field } from "./lua-statements.ts";
 import {
+  declareLargest,
   declareLocals,
   enclose,
   formatTable,
@@ -33,6 +34,7 @@ const EXPRESSIONS: Readonly<Record<string, string>> = {
   ALLOWS: " and ",
   VALID: " and ",
   OUTLIVES: " or ",
+  MUST_SET: " or ",
   EXCEEDS: "",
   WINDOW_AGE: "",
   USED: "",
@@ -87,7 +89,8 @@ class Composition {
     let keys = 0;
     const nextKey = () => {
       keys += 1;
-      return this.#isSingle ? `KEYS[${keys}]` : `KEYS[keyAt + ${keys}]`;
+      if (this.#isSingle) return `KEYS[${keys}]`;
+      return keys === 1 ? "KEYS[keyAt]" : `KEYS[keyAt + ${keys - 1}]`;
     };
     // A confirmation need not remember until the end of a call that a block was set.
     const named =
@@ -109,12 +112,10 @@ class Composition {
         (shape.reported ?? []).map((name) => getName(own, name)),
       ),
     ]);
-    const digits = this.#isSingle ? "ARGV[1]" : "ARGV[run]";
     return new Map([
       ["CLOCK", this.#isSingle ? "ARGV[2]" : 'ARGV[1] ~= "" and ARGV[1]'],
-      ["DIGITS", digits],
       // The holder of slots comes last.
-      ["HOLDER", `string.sub(${digits}, -${HOLDER_DIGITS})`],
+      ["HOLDER", `string.sub(digits, -${HOLDER_DIGITS})`],
       ["COST_AT", String(this.#argument.offsetOf("cost"))],
       ["HOLDERS_AT", String(this.#argument.size + 1)],
       ["KEY_COUNT", String(keyCount)],
@@ -235,7 +236,7 @@ class Composition {
     return this.#argument.offsetOf(getName(names, field));
   }
 
-  /** Statements that read, declare, unpack or zero numbers of the argument, a counter or a limit. */
+  /** Statements that read, declare, unpack, compare or zero numbers of the argument, a counter or a limit. */
   #statements(statementKind: string, counter: NamedCounter, limit?: NamedLimit): string {
     switch (statementKind) {
       case "numbers":
@@ -244,6 +245,8 @@ class Composition {
         return (this.#inTables ? "local own = {}\n" : "") + declareLocals(this.#ownNames());
       case "unpack":
         return unpackFields(valueFields(counter));
+      case "longest":
+        return declareLargest("longest", this.#limitSections("lasts", counter));
       case "zero":
         return setToZero(limit ? limitNumbers(limit) : stateFields(counter).map(([name]) => name));
       default:

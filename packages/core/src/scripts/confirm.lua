@@ -23,7 +23,6 @@ end
 if not isVoid then
   local isSet
   --- @limits confirm
-  --- @include renew-generation
   --- @include block
   --- @include save
   if isSet then

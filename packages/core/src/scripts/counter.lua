@@ -30,10 +30,15 @@ local MAX_LEVELS = 16 -- blocks in a list that escalates
 local HOLDER_BYTES = 8 -- of the holder of a slot
 
 --- @section batch
-local call = redis.call
+--- @include functions
 --- @include moment
 --- @include calls
 return reply
+
+--- @section functions
+-- A name of a library costs the server as much as three additions each time it is looked up.
+local redis, struct = redis, struct
+local call, tryCall, packNumbers, unpackNumbers = redis.call, redis.pcall, struct.pack, struct.unpack
 
 --- @section moment
 -- The clock in microseconds, read once: the server's, unless the call passes one (for tests and replays).
@@ -47,26 +52,29 @@ end
 
 --- @section calls
 -- Runs the calls one after the other. `reply` has the answer to each.
-local reply, done, keyAt = {}, 0, 0
+local KEYS, reply, done, nextKey = KEYS, {}, 0, 1
 for run = 2, #ARGV do
+  local digits = ARGV[run]
   --- @code numbers
-  for _ = 1, requests do
+  local lastKey = nextKey + requests * KEY_COUNT - 1
+  for keyAt = nextKey, lastKey, KEY_COUNT do
     --- @include call
-    done, keyAt = done + 1, keyAt + KEY_COUNT
+    done = done + 1
     reply[done] = answer
   end
+  nextKey = lastKey + 1
 end
 
 --- @section call
-local isWrongType, isBlocked
---- @code names
---- @counters key
---- @limits current-window
---- @counters load
-local answer = -1
-if not isWrongType then
+-- Ends early, with the answer -1, at a key of another type.
+local isBlocked, answer
+repeat
+  --- @code names
+  --- @counters key
+  --- @limits current-window
+  --- @counters load
   --- @include answer
-end
+until true
 
 --- @section key
 key = KEY
@@ -105,14 +113,15 @@ elseif bytes then
     if not string.find(bytes.err, "^WRONGTYPE") then
       call("GET", key) -- fails with the server's own error
     end
-    isWrongType = true
+    answer = -1
+    break
   else
     bytes = false
   end
 end
 
 --- @section read
-bytes = redis.pcall("GET", key)
+bytes = tryCall("GET", key)
 
 --- @section advance
 -- Brings a counter up to date, or makes an unused one.
@@ -120,17 +129,14 @@ if bytes then
   elapsed = now - stamp
   if elapsed < 0 then
     elapsed, isAhead = 0, true -- the clock stepped back: the state is taken as of now, so no wait gets longer
+    --- @code generation
   end
   --- @limits advance
 else
   keyExpires = 0
+  --- @code generation
   --- @code zero
   --- @limits create
-end
-
---- @section renew-generation
-if not bytes or isAhead then
-  --- @code generation
 end
 
 --- @section block
@@ -160,14 +166,15 @@ Writes a counter that changed. The key expires after its value has become equiva
 so the time is rounded up to a power of two. While the key lives long enough, its bytes are replaced in place, which costs the server
 less. Its TTL never exceeds 2 * longest + 2 seconds.
 ]]
-local longest, mustSet, ttl = 0, givenClock, nil
---- @limits lasts
+local ttl
+--- @code longest
+--- @limits prepare-store
 if block then
   local blockEnds, levelEnds = struct.unpack(">I7I7", block)
   longest = math.max(longest, blockEnds - now, levelEnds - now)
 end
 local spare = keyExpires * 1000000 - now
-if mustSet or spare < longest or spare > 2 * longest + 2000000 then
+if givenClock or MUST_SET or spare < longest or spare > 2 * longest + 2000000 then
   local _, magnitude = math.frexp(math.min(longest, MAX_MICROS))
   ttl = 2 ^ magnitude / 1000 + 1000
   if givenClock and ttl < DAY then
@@ -184,9 +191,6 @@ end
 --- @include write
 
 --- @section write
---- @include put
-
---- @section put
 if ttl then
   call("SET", key, value, "PX", ttl)
 else

@@ -10,11 +10,12 @@ SCRIPTS.md explains the directives (--- @...) and the names in capitals.
 ]]
 
 --- @section single
-local call = redis.call
+--- @include functions
+local digits = ARGV[1]
 --- @include moment
 --- @code numbers
 local cost = 1
-if #DIGITS > COST_AT then
+if #digits > COST_AT then
   --- @code cost
 end
 --- @include call
@@ -22,41 +23,47 @@ return answer
 
 --- @section batch
 -- Each request sees the effect of the earlier ones. A key is written once, at the end.
-local call = redis.call
+--- @include functions
 --- @include moment
 local values, ttls = {}, {}
 --- @include calls
+for key, ttl in pairs(ttls) do
+  call("SET", key, values[key], "PX", ttl)
+  values[key] = nil
+end
 for key, value in pairs(values) do
-  local ttl = ttls[key]
-  --- @include put
+  call("SETRANGE", key, "0", value)
 end
 return reply
 
 --- @section answer
 --- @counters advance
-local isAllowed = not isBlocked and ALLOWS
-if isAllowed then
+local isAllowed
+if not isBlocked and ALLOWS then
+  isAllowed = true
   --- @limits charge
 else
   --- @limits report
+  --- @counters keep
   --- @counters block
 end
 --- @counters save-decision
 answer = isAllowed and CHARGED or { now, REPORTED }
 
---- @section save-decision
+--- @section keep
 value = bytes
+
+--- @section save-decision
 -- A debt may take longer to drain than the key lives, if the refill was larger when it was spent. Then a denial extends the key's
 -- TTL, too.
 if isAllowed or isAhead or bytes and (OUTLIVES) then
-  --- @include renew-generation
   --- @include save
 end
 
 --- @section read-late
 bytes = values[key]
 if bytes == nil then
-  bytes = redis.pcall("GET", key)
+  bytes = tryCall("GET", key)
 end
 
 --- @section write-late

@@ -30,7 +30,7 @@ export function readDigits(fields: readonly Field[], from: number): string {
     });
     const letters = Array.from({ length: count }, (_, i) => `d${i + 1}`).join(", ");
     at += count;
-    const bytes = `string.byte(DIGITS, ${at - count}, ${at - 1})`;
+    const bytes = `string.byte(digits, ${at - count}, ${at - 1})`;
     return `do\nlocal ${letters} = ${bytes}\n${assignments.join("")}end\n`;
   });
   return statements.join("");
@@ -42,19 +42,27 @@ export function unpackFields(fields: readonly Field[]): string {
   const statements = chunksOf(fields).map((some) => {
     const from = at === 1 ? "" : `, ${at}`;
     at += sizeOf(some);
-    return `${namesOf(some)} = struct.unpack(${packFormatOf(some)}, bytes${from})\n`;
+    return `${namesOf(some)} = unpackNumbers(${packFormatOf(some)}, bytes${from})\n`;
   });
   return statements.join("");
 }
 
 /** The expressions that pack the fields; their strings are to be concatenated. */
 export function packFields(fields: readonly Field[]): string[] {
-  return chunksOf(fields).map((some) => `struct.pack(${packFormatOf(some)}, ${namesOf(some)})`);
+  return chunksOf(fields).map((some) => `packNumbers(${packFormatOf(some)}, ${namesOf(some)})`);
 }
 
 /** A single expression, or a table of several. */
 export function formatTable(expressions: readonly string[]): string {
   return expressions.length === 1 ? String(expressions) : `{ ${expressions.join(", ")} }`;
+}
+
+/** Declares a local name for the largest of some expressions. */
+export function declareLargest(name: string, [first, ...others]: readonly string[]): string {
+  const comparisons = others.map((other) =>
+    enclose(`local other = ${other.trim()}\nif ${name} < other then\n${name} = other\nend\n`),
+  );
+  return `local ${name} = ${first?.trim()}\n${comparisons.join("")}`;
 }
 
 /** Puts statements that declare names into a block of their own. */
@@ -72,7 +80,8 @@ function namesOf(fields: readonly Field[]): string {
 }
 
 function packFormatOf(fields: readonly Field[]): string {
-  return `">${fields.map(([, bytes]) => `I${bytes}`).join("")}"`;
+  // Without a number, I is a C int: 4 bytes wherever Redis runs, and one digit less for the server to parse.
+  return `">${fields.map(([, bytes]) => (bytes === 4 ? "I" : `I${bytes}`)).join("")}"`;
 }
 
 function chunksOf<Item>(items: readonly Item[]): Item[][] {

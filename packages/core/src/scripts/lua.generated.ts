@@ -2,38 +2,38 @@
 export const parts: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   "block": {
     "answer": "answer = 0\n--- @counters block-by-hand\n",
-    "block-by-hand": "--- @include advance\nlocal blockEnds, levelEnds, level, wasBlocked = 0, 0, 0, false\nif block then\n  blockEnds, levelEnds, level = struct.unpack(\">I7I7I1\", block)\n  wasBlocked = blockEnds > now\nend\nif span > 0 or wasBlocked then\n  blockEnds, answer = span > 0 and math.max(blockEnds, now + span) or now, 1\n  block = struct.pack(\">I7I7I1I1\", blockEnds, levelEnds, level, 0)\n  if blockEnds <= now and levelEnds <= now then\n    block, keyExpires = nil, 0\n  end\n  --- @include renew-generation\n  --- @include save\nend\n"
+    "block-by-hand": "--- @include advance\nlocal blockEnds, levelEnds, level, wasBlocked = 0, 0, 0, false\nif block then\n  blockEnds, levelEnds, level = struct.unpack(\">I7I7I1\", block)\n  wasBlocked = blockEnds > now\nend\nif span > 0 or wasBlocked then\n  blockEnds, answer = span > 0 and math.max(blockEnds, now + span) or now, 1\n  block = struct.pack(\">I7I7I1I1\", blockEnds, levelEnds, level, 0)\n  if blockEnds <= now and levelEnds <= now then\n    block, keyExpires = nil, 0\n  end\n  --- @include save\nend\n"
   },
   "charge": {
     "answer": "local counted = cost\n--- @counters charge\nanswer = COUNTED\n",
     "answer-by-name": "--- @counters charge\nanswer = { COUNTED }\n",
-    "charge": "--- @include advance\n--- @limits overcharge\n--- @include renew-generation\n--- @include save\n"
+    "charge": "--- @include advance\n--- @limits overcharge\n--- @include save\n"
   },
   "confirm": {
     "answer": "answer = 0\n--- @counters confirm\n",
-    "confirm": "local isSameGeneration, sinceCharge = bytes and generation == chargedGeneration and stamp >= chargedAt and stamp <= now, now - chargedAt\n--- @include advance\nlocal isVoid\nif block then\n  local blockEnds, _, _, setBy = struct.unpack(\">I7I7I1I1\", block)\n  isVoid = setBy > 0 and blockEnds > chargedAt\nend\nif not isVoid then\n  local isSet\n  --- @limits confirm\n  --- @include renew-generation\n  --- @include block\n  --- @include save\n  if isSet then\n    answer = 1\n  end\nend\n"
+    "confirm": "local isSameGeneration, sinceCharge = bytes and generation == chargedGeneration and stamp >= chargedAt and stamp <= now, now - chargedAt\n--- @include advance\nlocal isVoid\nif block then\n  local blockEnds, _, _, setBy = struct.unpack(\">I7I7I1I1\", block)\n  isVoid = setBy > 0 and blockEnds > chargedAt\nend\nif not isVoid then\n  local isSet\n  --- @limits confirm\n  --- @include block\n  --- @include save\n  if isSet then\n    answer = 1\n  end\nend\n"
   },
   "counter": {
-    "batch": "local call = redis.call\n--- @include moment\n--- @include calls\nreturn reply\n",
+    "batch": "--- @include functions\n--- @include moment\n--- @include calls\nreturn reply\n",
+    "functions": "local redis, struct = redis, struct\nlocal call, tryCall, packNumbers, unpackNumbers = redis.call, redis.pcall, struct.pack, struct.unpack\n",
     "moment": "local givenClock, now = CLOCK, nil\nif givenClock then\n  now = givenClock + 0\nelse\n  local time = call(\"TIME\")\n  now = time[1] * 1000000 + time[2]\nend\n",
-    "calls": "local reply, done, keyAt = {}, 0, 0\nfor run = 2, #ARGV do\n  --- @code numbers\n  for _ = 1, requests do\n    --- @include call\n    done, keyAt = done + 1, keyAt + KEY_COUNT\n    reply[done] = answer\n  end\nend\n",
-    "call": "local isWrongType, isBlocked\n--- @code names\n--- @counters key\n--- @limits current-window\n--- @counters load\nlocal answer = -1\nif not isWrongType then\n  --- @include answer\nend\n",
+    "calls": "local KEYS, reply, done, nextKey = KEYS, {}, 0, 1\nfor run = 2, #ARGV do\n  local digits = ARGV[run]\n  --- @code numbers\n  local lastKey = nextKey + requests * KEY_COUNT - 1\n  for keyAt = nextKey, lastKey, KEY_COUNT do\n    --- @include call\n    done = done + 1\n    reply[done] = answer\n  end\n  nextKey = lastKey + 1\nend\n",
+    "call": "local isBlocked, answer\nrepeat\n  --- @code names\n  --- @counters key\n  --- @limits current-window\n  --- @counters load\n  --- @include answer\nuntil true\n",
     "key": "key = KEY\n",
-    "load": "--- @limits load-entries\n--- @include read\nif bytes and #bytes == WIDTH then\n  --- @code unpack\n  --- @limits unpack-tail\n  if not (VALID) then\n    bytes = false\n  end\nelseif bytes then\n  if #bytes == WIDTH + 16 then\n    --- @code unpack\n    --- @limits unpack-tail\n    block = string.sub(bytes, WIDTH + 1)\n    local blockEnds, levelEnds, level, setBy = struct.unpack(\">I7I7I1I1\", block)\n    if (VALID) and blockEnds <= stamp + 31622400000000 and levelEnds <= stamp + 2 * 31622400000000 and level <= 16 and setBy <= LIMITS then\n      if stamp > now then\n        blockEnds, levelEnds = math.max(0, blockEnds - stamp + now), math.max(0, levelEnds - stamp + now)\n        block = struct.pack(\">I7I7I1I1\", blockEnds, levelEnds, level, setBy)\n      end\n      if blockEnds > now then\n        isBlocked = true\n      elseif levelEnds <= now then\n        block, keyExpires = nil, 0\n      end\n    else\n      bytes, block = false, nil\n    end\n  elseif type(bytes) == \"table\" then\n    if not string.find(bytes.err, \"^WRONGTYPE\") then\n      call(\"GET\", key)\n    end\n    isWrongType = true\n  else\n    bytes = false\n  end\nend\n",
-    "read": "bytes = redis.pcall(\"GET\", key)\n",
-    "advance": "if bytes then\n  elapsed = now - stamp\n  if elapsed < 0 then\n    elapsed, isAhead = 0, true\n  end\n  --- @limits advance\nelse\n  keyExpires = 0\n  --- @code zero\n  --- @limits create\nend\n",
-    "renew-generation": "if not bytes or isAhead then\n  --- @code generation\nend\n",
+    "load": "--- @limits load-entries\n--- @include read\nif bytes and #bytes == WIDTH then\n  --- @code unpack\n  --- @limits unpack-tail\n  if not (VALID) then\n    bytes = false\n  end\nelseif bytes then\n  if #bytes == WIDTH + 16 then\n    --- @code unpack\n    --- @limits unpack-tail\n    block = string.sub(bytes, WIDTH + 1)\n    local blockEnds, levelEnds, level, setBy = struct.unpack(\">I7I7I1I1\", block)\n    if (VALID) and blockEnds <= stamp + 31622400000000 and levelEnds <= stamp + 2 * 31622400000000 and level <= 16 and setBy <= LIMITS then\n      if stamp > now then\n        blockEnds, levelEnds = math.max(0, blockEnds - stamp + now), math.max(0, levelEnds - stamp + now)\n        block = struct.pack(\">I7I7I1I1\", blockEnds, levelEnds, level, setBy)\n      end\n      if blockEnds > now then\n        isBlocked = true\n      elseif levelEnds <= now then\n        block, keyExpires = nil, 0\n      end\n    else\n      bytes, block = false, nil\n    end\n  elseif type(bytes) == \"table\" then\n    if not string.find(bytes.err, \"^WRONGTYPE\") then\n      call(\"GET\", key)\n    end\n    answer = -1\n    break\n  else\n    bytes = false\n  end\nend\n",
+    "read": "bytes = tryCall(\"GET\", key)\n",
+    "advance": "if bytes then\n  elapsed = now - stamp\n  if elapsed < 0 then\n    elapsed, isAhead = 0, true\n    --- @code generation\n  end\n  --- @limits advance\nelse\n  keyExpires = 0\n  --- @code generation\n  --- @code zero\n  --- @limits create\nend\n",
     "block": "local blockEnds, levelEnds, level, setBy, longestBlock, quiet = 0, 0, 0, 0, 0, nil\nif block then\n  blockEnds, levelEnds, level, setBy = struct.unpack(\">I7I7I1I1\", block)\nend\nif blockEnds <= now then\n  --- @limits exceeded\n  if longestBlock > 0 then\n    blockEnds, level = now + longestBlock, math.min(level + 1, 16)\n    levelEnds = math.max(levelEnds, blockEnds + math.max(longestBlock, quiet))\n    block, isSet = struct.pack(\">I7I7I1I1\", blockEnds, levelEnds, level, setBy), true\n    generation = (generation + 1) % 4294967296\n    --- @limits restart\n  end\nend\n",
-    "save": "local longest, mustSet, ttl = 0, givenClock, nil\n--- @limits lasts\nif block then\n  local blockEnds, levelEnds = struct.unpack(\">I7I7\", block)\n  longest = math.max(longest, blockEnds - now, levelEnds - now)\nend\nlocal spare = keyExpires * 1000000 - now\nif mustSet or spare < longest or spare > 2 * longest + 2000000 then\n  local _, magnitude = math.frexp(math.min(longest, 9007199254740000))\n  ttl = 2 ^ magnitude / 1000 + 1000\n  if givenClock and ttl < 86400000 then\n    ttl = 86400000\n  end\n  keyExpires = math.min((now / 1000 + ttl) / 1000, 4294967295)\n  keyExpires, ttl = keyExpires - keyExpires % 1, string.format(\"%d\", ttl)\nend\n--- @limits store\nvalue = PACKED\nif block then\n  value = value .. block\nend\n--- @include write\n",
-    "write": "--- @include put\n",
-    "put": "if ttl then\n  call(\"SET\", key, value, \"PX\", ttl)\nelse\n  call(\"SETRANGE\", key, \"0\", value)\nend\n"
+    "save": "local ttl\n--- @code longest\n--- @limits prepare-store\nif block then\n  local blockEnds, levelEnds = struct.unpack(\">I7I7\", block)\n  longest = math.max(longest, blockEnds - now, levelEnds - now)\nend\nlocal spare = keyExpires * 1000000 - now\nif givenClock or MUST_SET or spare < longest or spare > 2 * longest + 2000000 then\n  local _, magnitude = math.frexp(math.min(longest, 9007199254740000))\n  ttl = 2 ^ magnitude / 1000 + 1000\n  if givenClock and ttl < 86400000 then\n    ttl = 86400000\n  end\n  keyExpires = math.min((now / 1000 + ttl) / 1000, 4294967295)\n  keyExpires, ttl = keyExpires - keyExpires % 1, string.format(\"%d\", ttl)\nend\n--- @limits store\nvalue = PACKED\nif block then\n  value = value .. block\nend\n--- @include write\n",
+    "write": "if ttl then\n  call(\"SET\", key, value, \"PX\", ttl)\nelse\n  call(\"SETRANGE\", key, \"0\", value)\nend\n"
   },
   "decide": {
-    "single": "local call = redis.call\n--- @include moment\n--- @code numbers\nlocal cost = 1\nif #DIGITS > COST_AT then\n  --- @code cost\nend\n--- @include call\nreturn answer\n",
-    "batch": "local call = redis.call\n--- @include moment\nlocal values, ttls = {}, {}\n--- @include calls\nfor key, value in pairs(values) do\n  local ttl = ttls[key]\n  --- @include put\nend\nreturn reply\n",
-    "answer": "--- @counters advance\nlocal isAllowed = not isBlocked and ALLOWS\nif isAllowed then\n  --- @limits charge\nelse\n  --- @limits report\n  --- @counters block\nend\n--- @counters save-decision\nanswer = isAllowed and CHARGED or { now, REPORTED }\n",
-    "save-decision": "value = bytes\nif isAllowed or isAhead or bytes and (OUTLIVES) then\n  --- @include renew-generation\n  --- @include save\nend\n",
-    "read-late": "bytes = values[key]\nif bytes == nil then\n  bytes = redis.pcall(\"GET\", key)\nend\n",
+    "single": "--- @include functions\nlocal digits = ARGV[1]\n--- @include moment\n--- @code numbers\nlocal cost = 1\nif #digits > COST_AT then\n  --- @code cost\nend\n--- @include call\nreturn answer\n",
+    "batch": "--- @include functions\n--- @include moment\nlocal values, ttls = {}, {}\n--- @include calls\nfor key, ttl in pairs(ttls) do\n  call(\"SET\", key, values[key], \"PX\", ttl)\n  values[key] = nil\nend\nfor key, value in pairs(values) do\n  call(\"SETRANGE\", key, \"0\", value)\nend\nreturn reply\n",
+    "answer": "--- @counters advance\nlocal isAllowed\nif not isBlocked and ALLOWS then\n  isAllowed = true\n  --- @limits charge\nelse\n  --- @limits report\n  --- @counters keep\n  --- @counters block\nend\n--- @counters save-decision\nanswer = isAllowed and CHARGED or { now, REPORTED }\n",
+    "keep": "value = bytes\n",
+    "save-decision": "if isAllowed or isAhead or bytes and (OUTLIVES) then\n  --- @include save\nend\n",
+    "read-late": "bytes = values[key]\nif bytes == nil then\n  bytes = tryCall(\"GET\", key)\nend\n",
     "write-late": "values[key] = value\nif ttl then\n  ttls[key] = ttl\nend\n"
   },
   "peek": {
@@ -46,7 +46,7 @@ export const parts: Readonly<Record<string, Readonly<Record<string, string>>>> =
   },
   "slots": {
     "answer": "answer = {}\n--- @counters update-slots\n",
-    "update-slots": "--- @include advance\nlocal isChanged = false\nfor at = HOLDERS_AT, #DIGITS, 8 do\n  local holder, wasHeld = string.sub(DIGITS, at, at + 8 - 1), 0\n  --- @limits update-slot\n  isChanged = isChanged or wasHeld == 1\n  answer[#answer + 1] = wasHeld\nend\nif isChanged then\n  --- @include save\nend\n"
+    "update-slots": "--- @include advance\nlocal isChanged = false\nfor at = HOLDERS_AT, #digits, 8 do\n  local holder, wasHeld = string.sub(digits, at, at + 8 - 1), 0\n  --- @limits update-slot\n  isChanged = isChanged or wasHeld == 1\n  answer[#answer + 1] = wasHeld\nend\nif isChanged then\n  --- @include save\nend\n"
   },
   "blocks": {
     "denial-exceeds": "not (ALLOWS) and cost <= GRANTED\n",
@@ -54,13 +54,13 @@ export const parts: Readonly<Record<string, Readonly<Record<string, string>>>> =
     "denials-valid": "forgetsIn <= 31622400000000\n",
     "denials-advance": "forgetsIn = math.max(0, forgetsIn - elapsed)\nif forgetsIn == 0 then\n  denials = 0\nend\n",
     "denials-exceeds": "isDue\n",
-    "denials-exceeded": "local isDue = false\nif not (ALLOWS) and cost <= GRANTED then\n  local a1, a2, a3 = string.byte(DIGITS, AFTER_AT + 1, AFTER_AT + 3)\n  local after = ((a1) * 128 + a2) * 128 + a3\n  if after > 0 then\n    if denials == 0 then\n      local d1, d2, d3, d4, d5 = string.byte(DIGITS, RULE_AT + 1, RULE_AT + 5)\n      forgetsIn = (((((d1) * 128 + d2) * 128 + d3) * 128 + d4) * 128 + d5) * 1000\n    end\n    denials, isSet = math.min(after, denials + 1), true\n    isDue = denials == after\n  end\nend\n--- @include exceeded\n",
+    "denials-exceeded": "local isDue = false\nif not (ALLOWS) and cost <= GRANTED then\n  local a1, a2, a3 = string.byte(digits, AFTER_AT + 1, AFTER_AT + 3)\n  local after = ((a1) * 128 + a2) * 128 + a3\n  if after > 0 then\n    if denials == 0 then\n      local d1, d2, d3, d4, d5 = string.byte(digits, RULE_AT + 1, RULE_AT + 5)\n      forgetsIn = (((((d1) * 128 + d2) * 128 + d3) * 128 + d4) * 128 + d5) * 1000\n    end\n    denials, isSet = math.min(after, denials + 1), true\n    isDue = denials == after\n  end\nend\n--- @include exceeded\n",
     "denials-outlives": "isSet\n",
-    "denials-lasts": "if longest < forgetsIn then\n  longest = forgetsIn\nend\n",
+    "denials-lasts": "forgetsIn\n",
     "confirmed-advance": "if used == 0 then\n  confirmed = 0\nend\n",
     "confirmed-confirm": "if not (isSameGeneration and sinceCharge <= WINDOW_AGE) then\n  used = math.min(2000000000, used + math.min(chargedUnits, cost))\nend\nconfirmed = math.min(2000000000, confirmed + cost)\n",
     "confirmed-exceeds": "confirmed >= GRANTED\n",
-    "exceeded": "if EXCEEDS then\n  local lengthAt = RULE_AT + 5 * math.min(level + 1, 16)\n  local d1, d2, d3, d4, d5 = string.byte(DIGITS, lengthAt + 1, lengthAt + 5)\n  local span = (((((d1) * 128 + d2) * 128 + d3) * 128 + d4) * 128 + d5) * 1000\n  if span > longestBlock then\n    d1, d2, d3, d4, d5 = string.byte(DIGITS, RULE_AT + 1, RULE_AT + 5)\n    quiet = (((((d1) * 128 + d2) * 128 + d3) * 128 + d4) * 128 + d5) * 1000\n    longestBlock, setBy = span, POSITION\n  end\nend\n",
+    "exceeded": "if EXCEEDS then\n  local lengthAt = RULE_AT + 5 * math.min(level + 1, 16)\n  local d1, d2, d3, d4, d5 = string.byte(digits, lengthAt + 1, lengthAt + 5)\n  local span = (((((d1) * 128 + d2) * 128 + d3) * 128 + d4) * 128 + d5) * 1000\n  if span > longestBlock then\n    d1, d2, d3, d4, d5 = string.byte(digits, RULE_AT + 1, RULE_AT + 5)\n    quiet = (((((d1) * 128 + d2) * 128 + d3) * 128 + d4) * 128 + d5) * 1000\n    longestBlock, setBy = span, POSITION\n  end\nend\n",
     "restart": "if setBy == POSITION then\n  --- @code zero\n  --- @include create\nend\n"
   },
   "calendar-window": {
@@ -70,7 +70,7 @@ export const parts: Readonly<Record<string, Readonly<Record<string, string>>>> =
     "advance": "if now >= ends then\n  used, starts, ends = 0, math.max(ends, opens), closes\nelseif now < starts then\n  starts, ends = opens, closes\nend\n",
     "window-age": "now - starts\n",
     "window-left": "ends - now\n",
-    "lasts": "if longest < ends - now then\n  longest = ends - now\nend\n"
+    "lasts": "ends - now\n"
   },
   "concurrency": {
     "load-entries": "--- @include length\nslots, from = \"\", nil\nfunction release(holder)\n  local at = string.find(slots, holder, 1, true)\n  while at and at % 15 ~= 15 - 8 + 1 do\n    at = string.find(slots, holder, at + 1, true)\n  end\n  if not at then\n    return 0\n  end\n  local before, after = at - 15 + 8 - 1, at + 8 - 1\n  while string.sub(slots, after + 15 - 8 + 1, after + 15) == holder do\n    after = after + 15\n  end\n  local number = (after - before) / 15\n  slots = string.sub(slots, 1, before) .. string.sub(slots, after + 1)\n  from, count = math.min(from or before, before), count - number\n  return number\nend\nfunction acquire(holder, number)\n  from = from or #slots\n  slots = slots .. string.rep(struct.pack(\">I7\", clock + PERIOD) .. holder, number)\n  count = count + number\nend\n",
@@ -79,7 +79,8 @@ export const parts: Readonly<Record<string, Readonly<Record<string, string>>>> =
     "allows": "(count + SLOTS <= limit or release(HOLDER) > 0)\n",
     "charge": "release(HOLDER)\nacquire(HOLDER, SLOTS)\ntaken = count\n",
     "report": "taken = count\n",
-    "lasts": "if longest < PERIOD then\n  longest = PERIOD\nend\nmustSet = mustSet or from and length == 0\n",
+    "lasts": "PERIOD\n",
+    "must-set": "from and length == 0\n",
     "store": "if from and length == 0 then\n  call(\"SET\", LOG, slots, \"PX\", ttl)\nelse\n  if from then\n    call(\"SETRANGE\", LOG, from .. \"\", string.sub(slots, from + 1))\n  end\n  if ttl then\n    call(\"PEXPIRE\", LOG, ttl)\n  end\nend\n",
     "update-slot": "local number = release(holder)\nif number > 0 then\n  wasHeld = 1\n  if renews == 1 then\n    acquire(holder, number)\n  end\nend\n"
   },
@@ -89,7 +90,7 @@ export const parts: Readonly<Record<string, Readonly<Record<string, string>>>> =
     "advance": "age = age + elapsed\nif used == 0 or age >= PERIOD then\n  used, age = 0, ALIGNED == 1 and now % PERIOD or 0\nend\n",
     "window-age": "age\n",
     "window-left": "PERIOD - age\n",
-    "lasts": "if longest < PERIOD - age then\n  longest = PERIOD - age\nend\n"
+    "lasts": "PERIOD - age\n"
   },
   "limit": {
     "allows": "used + cost <= limit\n",
@@ -103,7 +104,7 @@ export const parts: Readonly<Record<string, Readonly<Record<string, string>>>> =
     "overcharge-by-name": "counted = cost\nif cost > 0 then\n  OWN\nend\n",
     "refund-by-name": "if chargedUnits > 0 then\n  OWN\nend\n",
     "clamp": "if units > 2000000000 - held then\n  units = math.max(0, 2000000000 - held)\nend\nif counted > units then\n  counted = units\nend\n",
-    "length": "length = redis.pcall(\"STRLEN\", LOG)\nif type(length) == \"table\" then\n  if not string.find(length.err, \"^WRONGTYPE\") then\n    call(\"STRLEN\", LOG)\n  end\n  isWrongType, length = true, 0\nend\n",
+    "length": "length = tryCall(\"STRLEN\", LOG)\nif type(length) == \"table\" then\n  if not string.find(length.err, \"^WRONGTYPE\") then\n    call(\"STRLEN\", LOG)\n  end\n  answer = -1\n  break\nend\n",
     "division": "local odd, left, scale = span % PERIOD, factor, 4398046511104\nunits, rest = 0, 0\nrepeat\n  local digit = (left - left % scale) / scale\n  local sum = rest * 128 + odd * digit\n  left, rest, scale = left % scale, sum % PERIOD, scale / 128\n  units = units * 128 + (sum - rest) / PERIOD\nuntil scale < 1\nunits = units + (span - odd) / PERIOD * factor\n"
   },
   "sliding-log": {
@@ -115,7 +116,9 @@ export const parts: Readonly<Record<string, Readonly<Record<string, string>>>> =
     "overcharge": "local units, held = cost, count < 1048576 and total - base or 2000000000\n--- @include clamp\nif units > 0 then\n  total, count = total + units, count + 1\n  at, tail = count, struct.pack(\">I7I6\", clock, total)\nend\n",
     "report": "used, grows, newest, frees = total - base, 0, 0, 0\nif count > 0 then\n  grows = clock - entry(times, used > limit and 1 + leading(totals, count - 1, base + used - limit) or 1)\n  newest = clock - entry(times, count)\n  if used + cost > limit and cost <= limit then\n    frees = clock - entry(times, 1 + leading(totals, count - 1, base + used + cost - limit - 1))\n  end\nend\n",
     "used": "total - base\n",
-    "lasts": "if longest < PERIOD then\n  longest = PERIOD\nend\nisResized = tail and (count > size or size > 64 and count * 8 < size)\nmustSet = mustSet or isResized\n",
+    "lasts": "PERIOD\n",
+    "prepare-store": "isResized = tail and (count > size or size > 64 and count * 8 < size)\n",
+    "must-set": "isResized\n",
     "store": "if count == 0 then\n  call(\"DEL\", LOG)\n  first, size = 0, 0\nelseif isResized then\n  local content, last = \"\", (first + at - 2) % size\n  if at > 1 and first <= last then\n    content = call(\"GETRANGE\", LOG, first * 13 .. \"\", last * 13 + 13 - 1 .. \"\")\n  elseif at > 1 then\n    content = call(\"GETRANGE\", LOG, first * 13 .. \"\", size * 13 - 1 .. \"\")\n      .. call(\"GETRANGE\", LOG, \"0\", last * 13 + 13 - 1 .. \"\")\n  end\n  content, first, size = content .. tail, 0, count + math.max(2, math.ceil(count / 4))\n  call(\"SET\", LOG, content .. string.rep(\"\\0\", size * 13 - #content), \"PX\", ttl)\nelse\n  if tail and tail ~= \"\" then\n    local index = (first + at - 1) % size\n    local room = (size - index) * 13\n    call(\"SETRANGE\", LOG, index * 13 .. \"\", string.sub(tail, 1, room))\n    if #tail > room then\n      call(\"SETRANGE\", LOG, \"0\", string.sub(tail, room + 1))\n    end\n  end\n  if ttl then\n    call(\"PEXPIRE\", LOG, ttl)\n  end\nend\n",
     "refund": "local time, last, least = clock - sinceCharge, count, math.max(1, count - 1000)\nwhile last >= least and entry(times, last) > time do\n  last = last - 1\nend\nif last >= least and entry(times, last) == time then\n  local newer, left, isThere = last + 1, entry(totals, last) - chargedUnits, true\n  while isThere and left < (last > 1 and entry(totals, last - 1) or base) do\n    last = last - 1\n    isThere = last >= least and entry(times, last) == time\n  end\n  if isThere then\n    isRefunded, at = true, last\n    local packed, gone = {}, newer - last\n    if left > (last > 1 and entry(totals, last - 1) or base) then\n      packed[1], gone = struct.pack(\">I7I6\", time, left), gone - 1\n    end\n    for i = newer, count do\n      packed[#packed + 1] = struct.pack(\">I7I6\", entry(times, i), entry(totals, i) - chargedUnits)\n    end\n    count, total, tail = count - gone, total - chargedUnits, table.concat(packed)\n  end\nend\n"
   },
@@ -128,23 +131,23 @@ export const parts: Readonly<Record<string, Readonly<Record<string, string>>>> =
     "used": "used + cost\n",
     "charge": "counts[1] = counts[1] + cost\n",
     "overcharge": "local units, held = cost, used\n--- @include clamp\ncounts[1] = counts[1] + units\n",
-    "lasts": "if longest < LAST * PERIOD - age then\n  longest = LAST * PERIOD - age\nend\n",
+    "lasts": "LAST * PERIOD - age\n",
     "refund": "local index = sinceCharge > age and 1 + math.ceil((sinceCharge - age) / PERIOD) or 1\nif index <= LAST and counts[index] > 0 then\n  isRefunded, counts[index] = true, math.max(0, counts[index] - chargedUnits)\nend\n"
   },
   "thresholds": {
     "charge": "--- @include notify\n",
     "overcharge": "--- @include notify\n",
-    "notify": "reached, spent = 0, USED\ndo\n  local d1, d2, d3, d4, d5 = string.byte(DIGITS, THRESHOLDS_AT + 6, THRESHOLDS_AT + 10)\n  local lowest = ((((d1) * 128 + d2) * 128 + d3) * 128 + d4) * 128 + d5\n  if cost > 0 and lowest > 0 and spent >= lowest then\n    local mark, notified, markEndsAt = redis.pcall(\"GET\", MARK), 0, 0\n    if type(mark) == \"string\" and #mark == 11 then\n      notified, markEndsAt = struct.unpack(\">I4I7\", mark)\n      if markEndsAt <= now then\n        notified, markEndsAt = 0, 0\n      end\n    end\n    local most = notified\n    for at = THRESHOLDS_AT + 6, THRESHOLDS_AT + 45, 5 do\n      d1, d2, d3, d4, d5 = string.byte(DIGITS, at, at + 4)\n      local threshold = ((((d1) * 128 + d2) * 128 + d3) * 128 + d4) * 128 + d5\n      if threshold > notified and threshold <= spent then\n        reached, most = reached + 1, threshold\n      end\n    end\n    d1, d2, d3, d4, d5 = string.byte(DIGITS, THRESHOLDS_AT + 1, THRESHOLDS_AT + 5)\n    local window = (((((d1) * 128 + d2) * 128 + d3) * 128 + d4) * 128 + d5) * 1000\n    local rest = WINDOW_LEFT\n    if reached > 0 or markEndsAt > now + rest then\n      local markTtl = math.ceil(rest / 1000) + 1\n      if givenClock and markTtl < 86400000 then\n        markTtl = 86400000\n      end\n      call(\"SET\", MARK, struct.pack(\">I4I7\", most, now + rest), \"PX\", string.format(\"%d\", markTtl))\n    end\n  end\nend\n"
+    "notify": "reached, spent = 0, USED\ndo\n  local d1, d2, d3, d4, d5 = string.byte(digits, THRESHOLDS_AT + 6, THRESHOLDS_AT + 10)\n  local lowest = ((((d1) * 128 + d2) * 128 + d3) * 128 + d4) * 128 + d5\n  if cost > 0 and lowest > 0 and spent >= lowest then\n    local mark, notified, markEndsAt = tryCall(\"GET\", MARK), 0, 0\n    if type(mark) == \"string\" and #mark == 11 then\n      notified, markEndsAt = struct.unpack(\">I4I7\", mark)\n      if markEndsAt <= now then\n        notified, markEndsAt = 0, 0\n      end\n    end\n    local most = notified\n    for at = THRESHOLDS_AT + 6, THRESHOLDS_AT + 45, 5 do\n      d1, d2, d3, d4, d5 = string.byte(digits, at, at + 4)\n      local threshold = ((((d1) * 128 + d2) * 128 + d3) * 128 + d4) * 128 + d5\n      if threshold > notified and threshold <= spent then\n        reached, most = reached + 1, threshold\n      end\n    end\n    d1, d2, d3, d4, d5 = string.byte(digits, THRESHOLDS_AT + 1, THRESHOLDS_AT + 5)\n    local window = (((((d1) * 128 + d2) * 128 + d3) * 128 + d4) * 128 + d5) * 1000\n    local rest = WINDOW_LEFT\n    if reached > 0 or markEndsAt > now + rest then\n      local markTtl = math.ceil(rest / 1000) + 1\n      if givenClock and markTtl < 86400000 then\n        markTtl = 86400000\n      end\n      call(\"SET\", MARK, struct.pack(\">I4I7\", most, now + rest), \"PX\", string.format(\"%d\", markTtl))\n    end\n  end\nend\n"
   },
   "token-bucket": {
     "valid": "part < PERIOD\n",
     "create": "fastest = refill\n",
-    "advance": "if fastest < refill then\n  fastest = refill\nend\nlocal product = elapsed * refill\nif product <= 9007199254740991 then\n  local rest = product % PERIOD\n  whole, part = whole - (product - rest) / PERIOD, part - rest\nelseif product > (whole + 2) * PERIOD then\n  whole = -1\nelse\n  local span, factor, units, rest = elapsed, refill, nil, nil\n  --- @include division\n  whole, part = whole - units, part - rest\nend\nif part < 0 then\n  whole, part = whole - 1, part + PERIOD\nend\nif whole < 0 then\n  whole, part = 0, 0\nend\n",
+    "advance": "if fastest < refill then\n  fastest = refill\nend\nlocal product = elapsed * refill\nif product <= 9007199254740991 then\n  local rest = product % PERIOD\n  part = part - rest\n  whole = whole - (product - rest) / PERIOD\nelseif product > (whole + 2) * PERIOD then\n  whole = -1\nelse\n  local span, factor, units, rest = elapsed, refill, nil, nil\n  --- @include division\n  whole, part = whole - units, part - rest\nend\nif part < 0 then\n  part = part + PERIOD\n  whole = whole - 1\nend\nif whole < 0 then\n  whole, part = 0, 0\nend\n",
     "allows": "(whole + cost < capacity or whole + cost == capacity and part == 0)\n",
     "charge": "whole = whole + cost\n",
     "overcharge": "local units, held = cost, part > 0 and whole + 1 or whole\n--- @include clamp\nwhole = whole + units\n",
     "used": "whole + (part > 0 and 1 or 0)\n",
-    "lasts": "local reset = (whole * PERIOD + part) / refill\nif longest < reset then\n  longest = reset\nend\n",
+    "lasts": "(whole * PERIOD + part) / refill\n",
     "outlives": "keyExpires < 4294967295 and (whole * PERIOD + part) / refill > keyExpires * 1000000 - now\n",
     "refund": "local span, factor, units, rest = sinceCharge, fastest, chargedUnits, 0\nif span * factor < (chargedUnits + 1) * PERIOD then\n  --- @include division\nend\nif units < chargedUnits then\n  isRefunded, whole, part = true, whole - chargedUnits + units, part + rest\n  if part >= PERIOD then\n    whole, part = whole + 1, part - PERIOD\n  end\nend\n"
   },
@@ -155,7 +158,7 @@ export const parts: Readonly<Record<string, Readonly<Record<string, string>>>> =
     "used": "used + cost\n",
     "charge": "current = current + cost\n",
     "overcharge": "local units, held = cost, used\n--- @include clamp\ncurrent = current + units\n",
-    "lasts": "if longest < 2 * PERIOD - age then\n  longest = 2 * PERIOD - age\nend\n",
+    "lasts": "2 * PERIOD - age\n",
     "refund": "if sinceCharge <= age then\n  isRefunded, current = isRefunded or current > 0, math.max(0, current - chargedUnits)\nelseif sinceCharge <= age + PERIOD then\n  isRefunded, previous = isRefunded or previous > 0, math.max(0, previous - chargedUnits)\nend\n"
   }
 };

@@ -13,8 +13,8 @@ answer = {}
 --- @section update-slots
 --- @include advance
 local isChanged = false
-for at = HOLDERS_AT, #DIGITS, HOLDER_BYTES do
-  local holder, wasHeld = string.sub(DIGITS, at, at + HOLDER_BYTES - 1), 0
+for at = HOLDERS_AT, #digits, HOLDER_BYTES do
+  local holder, wasHeld = string.sub(digits, at, at + HOLDER_BYTES - 1), 0
   --- @limits update-slot
   isChanged = isChanged or wasHeld == 1
   answer[#answer + 1] = wasHeld
