@@ -5,9 +5,13 @@ import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { probe } from "../operations/probe.ts";
 import type { Operation, PendingCall } from "../store/store.ts";
 import { CallQueue, FULL_BATCH, MAX_BATCH_CALLS } from "./call-queue.ts";
+import { SendSchedule } from "./send-schedule.ts";
 
 setFlagsFromString("--expose-gc");
 const collectGarbage = runInNewContext("gc") as () => void;
+
+/** The schedule of a client that writes each command by itself. */
+const separately = new SendSchedule((send) => send());
 
 /** Scripts that were sent, each with the names of its calls; answered by hand. */
 function startQueue() {
@@ -17,6 +21,7 @@ function startQueue() {
     (calls, onEnd) => {
       sent.push({ names: calls.map(({ keys }) => keys[0] as string), answer: onEnd });
     },
+    separately,
     () => {
       idle += 1;
     },

@@ -2,6 +2,7 @@ import { background } from "../common/background.ts";
 import type { ListNode } from "../common/linked-list.ts";
 import { LinkedList } from "../common/linked-list.ts";
 import type { PendingCall } from "../store/store.ts";
+import type { SendSchedule } from "./send-schedule.ts";
 
 /** The most calls in one batch: more would hardly make each one cheaper. */
 export const MAX_BATCH_CALLS = 64;
@@ -51,6 +52,7 @@ export type SendScript = (calls: readonly PendingCall[], onEnd: () => void) => v
  */
 export class CallQueue {
   readonly #send: SendScript;
+  readonly #schedule: SendSchedule;
   readonly #onIdle: (() => void) | undefined;
   /** Entries before `#next` have been sent. */
   #waiting: PendingCall[] = [];
@@ -63,14 +65,15 @@ export class CallQueue {
   #timer: NodeJS.Timeout | undefined;
 
   /** `onIdle` is called when nothing waits or is in flight. */
-  constructor(send: SendScript, onIdle?: () => void) {
+  constructor(send: SendScript, schedule: SendSchedule, onIdle?: () => void) {
     this.#send = send;
+    this.#schedule = schedule;
     this.#onIdle = onIdle;
   }
 
   add(call: PendingCall): void {
     this.#waiting.push(call);
-    if (this.#inFlight.size < COLLECT_FROM_IN_FLIGHT || this.#hasFullBatch()) this.#schedule();
+    if (this.#inFlight.size < COLLECT_FROM_IN_FLIGHT || this.#hasFullBatch()) this.#sendSoon();
     else this.#startTimer();
   }
 
@@ -86,11 +89,11 @@ export class CallQueue {
   }
 
   /** Runs after everything that was requested in this tick, or turn. */
-  #schedule(): void {
+  #sendSoon(): void {
     if (this.#isScheduled) return;
     this.#isScheduled = true;
-    if (this.#inFlight.size === 0 && !this.#wasBatch) process.nextTick(this.#sendReady);
-    else background.runInAsyncScope(setImmediate, undefined, this.#sendReady);
+    if (this.#inFlight.size === 0 && !this.#wasBatch) this.#schedule.atEndOfTick(this.#sendReady);
+    else this.#schedule.inNextTurn(this.#sendReady);
   }
 
   #startTimer(): void {
@@ -136,7 +139,7 @@ export class CallQueue {
   /** Ends a script. Waiting calls are not among those that it answered. */
   #onScriptEnd(script: SentScript): void {
     this.#inFlight.delete(script);
-    if (this.#waiting.length > this.#next) background.runInAsyncScope(this.#schedule, this);
+    if (this.#waiting.length > this.#next) background.runInAsyncScope(this.#sendSoon, this);
     else if (this.#inFlight.size === 0) this.#onIdle?.();
   }
 

@@ -1,3 +1,4 @@
+import type { Writable } from "node:stream";
 import { background } from "../common/background.ts";
 import { formatKind, HeadgateError } from "../common/errors.ts";
 import type { GlideLike } from "./glide.ts";
@@ -62,6 +63,24 @@ export function fromClient(client: RedisClient): ClientPort {
     "HEADGATE_UNKNOWN_REDIS_CLIENT",
     `redisStore takes a client of ioredis, iovalkey, node-redis (client, pool, cluster, sentinel) or Valkey GLIDE, got ${describe(client)}`,
   );
+}
+
+/**
+ * Lets a client write the commands that `send` issues with one system call: ioredis and iovalkey write each by itself, to a stream
+ * that collects them while it is corked. The other clients collect the commands of a tick by themselves.
+ */
+export function writeTogether(port: ClientPort, send: () => void): void {
+  const { stream } = port as { readonly stream?: Partial<Writable> | null };
+  if (typeof stream?.cork !== "function" || typeof stream.uncork !== "function") {
+    send();
+    return;
+  }
+  stream.cork();
+  try {
+    send();
+  } finally {
+    stream.uncork();
+  }
 }
 
 function fromNodeRedis(client: NodeRedisLike): ClientPort {

@@ -1,5 +1,6 @@
 import type { LuaSource } from "../algorithms/algorithm.ts";
 import type { ClientPort } from "./client-port.ts";
+import { writeTogether } from "./client-port.ts";
 import { isServerError } from "./store-error.ts";
 
 /** A call of EVALSHA or EVAL. */
@@ -86,6 +87,8 @@ export interface ScriptRunner {
    * but fails before it reads or writes a key. Rejects with the client's error if the server gave no answer.
    */
   load(script: LuaSource, key: string): Promise<void>;
+  /** Has the client write the commands that `send` issues together. */
+  inOneWrite(send: () => void): void;
 }
 
 export function createScriptRunner(port: ClientPort): ScriptRunner {
@@ -110,6 +113,8 @@ export function createScriptRunner(port: ClientPort): ScriptRunner {
       });
       sent.add(script);
     },
+
+    inOneWrite: (send) => writeTogether(port, send),
   };
 }
 

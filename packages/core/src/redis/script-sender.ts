@@ -6,6 +6,7 @@ import { composeScript } from "../scripts/compose-script.ts";
 import type { PendingCall, Replies, ScriptTransport } from "../store/store.ts";
 import { CallQueue } from "./call-queue.ts";
 import type { ScriptRunner } from "./script-retry.ts";
+import { SendSchedule } from "./send-schedule.ts";
 import { isCrossSlot, isServerError, toStoreError } from "./store-error.ts";
 import type { Topology } from "./topology.ts";
 
@@ -71,6 +72,7 @@ export function createScriptSender(
   now: () => number,
   writeClock?: () => string,
 ): ScriptTransport["send"] {
+  const schedule = new SendSchedule(scripts.inOneWrite);
   /** By the kind of operation. */
   const batchersByKind = new Map<string, Map<object, Batcher>>();
   let kind: string | undefined;
@@ -86,7 +88,7 @@ export function createScriptSender(
 
   function openBatcher(id: object): Batcher {
     if (batchers.size >= MAX_BATCHERS) closeOldest();
-    const batcher = createBatcher(scripts, topology, now);
+    const batcher = createBatcher(scripts, schedule, topology, now);
     batchers.set(id, batcher);
     return batcher;
   }
@@ -112,7 +114,12 @@ export function createScriptSender(
   };
 }
 
-function createBatcher(scripts: ScriptRunner, topology: Topology, now: () => number): Batcher {
+function createBatcher(
+  scripts: ScriptRunner,
+  schedule: SendSchedule,
+  topology: Topology,
+  now: () => number,
+): Batcher {
   /** Microseconds by which the server's clock is ahead of this process's, updated only when a script reports the clock. */
   let clockOffset = 0;
   const serverNow = (): number => now() + clockOffset;
@@ -137,6 +144,7 @@ function createBatcher(scripts: ScriptRunner, topology: Topology, now: () => num
     };
     const queue: CallQueue = new CallQueue(
       sendBatch.bind(undefined, queueKey),
+      schedule,
       queueKey === "" ? undefined : forget,
     );
     queues.set(queueKey, queue);
