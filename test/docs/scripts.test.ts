@@ -114,7 +114,7 @@ test("the tables list all directives and sections", () => {
 test("the script argument has the documented layout", () => {
   const limits = countedBy(gcra({ limit, window }));
   const argumentFor = (cost: number) => {
-    const counter = { key: "", ...limits };
+    const counter = { key: "", keyspace: "", ...limits };
     const [digits = ""] = decide.encode(
       [{ cost, mode: "charge", counters: [counter] }],
       composeScript,

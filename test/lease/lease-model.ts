@@ -1,11 +1,14 @@
 import type { Algorithm, CompiledLimit } from "../../packages/core/src/algorithms/algorithm.ts";
-import type { CounterState } from "../../packages/core/src/operations/counter.ts";
-import { loadCounter } from "../../packages/core/src/operations/counter.ts";
+import {
+  loadCounter,
+  readCounter,
+  saveCounter,
+} from "../../packages/core/src/operations/counter.ts";
+import type { CounterState } from "../../packages/core/src/operations/counter-state.ts";
 import { decide } from "../../packages/core/src/operations/decide.ts";
 import type { CounterDecision } from "../../packages/core/src/operations/decide-call.ts";
 import type { Receipt } from "../../packages/core/src/operations/refund.ts";
 import { refund } from "../../packages/core/src/operations/refund.ts";
-import { receiptsOf } from "../../packages/core/src/pipeline/decision-request.ts";
 import type { Lease, LeaseAccount } from "../../packages/core/src/pipeline/leases/lease-account.ts";
 import {
   closeAccount,
@@ -26,6 +29,7 @@ import {
 import type { LeaseSettings } from "../../packages/core/src/pipeline/leases/lease-options.ts";
 import type { CompiledPolicy } from "../../packages/core/src/policy/compiled-policy.ts";
 import type { SubjectCounter } from "../../packages/core/src/policy/counters.ts";
+import { receiptsOf } from "../../packages/core/src/policy/limiter-decision.ts";
 import { MemoryTable } from "../../packages/core/src/store/memory-table.ts";
 import type { GuaranteeMonitor } from "./guarantee-monitor.ts";
 
@@ -309,11 +313,10 @@ export function tick({ monitor, counter }: ModelSetup): Transition {
     if (model.now >= stored.expiresAt) model.stored = undefined;
     // Updates the counter, so that models differ only if their counters do, not in when they were last updated.
     else
-      withStore(
-        model,
-        counter,
-        (memory) => void loadCounter(counter, memory, { now: model.now, generation: 0 }),
-      );
+      withStore(model, counter, (memory) => {
+        const state = loadCounter(counter, memory, { now: model.now, generation: 0 });
+        saveCounter(counter, state, memory);
+      });
   };
 }
 
@@ -335,7 +338,7 @@ function charge({ policy, counter, hasWindows }: ModelSetup, model: LeaseModel, 
   const call = { cost, mode: "charge", counters: [counter] } as const;
   const context = { now: model.now, generation: model.generations + 1 };
   const decision = withStore(model, counter, (memory) => decide.runInMemory(call, memory, context));
-  const [receipt] = receiptsOf({ policy, cost }, [decision]) as [Receipt];
+  const [receipt] = receiptsOf(policy, cost, [decision]) as [Receipt];
   const resets = (decision.counters[0] as CounterDecision).limits.map(
     ({ resetAfter }) => resetAfter,
   );
@@ -352,14 +355,14 @@ function withStore<T>(
 ): T {
   const memory = new MemoryTable(1);
   const { stored } = model;
-  if (stored)
-    memory.set(counter.key, stored.counter, { usedShare: 0, expiresAt: 0, logEntries: 0 }, 0);
+  if (stored) saveCounter(counter, stored.counter, memory);
   const reply = run(memory);
-  const state = memory.get(counter.key) as CounterState | undefined;
+  const state = readCounter(counter, memory);
   if (state === undefined) return reply;
   if (stored === undefined) model.generations += 1;
   model.stored = {
-    counter: state,
+    // The next read overwrites the state.
+    counter: copyCounter(state, counter),
     expiresAt: model.now + Math.max(...counter.limits.map(resetOf(state))),
   };
   return reply;

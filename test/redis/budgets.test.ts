@@ -58,7 +58,7 @@ async function charge(
     const { allowed } = await store.run(decide, {
       cost: 1,
       mode: "charge" as const,
-      counters: [{ ...limits, key }],
+      counters: [{ ...limits, key, keyspace: "" }],
     });
     if (!allowed) throw new Error(`${key} was denied`);
   };
@@ -119,7 +119,7 @@ describe("memory per subject", () => {
     const call = (cost: number) => ({
       cost,
       mode: "charge" as const,
-      counters: [{ ...limits, key: "a key of 19 bytes.." }],
+      counters: [{ ...limits, key: "a key of 19 bytes..", keyspace: "" }],
     });
     await store.run(decide, call(1));
     const before = await own.client.memory("USAGE", "a key of 19 bytes..:log0");

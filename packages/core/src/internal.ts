@@ -49,6 +49,7 @@ export {
   removeFromRegistry,
 } from "./registry/add-to-registry.ts";
 export type { BreakerRecord } from "./registry/record.ts";
+export { OBJECT_FORMAT } from "./store/memory-table.ts";
 export type {
   CountingStore,
   MemoryAccess,

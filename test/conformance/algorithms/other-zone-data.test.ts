@@ -40,7 +40,7 @@ function calendarFrom(offset: bigint): Calendar {
 function counterBy(calendar: Calendar, key: string): Counter {
   const limit = fixedWindow({ limit: LIMIT, window: "month" });
   const own = compileCalendarWindow(limit, "month", calendar);
-  return { ...prepareLimits([{ ...own, per: "default", source: limit }]), key };
+  return { ...prepareLimits([{ ...own, per: "default", source: limit }]), key, keyspace: "" };
 }
 
 /** A charge, and the end of the window that was kept with it. */

@@ -44,7 +44,8 @@ async function compare(
     memory,
     requireStore(redisStore(redis, { clock: time.clock, prefix: "parts" })),
   ] as const;
-  const counted = compileLimiterPolicy(name, [limit], memory);
+  // Keys of a remote store serve in memory, too.
+  const counted = compileLimiterPolicy(name, [limit], stores[1]);
   const most = counted.limits[0]?.limit as number;
   const counters = countersOf(counted, "somebody");
   const open: { left: number; readonly receipts: readonly Receipt[] }[] = [];

@@ -1,5 +1,5 @@
 import type { LuaSource, MemoryAccess, Operation, OperationContext } from "@headgate/core/internal";
-import { defineListOperation } from "@headgate/core/internal";
+import { defineListOperation, OBJECT_FORMAT } from "@headgate/core/internal";
 import type { BreakerPolicy, CallCounts, OutcomeBatch } from "./breaker-policy.ts";
 import { setTargetStateLua, syncTargetLua } from "./lua.generated.ts";
 import type {
@@ -147,6 +147,9 @@ interface LoadedTarget {
   isWindowDirty: boolean;
 }
 
+/** The keyspace of breakers in a memory store. */
+const KEYSPACE = "breakers";
+
 /** A window in memory. */
 interface StoredWindow {
   readonly beganAt: number;
@@ -159,14 +162,14 @@ function loadTarget(
   { now, generation }: OperationContext,
 ): LoadedTarget {
   const id = ((generation + 1) % (2 ** 48 - 1)) + 1;
-  const storedPeriod = memory.get(periodKey) as Period | undefined;
+  const storedPeriod = memory.get(KEYSPACE, periodKey, OBJECT_FORMAT) as Period | undefined;
   if (storedPeriod !== undefined) {
     storedPeriod.isDirty = false;
     storedPeriod.isNew = false;
   }
   const { window, windowSize } = policy;
   const period = advancePeriod(storedPeriod ?? createInitialPeriod(now), policy, id, now);
-  const storedWindow = memory.get(windowKey) as StoredWindow | undefined;
+  const storedWindow = memory.get(KEYSPACE, windowKey, OBJECT_FORMAT) as StoredWindow | undefined;
   const isCurrent = storedWindow !== undefined && storedWindow.beganAt >= period.windowEmptiedAt;
   const counts = isCurrent ? storedWindow.counts : window.createEmpty(now, windowSize);
   return {
@@ -199,17 +202,14 @@ function saveTarget(
 ): number[] {
   if (period.isDirty) {
     // When memory is full, breakers stay longer than limits that are hardly used.
-    memory.set(
-      periodKey,
-      period,
-      { usedShare: 1, expiresAt: period.expiresAt, logEntries: 0 },
-      now,
-    );
+    const rank = { usedShare: 1, expiresAt: period.expiresAt, logEntries: 0 };
+    memory.set(KEYSPACE, periodKey, OBJECT_FORMAT, period, rank, now);
   }
   if (isWindowDirty) {
     const expiresAt = now + policy.window.retentionMicros(policy.windowSize);
     const kept: StoredWindow = { beganAt: windowBeganAt, counts: window };
-    memory.set(windowKey, kept, { usedShare: 1, expiresAt, logEntries: 0 }, now);
+    const rank = { usedShare: 1, expiresAt, logEntries: 0 };
+    memory.set(KEYSPACE, windowKey, OBJECT_FORMAT, kept, rank, now);
   }
   const remainingMicros = microsUntilChange(period, policy, now);
   return encodeReply(now, period, remainingMicros, window, decision);

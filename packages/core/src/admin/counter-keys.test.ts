@@ -3,10 +3,13 @@ import { gcra } from "../algorithms/gcra.ts";
 import { compileLimiterPolicy } from "../policy/compiled-policy.ts";
 import { countersOf } from "../policy/counters.ts";
 import { memoryStore } from "../store/memory-store.ts";
+import type { ScriptTransport } from "../store/store.ts";
 import { requireStore } from "../store/store.ts";
 import { counterKeysOf } from "./counter-keys.ts";
 
-const store = { ...requireStore(memoryStore()), prefix: "hg" };
+/** A store on servers, as far as keys are concerned. */
+const transport = {} as ScriptTransport;
+const store = { ...requireStore(memoryStore()), prefix: "hg", transport };
 
 /** The key of a subject's counter. */
 function keyOf(limiter: string, subject: string, per = "user"): string {

@@ -97,6 +97,12 @@ export interface Algorithm<State, Quota> {
    * `now` is the time of that state.
    */
   readState(numbers: readonly number[], quota: Quota, now: number): State;
+  /**
+   * Loads a state from the numbers that `storeState` stored at `at`: as many as the shape has. What `advance` sets may be missing
+   * from them. Both are missing for states with a log or slots.
+   */
+  loadState?(state: State, from: Float64Array, at: number): void;
+  storeState?(state: State, to: Float64Array, at: number): void;
   /** A copy of the state. Changes to it leave the original unchanged. */
   copyState(state: State): State;
   /** Lets `elapsed` microseconds pass, up to `now` (microseconds since the epoch). */
@@ -162,6 +168,11 @@ export interface CompiledLimit<State = unknown, Quota = unknown> extends LimitDe
   readonly weight?: number | undefined;
   /** Algorithm and parameters in canonical form: equal if and only if the limits are equal. */
   readonly canonical: string;
+}
+
+/** How many numbers the state of a limit of this shape has. */
+export function numbersIn({ state, tail }: LimitShape): number {
+  return state.length + (tail?.count ?? 0);
 }
 
 /** The longer of a limit's window and its time to recover in full, in microseconds; for a calendar window, its longest length. */

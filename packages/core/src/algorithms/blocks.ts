@@ -3,7 +3,7 @@ import type { BlockOn, Limit } from "../common/policy.ts";
 import { parseDuration } from "../common/time.ts";
 import { isPlainObject } from "../common/type-guards.ts";
 import type { Algorithm, BlockRule, CompiledLimit } from "./algorithm.ts";
-import { recoveryTimeOf } from "./algorithm.ts";
+import { numbersIn, recoveryTimeOf } from "./algorithm.ts";
 import { rejectLimit } from "./read-limit.ts";
 
 /* Blocks: set by a denial, by the last of several denials, or by confirmed charges. Twin of blocks.lua. */
@@ -88,7 +88,7 @@ function withCountedDenials(compiled: CompiledLimit, after: number): CompiledLim
   const at = shape.reported === undefined ? shape.state.length : undefined;
   return {
     ...compiled,
-    algorithm: countDenials(algorithm as Algorithm<DenialCount, unknown>, at),
+    algorithm: countDenials(algorithm as Algorithm<DenialCount, unknown>, at, numbersIn(shape)),
     shape: {
       ...shape,
       id: `${shape.id}after`,
@@ -99,15 +99,34 @@ function withCountedDenials(compiled: CompiledLimit, after: number): CompiledLim
   };
 }
 
-/** `at`: the index of these numbers in a state that is read; undefined if the script reports other numbers. */
+/**
+ * `at`: the index of these numbers in a state that is read; undefined if the script reports other numbers. `size`: how many numbers
+ * the state has without them.
+ */
 function countDenials(
   limit: Algorithm<DenialCount, unknown>,
   at: number | undefined,
+  size: number,
 ): Algorithm<DenialCount, unknown> {
+  const { loadState, storeState } = limit;
   return {
     ...limit,
 
     createState: (quota) => ({ ...limit.createState(quota), ...NO_DENIALS }),
+
+    ...(loadState !== undefined &&
+      storeState !== undefined && {
+        loadState(state, from, first) {
+          loadState(state, from, first);
+          state.denials = from[first + size] as number;
+          state.forgetsIn = from[first + size + 1] as number;
+        },
+        storeState(state, to, first) {
+          storeState(state, to, first);
+          to[first + size] = state.denials;
+          to[first + size + 1] = state.forgetsIn;
+        },
+      }),
 
     readState(numbers, quota, now) {
       if (at === undefined) return { ...limit.readState(numbers, quota, now), ...NO_DENIALS };
@@ -151,7 +170,7 @@ function withConfirmedUnits(compiled: CompiledLimit): CompiledLimit {
   }
   return {
     ...compiled,
-    algorithm: confirmUnits(algorithm as Algorithm<ConfirmedWindow, unknown>),
+    algorithm: confirmUnits(algorithm as WindowAlgorithm, numbersIn(shape)),
     shape: {
       ...shape,
       id: `${shape.id}kept`,
@@ -163,13 +182,26 @@ function withConfirmedUnits(compiled: CompiledLimit): CompiledLimit {
   };
 }
 
-function confirmUnits(
-  window: Algorithm<ConfirmedWindow, unknown>,
-): Algorithm<ConfirmedWindow, unknown> {
+/** The algorithm of a fixed window, aligned to the calendar or not. */
+type WindowAlgorithm = Algorithm<ConfirmedWindow, unknown> &
+  Required<Pick<Algorithm<ConfirmedWindow, unknown>, "loadState" | "storeState" | "windowAge">>;
+
+/** `size`: how many numbers the state has without the confirmed units. */
+function confirmUnits(window: WindowAlgorithm, size: number): Algorithm<ConfirmedWindow, unknown> {
   return {
     ...window,
 
     createState: (quota) => ({ ...window.createState(quota), confirmed: 0 }),
+
+    loadState(state, from, at) {
+      window.loadState(state, from, at);
+      state.confirmed = from[at + size] as number;
+    },
+
+    storeState(state, to, at) {
+      window.storeState(state, to, at);
+      to[at + size] = state.confirmed;
+    },
 
     readState: (numbers, quota, now) => ({
       ...window.readState(numbers, quota, now),
@@ -183,7 +215,7 @@ function confirmUnits(
 
     // Counts in the window in which it is confirmed, so a client gains nothing by delaying responses until the next window.
     confirm(state, _, units, charged, age) {
-      const isInWindow = age <= (window.windowAge?.(state) as number);
+      const isInWindow = age <= window.windowAge(state);
       if (!isInWindow)
         state.used = Math.min(MAX_UNITS_PER_LIMIT, state.used + Math.min(charged, units));
       state.confirmed = Math.min(MAX_UNITS_PER_LIMIT, state.confirmed + units);

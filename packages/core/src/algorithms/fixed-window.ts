@@ -37,6 +37,16 @@ const fixedWindows = countInWindows<FixedWindowState, FixedWindowQuota>({
 
   readState: ([used, age]) => ({ used, age }) as FixedWindowState,
 
+  loadState(state, from, at) {
+    state.used = from[at] as number;
+    state.age = from[at + 1] as number;
+  },
+
+  storeState(state, to, at) {
+    to[at] = state.used;
+    to[at + 1] = state.age;
+  },
+
   advance(state, quota, elapsed, now) {
     state.age += elapsed;
     if (state.used === 0 || state.age >= quota.window) {
@@ -150,6 +160,18 @@ const calendarWindows = countInWindows<CalendarWindowState, CalendarWindowQuota>
 
   readState: ([used, starts, ends], _, now) => ({ used, starts, ends, now }) as CalendarWindowState,
 
+  loadState(state, from, at) {
+    state.used = from[at] as number;
+    state.starts = from[at + 1] as number;
+    state.ends = from[at + 2] as number;
+  },
+
+  storeState(state, to, at) {
+    to[at] = state.used;
+    to[at + 1] = state.starts;
+    to[at + 2] = state.ends;
+  },
+
   advance(state, { calendar }, _, now) {
     state.now = now;
     const isOver = now >= state.ends;
@@ -235,7 +257,9 @@ function readCalendar(limit: FixedWindowLimit, window: CalendarWindow, timeZone:
 /** The arithmetic of a counter that starts from zero in each window, whatever begins and ends its windows. */
 function countInWindows<State extends { used: number }, Quota extends { readonly limit: number }>(
   own: Pick<Algorithm<State, Quota>, "createState" | "readState" | "advance"> &
-    Required<Pick<Algorithm<State, Quota>, "windowAge" | "windowLeft">>,
+    Required<
+      Pick<Algorithm<State, Quota>, "loadState" | "storeState" | "windowAge" | "windowLeft">
+    >,
 ): Algorithm<State, Quota> {
   const { windowAge, windowLeft } = own;
   return {

@@ -83,6 +83,18 @@ const weighted: Algorithm<WeightedWindowState, WeightedWindowQuota> = {
 
   readState: ([age, current, previous]) => ({ age, current, previous }) as WeightedWindowState,
 
+  loadState(state, from, at) {
+    state.age = from[at] as number;
+    state.current = from[at + 1] as number;
+    state.previous = from[at + 2] as number;
+  },
+
+  storeState(state, to, at) {
+    to[at] = state.age;
+    to[at + 1] = state.current;
+    to[at + 2] = state.previous;
+  },
+
   copyState: (state) => ({ ...state }),
 
   advance(state, quota, elapsed, now) {
@@ -177,6 +189,17 @@ const windows: Algorithm<SubWindowsState, SubWindowsQuota> = {
   createState: ({ count }) => ({ age: 0, counts: new Array(count).fill(0) }),
 
   readState: ([age, ...counts]) => ({ age: age as number, counts }),
+
+  loadState(state, from, at) {
+    const { counts } = state;
+    state.age = from[at] as number;
+    for (let i = 0; i < counts.length; i += 1) counts[i] = from[at + 1 + i] as number;
+  },
+
+  storeState({ age, counts }, to, at) {
+    to[at] = age;
+    to.set(counts, at + 1);
+  },
 
   copyState: (state) => ({ ...state, counts: state.counts.slice() }),
 

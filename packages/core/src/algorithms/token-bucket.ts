@@ -33,6 +33,18 @@ const bucketAlgorithm: Algorithm<BucketState, BucketQuota> = {
 
   readState: ([whole, part, fastest]) => ({ whole, part, fastest }) as BucketState,
 
+  loadState(state, from, at) {
+    state.whole = from[at] as number;
+    state.part = from[at + 1] as number;
+    state.fastest = from[at + 2] as number;
+  },
+
+  storeState(state, to, at) {
+    to[at] = state.whole;
+    to[at + 1] = state.part;
+    to[at + 2] = state.fastest;
+  },
+
   copyState: (state) => ({ ...state }),
 
   advance(state, quota, elapsed) {

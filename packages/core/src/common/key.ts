@@ -17,6 +17,14 @@ export function escapeSubject(subject: string): string {
   return escapeWith(subject, /^[\w.~@/:-]*$/, /[^\w.~@/:-]/g);
 }
 
+/**
+ * Bounds a subject for use as a key in this process: one of at most 64 characters stays as it is, so that no text has to be built for
+ * a decision. Two subjects never give the same key.
+ */
+export function boundSubject(subject: string): string {
+  return subject.length <= MAX_PART && subject[0] !== "#" ? subject : `#${escapeSubject(subject)}`;
+}
+
 /** The text of an escaped part of a key; undefined for a hash or an invalid part. */
 export function unescapePart(part: string): string | undefined {
   const text = part.replace(/%u([\da-f]{4})|%([\da-f]{2})/g, (_, unit, byte) =>

@@ -172,23 +172,11 @@ export function createConsumeMethods(core: LimiterCore, compiler: PolicyCompiler
       const decided = consumeGroups(undefined, subject, options, undefined, mode);
       if (started === undefined && usage === undefined) return Promise.resolve(decided);
       return decided instanceof Promise
-        ? decided.then((decision) => recordDecision(subject, decision, started))
-        : Promise.resolve(recordDecision(subject, decided, started));
+        ? recordLater(core, subject, decided, started)
+        : Promise.resolve(recordDecision(core, subject, decided, started));
     } catch (error) {
       return Promise.reject(error as Error);
     }
-  }
-
-  /** Publishes a decision, counts it in the usage, and returns it. */
-  function recordDecision(
-    subject: Subjects,
-    decision: Decision,
-    started: number | undefined,
-  ): Decision {
-    if (started !== undefined)
-      publishLimiterDecision(core, subject, decision, performance.now() - started);
-    usage?.record(countedSubjects({ groups: ownPolicy.groups, subjects: subject }), decision);
-    return decision;
   }
 
   return {
@@ -199,6 +187,30 @@ export function createConsumeMethods(core: LimiterCore, compiler: PolicyCompiler
     policyOf,
     countersOf,
   };
+}
+
+/** Publishes a decision, counts it in the usage, and returns it. */
+function recordDecision(
+  core: LimiterCore,
+  subject: Subjects,
+  decision: Decision,
+  started: number | undefined,
+): Decision {
+  if (started !== undefined)
+    publishLimiterDecision(core, subject, decision, performance.now() - started);
+  const { groups } = core.policy;
+  core.usage?.record(countedSubjects({ groups, subjects: subject }), decision);
+  return decision;
+}
+
+// Apart from `consumeInMode`: a closure in there would be allocated with every call.
+async function recordLater(
+  core: LimiterCore,
+  subject: Subjects,
+  decided: Promise<Decision>,
+  started: number | undefined,
+): Promise<Decision> {
+  return recordDecision(core, subject, await decided, started);
 }
 
 /** The subject of a call. Throws `HEADGATE_INVALID_OPTION` for `ignoreUnknownDimensions` other than true or false. */

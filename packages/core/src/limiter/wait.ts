@@ -5,6 +5,7 @@ import { rejectExtraArgument, rejectUnknownOptions } from "../common/options.ts"
 import { trackInUse } from "../common/publish.ts";
 import type { Duration } from "../common/time.ts";
 import { parseDuration, toMilliseconds } from "../common/time.ts";
+import { identityOf } from "../operations/counter.ts";
 import { createDecisionRequest } from "../pipeline/decision-request.ts";
 import type { CompiledPolicy, LimitGroup } from "../policy/compiled-policy.ts";
 import { assignCosts } from "../policy/costs.ts";
@@ -56,13 +57,7 @@ export function createWaitMethods(
     return {
       key: queueKeyOf(counters),
       kind: { policy: callPolicy, cost: costKeyOf(counters, cost) },
-      onRelease:
-        releases &&
-        ((wake) =>
-          releases.onRelease(
-            counters.map(({ key }) => key),
-            wake,
-          )),
+      onRelease: releases && ((wake) => releases.onRelease(counters.map(identityOf), wake)),
       onLimitsChange:
         control && ((decided, wake) => control.onLimitsChange(counters, policy, decided, wake)),
       async attempt(usedTimeoutMs = 0) {

@@ -54,7 +54,7 @@ export const charge: Operation<ChargeCall, ChargeReply> = defineMutation("charge
         if (units > 0) limit.algorithm.spend(state.limitStates[i], limit.quota, units, held);
         charged.push(units);
       });
-      notifyThresholds(thresholds, counter, state, (i) => costAt(counter, i, cost));
+      notifyThresholds(thresholds, counter, state, cost);
       saveCounter(counter, state, memory);
     }
     const units = hasCostsByName(counters) ? charged : [Math.min(cost, ...charged)];

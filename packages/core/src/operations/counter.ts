@@ -5,9 +5,11 @@ import { getShape } from "../scripts/counter-shape.ts";
 import { encodeDigits, LONG_DIGITS, PARAMETER_DIGITS } from "../scripts/digits.ts";
 import type { ShapeScripts } from "../scripts/shape-scripts.ts";
 import { scriptsFor } from "../scripts/shape-scripts.ts";
+import type { RowFormat } from "../store/memory-table.ts";
 import type { MemoryAccess, Operation, OperationContext } from "../store/store.ts";
-import type { Block } from "./block.ts";
 import { expiryOf } from "./block.ts";
+import type { CounterState, ThresholdMark } from "./counter-state.ts";
+import { createCounterState, createRowFormat } from "./counter-state.ts";
 
 /** The limits of one limiter in one dimension, in canonical order. */
 export interface CounterLimits {
@@ -25,17 +27,27 @@ export interface CounterLimits {
   readonly notifyingLimits: readonly number[];
   /** The suffixes that make a counter's key the key of a log or a threshold mark. */
   readonly extraKeys: readonly string[];
+  /** The format of their states in memory. */
+  readonly rowFormat: RowFormat<CounterState>;
   /** Encodes the calendar boundaries around a time; undefined if no limit has a calendar. */
   readonly boundariesAt?: ((now: number) => string) | undefined;
 }
 
 /** One subject in one dimension: the key that holds the states of its limits. */
 export interface Counter extends CounterLimits {
+  /** Unique within its keyspace; in Redis, unique among all keys. */
   readonly key: string;
+  /** Equal for the counters of all subjects that have the same limits, of equal shapes. */
+  readonly keyspace: string;
   /** The cost of each limit, if the cost is by name; then every counter of the call has costs. 0 leaves a limit out. */
   readonly costs?: readonly number[] | undefined;
   /** Units of the same request already charged to each limit; only with `costs`. Default 0. */
   readonly alreadyCharged?: readonly number[] | undefined;
+}
+
+/** Equal for two counters of a store if and only if they are the same. */
+export function identityOf({ keyspace, key }: Counter): string {
+  return keyspace + key;
 }
 
 /** Prepares limits in canonical order for operations. */
@@ -57,6 +69,7 @@ export function prepareLimits(limits: readonly CompiledLimit[]): CounterLimits {
       ...(shape.notifies ? [`:notified${i}`] : []),
     ]),
     encodedParameters: parameters.map((number) => encodeDigits(number, PARAMETER_DIGITS)).join(""),
+    rowFormat: createRowFormat(limits),
     boundariesAt: createBoundaryEncoder(limits),
   };
 }
@@ -131,31 +144,18 @@ export const counterOperation: Pick<Operation<CounterCall>, "kind" | "batchKey" 
   keys: ({ counters }) => keysOf(counters),
 };
 
-/** A counter in this process, with the fields of its value in Redis: see counter.lua. */
-export interface CounterState {
-  stamp: number;
-  generation: number;
-  /** When it has fully recovered, by the limits at the last write; microseconds since the epoch. */
-  expiresAt: number;
-  readonly limitStates: unknown[];
-  /** Undefined if it is not blocked and no level is remembered. */
-  block: Block | undefined;
-  /** The threshold marks by the index of their limit; undefined if there are none. */
-  thresholdMarks: (ThresholdMark | undefined)[] | undefined;
-}
-
 /**
  * Loads the state of a counter and updates it to the current time. An absent counter gets a new state, which is not stored
- * yet.
+ * yet. The state is valid until another counter with these limits is loaded.
  */
 export function loadCounter(
   counter: Counter,
   memory: MemoryAccess,
   context: OperationContext,
 ): CounterState {
-  const { key, limits } = counter;
-  const state =
-    (memory.get(key) as CounterState | undefined) ?? createCounterState(limits, context);
+  const { limits } = counter;
+  const stored = readCounter(counter, memory);
+  const state = stored ?? createCounterState(limits, context);
   const { now } = context;
   const elapsed = now - state.stamp;
   for (let i = 0; i < limits.length; i += 1) {
@@ -163,23 +163,18 @@ export function loadCounter(
     algorithm.advance(state.limitStates[i], quota, elapsed, now);
   }
   state.stamp = now;
+  // Time passes under the limits of this call, even if it changes nothing else.
+  if (stored !== undefined) memory.rewrite(counter.rowFormat, stored);
   if (state.block !== undefined && expiryOf(state.block) <= now) state.block = undefined;
   return state;
 }
 
-function createCounterState(
-  limits: readonly CompiledLimit[],
-  context: OperationContext,
-): CounterState {
-  const limitStates = limits.map(({ algorithm, quota }) => algorithm.createState(quota));
-  return {
-    stamp: context.now,
-    generation: context.generation,
-    expiresAt: Number.POSITIVE_INFINITY,
-    limitStates,
-    block: undefined,
-    thresholdMarks: undefined,
-  };
+/** Reads the state of a counter as of its last write; undefined if it is absent. Valid as long as that of `loadCounter`. */
+export function readCounter(
+  { keyspace, key, rowFormat }: Counter,
+  memory: MemoryAccess,
+): CounterState | undefined {
+  return memory.get(keyspace, key, rowFormat);
 }
 
 /** Stores a changed counter. */
@@ -198,7 +193,7 @@ const BLOCKED_SHARE = 2;
  * write.
  */
 export function saveReportedCounter(
-  { key, limits }: Counter,
+  { keyspace, key, rowFormat, limits }: Counter,
   state: CounterState,
   reports: readonly LimitReport[],
   isChanged: boolean,
@@ -223,16 +218,9 @@ export function saveReportedCounter(
   if (thresholdMarks !== undefined) unused = Math.max(unused, lastEndOf(thresholdMarks));
   if (!isChanged && unused <= state.expiresAt) return;
   state.expiresAt = block === undefined ? unused : Math.max(unused, expiryOf(block));
-  const rank = block === undefined ? share : BLOCKED_SHARE;
-  memory.set(key, state, { usedShare: rank, expiresAt: state.expiresAt, logEntries }, stamp);
-}
-
-/** The reported thresholds of a limit. thresholds.lua describes the value in Redis. */
-interface ThresholdMark {
-  /** The units of the highest reported threshold. */
-  readonly units: number;
-  /** Microseconds since the epoch until which neither it nor a lower threshold is reported again. */
-  readonly endsAt: number;
+  state.usedShare = block === undefined ? share : BLOCKED_SHARE;
+  state.logEntries = logEntries;
+  memory.set(keyspace, key, rowFormat, state, state, stamp);
 }
 
 /** The time at which the last of some marks ends. */

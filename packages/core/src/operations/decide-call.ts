@@ -2,8 +2,9 @@ import type { CompiledLimit, LimitReport } from "../algorithms/algorithm.ts";
 import { NEVER } from "../algorithms/exact-arithmetic.ts";
 import type { Block } from "./block.ts";
 import { remainingMicrosOf } from "./block.ts";
-import type { Counter, CounterState } from "./counter.ts";
+import type { Counter } from "./counter.ts";
 import { costAt } from "./counter.ts";
+import type { CounterState } from "./counter-state.ts";
 import type { ThresholdReport } from "./notify-thresholds.ts";
 
 export type DecideMode = "enforce" | "charge" | "peek" | "inspect";
@@ -110,16 +111,27 @@ export function decideCounter(
   reported: readonly unknown[] = state.limitStates,
 ): CounterDecision {
   const { generation, block, stamp } = state;
-  const limits = new Array<LimitDecision>(counter.limits.length);
-  for (let i = 0; i < limits.length; i += 1) {
-    const { algorithm, quota } = counter.limits[i] as CompiledLimit;
-    const wait = allowed ? 0 : waitOf(counter, state, i, cost);
-    const { remaining, resetAfter, refillAfter } = algorithm.report(reported[i], quota);
-    limits[i] = { wait, remaining, resetAfter, refillAfter };
+  const limits = [decideLimit(counter, state, 0, cost, allowed, reported)];
+  for (let i = 1; i < counter.limits.length; i += 1) {
+    limits.push(decideLimit(counter, state, i, cost, allowed, reported));
   }
   const blockedFor = remainingMicrosOf(block, stamp);
   const decision = { counter, generation, blockedFor, limits };
   return blockedFor === 0 ? decision : denyByBlock(decision, block as Block, cost);
+}
+
+function decideLimit(
+  counter: Counter,
+  state: CounterState,
+  i: number,
+  cost: number,
+  allowed: boolean,
+  reported: readonly unknown[],
+): LimitDecision {
+  const { algorithm, quota } = counter.limits[i] as CompiledLimit;
+  const { remaining, resetAfter, refillAfter } = algorithm.report(reported[i], quota);
+  const wait = allowed ? 0 : waitOf(counter, state, i, cost);
+  return { wait, remaining, resetAfter, refillAfter };
 }
 
 /**

@@ -2,7 +2,7 @@ import type { BlockRule, CompiledLimit } from "../algorithms/algorithm.ts";
 import { COUNT_DIGITS, encodeDigits, LONG_DIGITS, newGeneration } from "../scripts/digits.ts";
 import { encodeBlockRules, encodeThresholds } from "../scripts/encode-rules.ts";
 import type { MemoryAccess, Operation, OperationContext, Replies } from "../store/store.ts";
-import type { Counter, CounterState } from "./counter.ts";
+import type { Counter } from "./counter.ts";
 import {
   costAt,
   counterOperation,
@@ -13,6 +13,7 @@ import {
   scriptsOf,
   weightOf,
 } from "./counter.ts";
+import type { CounterState } from "./counter-state.ts";
 import type { CounterDecision, DecideCall, DecideMode, StoreDecision } from "./decide-call.ts";
 import { decideCounter, isAllowing, isCharging, spend, waitOf } from "./decide-call.ts";
 import { decodeDecision } from "./decode-decision.ts";
@@ -153,37 +154,41 @@ function decideInMemory(
   context: OperationContext,
 ): StoreDecision {
   const { now } = context;
-  const states = new Array<CounterState>(counters.length);
+  // Lists begin with their first element, because V8 is slow to create an array of a length that it learns at run time.
+  const states = [loadCounter(counters[0] as Counter, memory, context)];
+  for (let u = 1; u < counters.length; u += 1) {
+    states.push(loadCounter(counters[u] as Counter, memory, context));
+  }
   let allowed = true;
   for (let u = 0; u < counters.length; u += 1) {
-    const counter = counters[u] as Counter;
-    const state = loadCounter(counter, memory, context);
-    states[u] = state;
-    allowed &&= isAllowing(counter, state, cost);
+    allowed &&= isAllowing(counters[u] as Counter, states[u] as CounterState, cost);
   }
   const mayCharge = isCharging(mode);
   const charges = allowed && mayCharge;
   const mayBlock = !allowed && mode === "enforce";
   // Spending 0 would append an entry to a log.
   const spends = allowed && mode !== "inspect" && cost > 0;
-  const decided = new Array<CounterDecision>(counters.length);
+  let decided: CounterDecision[] | undefined;
   let thresholds: ThresholdReport[] | undefined;
   for (let u = 0; u < counters.length; u += 1) {
     const counter = counters[u] as Counter;
     const state = states[u] as CounterState;
     const blocks =
       mayBlock && counter.shape.blocksOnDenial && blockOnDenial(counter, state, cost, context);
-    const reported = spends ? spend(counter, state.limitStates, cost, charges, holder) : undefined;
+    const reported = spends
+      ? spend(counter, state.limitStates, cost, charges, holder)
+      : state.limitStates;
     const decision = decideCounter(counter, state, cost, allowed, reported);
-    decided[u] = decision;
+    if (decided === undefined) decided = [decision];
+    else decided.push(decision);
     if (charges && counter.notifyingLimits.length > 0) {
       thresholds ??= [];
-      notifyThresholds(thresholds, counter, state, (i) => costAt(counter, i, cost));
+      notifyThresholds(thresholds, counter, state, cost);
     }
     // A denial stores a debt that takes longer to drain than under the limits that charged it.
     if (mayCharge) saveReportedCounter(counter, state, decision.limits, charges || blocks, memory);
   }
-  return { now, allowed, counters: decided, thresholds: thresholds ?? NONE };
+  return { now, allowed, counters: decided ?? NONE, thresholds: thresholds ?? NONE };
 }
 
 /**

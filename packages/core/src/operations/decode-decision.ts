@@ -2,7 +2,8 @@ import type { CompiledLimit } from "../algorithms/algorithm.ts";
 import type { CounterShape, FieldOffset } from "../scripts/counter-shape.ts";
 import { isCounterValue, readNumbers, STAMP_AND_GENERATION } from "../scripts/digits.ts";
 import type { Block } from "./block.ts";
-import type { Counter, CounterState } from "./counter.ts";
+import type { Counter } from "./counter.ts";
+import type { CounterState } from "./counter-state.ts";
 import type { CounterDecision, DecideCall, LimitDecision, StoreDecision } from "./decide-call.ts";
 import { decideCounter, isAllowing, isBlocked, isCharging, spend } from "./decide-call.ts";
 import { readInteger, wrongTypeError } from "./list-script.ts";
@@ -131,7 +132,16 @@ export function decodeCounter(
   }
   const hasBlock = bytes !== null && bytes.length > shape.width;
   const block = hasBlock ? decodeBlock(bytes, shape, now) : undefined;
-  return { stamp: now, generation, expiresAt: now, limitStates, block, thresholdMarks: undefined };
+  return {
+    stamp: now,
+    generation,
+    expiresAt: now,
+    usedShare: 0,
+    logEntries: 0,
+    limitStates,
+    block,
+    thresholdMarks: undefined,
+  };
 }
 
 /** Decodes the block in a value. If the clock stepped back, the block lasts no longer than before. */

@@ -1,5 +1,7 @@
 import type { CompiledLimit } from "../algorithms/algorithm.ts";
-import type { Counter, CounterState } from "./counter.ts";
+import type { Counter } from "./counter.ts";
+import { costAt } from "./counter.ts";
+import type { CounterState } from "./counter-state.ts";
 
 /** What a charge reports on a limit that notifies. Twin of thresholds.lua. */
 export interface ThresholdReport {
@@ -14,19 +16,17 @@ export interface ThresholdReport {
   readonly resetAfter: number;
 }
 
-/**
- * Adds the reports on a counter, and stores the reported thresholds in its state. `unitsOf` returns the units charged to a limit.
- */
+/** Adds the reports on a counter that was charged `cost`, and stores the reported thresholds in its state. */
 export function notifyThresholds(
   reports: ThresholdReport[],
   counter: Counter,
   state: CounterState,
-  unitsOf: (limit: number) => number,
+  cost: number,
 ): void {
   for (const i of counter.notifyingLimits) {
     const { algorithm, quota } = counter.limits[i] as CompiledLimit;
     const { remaining, resetAfter } = algorithm.report(state.limitStates[i], quota);
-    const reached = unitsOf(i) > 0 ? crossThreshold(counter, state, i, remaining) : 0;
+    const reached = costAt(counter, i, cost) > 0 ? crossThreshold(counter, state, i, remaining) : 0;
     reports.push({ counter, limit: i, reached, remaining, resetAfter });
   }
 }

@@ -2,8 +2,9 @@ import type { MemoryTable } from "../store/memory-table.ts";
 import type { Operation } from "../store/store.ts";
 import type { BlockSource } from "./block.ts";
 import { remainingMicrosOf } from "./block.ts";
-import type { Counter, CounterState } from "./counter.ts";
-import { saveCounter } from "./counter.ts";
+import type { Counter } from "./counter.ts";
+import { readCounter, saveCounter } from "./counter.ts";
+import type { CounterState } from "./counter-state.ts";
 import { peek } from "./decide.ts";
 import type { DecideCall } from "./decide-call.ts";
 import { decodeCounter } from "./decode-decision.ts";
@@ -62,8 +63,7 @@ function peekOne<Reply>(
       return calls.map(({ counters: [counter] }, i) => read(counter as Counter, replies[i]));
     },
     runInMemory({ counters: [counter] }, memory, { now }) {
-      const { key } = counter as Counter;
-      return replyFor(counter as Counter, memory.get(key) as CounterState | undefined, now);
+      return replyFor(counter as Counter, readCounter(counter as Counter, memory), now);
     },
   };
 }

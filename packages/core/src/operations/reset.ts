@@ -3,8 +3,8 @@ import type { CounterShape, FieldOffset } from "../scripts/counter-shape.ts";
 import { HEADER_BYTES } from "../scripts/counter-shape.ts";
 import type { MemoryAccess, Operation, OperationContext } from "../store/store.ts";
 import { remainingMicrosOf } from "./block.ts";
-import type { Counter, CounterState } from "./counter.ts";
-import { keysOf, saveCounter } from "./counter.ts";
+import type { Counter } from "./counter.ts";
+import { keysOf, readCounter, saveCounter } from "./counter.ts";
 import { defineListOperation } from "./list-script.ts";
 import { resetLua } from "./lua.generated.ts";
 
@@ -45,8 +45,8 @@ function resetInMemory(
   memory: MemoryAccess,
   { now, generation }: OperationContext,
 ): boolean {
-  const { key, limits } = counter;
-  const state = memory.get(key) as CounterState | undefined;
+  const { keyspace, key, limits } = counter;
+  const state = readCounter(counter, memory);
   const { block } = state ?? {};
   if (
     state === undefined ||
@@ -54,7 +54,7 @@ function resetInMemory(
     block.setBy !== "operator" ||
     remainingMicrosOf(block, now) === 0
   ) {
-    return memory.delete(key);
+    return memory.delete(keyspace, key);
   }
   const states = limits.map(({ algorithm, quota }: CompiledLimit) => algorithm.createState(quota));
   const kept = { ...block, levelEndsAt: 0, level: 0 };

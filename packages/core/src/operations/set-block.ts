@@ -3,8 +3,9 @@ import { MAX_LEVELS } from "../algorithms/blocks.ts";
 import { encodeDigits, LONG_DIGITS, newGeneration } from "../scripts/digits.ts";
 import type { Operation } from "../store/store.ts";
 import { applyManualBlock, remainingMicrosOf, UNBLOCKED } from "./block.ts";
-import type { Counter, CounterState } from "./counter.ts";
+import type { Counter } from "./counter.ts";
 import { loadCounter, saveCounter } from "./counter.ts";
+import type { CounterState } from "./counter-state.ts";
 import { defineMutation, readFlag } from "./mutation.ts";
 
 /**

@@ -9,9 +9,9 @@ import type { CompiledPolicy } from "../policy/compiled-policy.ts";
 import type { SubjectCounter } from "../policy/counters.ts";
 import { slotCountersOf } from "../policy/counters.ts";
 import type { SlotHandle } from "../policy/limiter-decision.ts";
+import { receiptsOf } from "../policy/limiter-decision.ts";
 import type { ScriptTransport } from "../store/store.ts";
 import type { DecisionRequest } from "./decision-request.ts";
-import { receiptsOf } from "./decision-request.ts";
 import { refundMutation } from "./mutations.ts";
 import type { Mutation, MutationResult } from "./stage.ts";
 import { publishThresholds } from "./thresholds.ts";
@@ -185,7 +185,7 @@ class CrossSlotDecision {
 
   /** Refunds charges and releases the slots. If a refund fails, the charge stays. */
   async #undo(charges: readonly StoreDecision[]): Promise<void> {
-    const refunds = receiptsOf(this.#request, charges).map((receipt) =>
+    const refunds = receiptsOf(this.#request.policy, this.#request.cost, charges).map((receipt) =>
       mutateOnServers(this.#servers, refundMutation(receipt)),
     );
     await Promise.allSettled([...refunds, this.#slots?.release()]);

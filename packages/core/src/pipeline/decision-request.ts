@@ -2,7 +2,6 @@ import type { CompiledLimit } from "../algorithms/algorithm.ts";
 import { windowMsAt } from "../algorithms/calendar.ts";
 import { NEVER } from "../algorithms/exact-arithmetic.ts";
 import type { Decision, DecisionSource, LimitState } from "../common/decision.ts";
-import type { Counter } from "../operations/counter.ts";
 import type {
   CounterDecision,
   DecideCall,
@@ -10,7 +9,6 @@ import type {
   LimitDecision,
   StoreDecision,
 } from "../operations/decide-call.ts";
-import type { Receipt } from "../operations/refund.ts";
 import type { CompiledPolicy } from "../policy/compiled-policy.ts";
 import { includedCounters } from "../policy/costs.ts";
 import type { SubjectCounter } from "../policy/counters.ts";
@@ -64,8 +62,12 @@ export function toDecision(
   slots?: SlotHandle,
 ): Decision {
   const { policy, counters, allCounters, mode } = request;
-  /** By position in the policy, with holes for limits whose counter is not in the request, or that a cost by name excludes. */
-  const states = new Array<LimitState | undefined>(policy.limits.length);
+  /**
+   * By position in the policy, with holes for limits whose counter is not in the request, or that a cost by name excludes. Not an
+   * array of a given length, which V8 is slow to create.
+   */
+  const states: (LimitState | undefined)[] = [undefined];
+  while (states.length < policy.limits.length) states.push(undefined);
   let allowed = true;
   let blocked = false;
   for (let d = 0; d < decisions.length; d += 1) {
@@ -90,7 +92,8 @@ export function toDecision(
     blocked,
     limits: hasAll ? (states as readonly LimitState[]) : removeHoles(states),
     source,
-    receipts: allowed && mode !== "peek" ? receiptsOf(request, decisions) : NONE,
+    receipts: NONE,
+    charges: allowed && mode !== "peek" ? decisions : undefined,
     slots: allowed ? slots : undefined,
   });
 }
@@ -100,7 +103,8 @@ export function createDecision(
   { policy, cost, counters, allCounters }: DecisionRequest,
   contents: Omit<DecisionInit, "cost" | "overrideEffect" | "allCounters">,
 ): Decision {
-  const { allowed, blocked = false, limits, source, receipts, slots, retryAfterMs = 0 } = contents;
+  const { allowed, blocked = false, limits, source, slots, retryAfterMs = 0 } = contents;
+  const { receipts, charges } = contents;
   const overrideEffect = (allCounters ?? counters)[0]?.overrideEffect;
   // Not by spreading, which takes a microsecond.
   const init = {
@@ -110,13 +114,14 @@ export function createDecision(
     cost,
     source,
     receipts,
+    charges,
     slots,
     retryAfterMs,
     overrideEffect,
   };
   return new LimiterDecision(
     policy,
-    allCounters === undefined ? init : withCostByName(allCounters, init),
+    allCounters === undefined ? init : withCostByName(policy, allCounters, init),
   );
 }
 
@@ -143,35 +148,4 @@ export function toLimitState(
     resetAfterMs: Math.ceil(resetAfter / MICROS_PER_MS),
     refillAfterMs: Math.ceil(refillAfter / MICROS_PER_MS),
   };
-}
-
-/**
- * The receipts for the units that were charged, one for each decision. Slots are released, not refunded: a decision on concurrency
- * counters alone has no receipt.
- */
-export function receiptsOf(
-  { policy, cost }: Pick<DecisionRequest, "policy" | "cost">,
-  decisions: readonly StoreDecision[],
-): readonly Receipt[] {
-  const receipts: Receipt[] = new Array(decisions.length);
-  let count = 0;
-  for (const { now, counters } of decisions) {
-    const charged = policy.hasSlots ? counters.filter(isOfUnits) : counters;
-    if (charged.length === 0) continue;
-    const own = new Array<Counter>(charged.length);
-    const generations = new Array<number>(charged.length);
-    for (let u = 0; u < charged.length; u += 1) {
-      const { counter, generation } = charged[u] as CounterDecision;
-      own[u] = counter;
-      generations[u] = generation;
-    }
-    receipts[count] = { cost, chargedAt: now, counters: own, generations };
-    count += 1;
-  }
-  receipts.length = count;
-  return receipts;
-}
-
-function isOfUnits({ counter }: CounterDecision): boolean {
-  return (counter as SubjectCounter).group.slotTtl === undefined;
 }

@@ -101,7 +101,7 @@ export function scaleToShare(share: number): (counter: SubjectCounter) => Subjec
       group,
       limits: group.limits,
       notifyingLimits: NONE,
-      key: `${counter.key}:${share}`,
+      keyspace: `${counter.keyspace}:${share}`,
     };
   };
 }

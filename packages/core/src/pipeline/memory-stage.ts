@@ -1,5 +1,6 @@
-import type { DecisionSource } from "../common/decision.ts";
+import type { Decision, DecisionSource } from "../common/decision.ts";
 import { operationFor } from "../operations/decide.ts";
+import type { DecideCall, StoreDecision } from "../operations/decide-call.ts";
 import { isCharging } from "../operations/decide-call.ts";
 import { slotsOperation } from "../operations/slots.ts";
 import type { CompiledPolicy } from "../policy/compiled-policy.ts";
@@ -34,20 +35,31 @@ export function createMemoryStage(
     return prepareSlots(slotKeeper, counters);
   }
 
+  function complete(
+    request: DecisionRequest,
+    decision: StoreDecision,
+    slots: HeldSlots | undefined,
+  ): Decision {
+    publishThresholds(request.policy, decision.thresholds);
+    return toDecision(request, [decision], source, slots);
+  }
+
+  // Apart from `decide`, which would otherwise allocate what this function refers to with every call.
+  async function decideLater(
+    request: DecisionRequest,
+    call: DecideCall,
+    slots: HeldSlots | undefined,
+  ): Promise<Decision> {
+    return complete(request, await store.run(operationFor(request.mode), call), slots);
+  }
+
   return {
     decide(request) {
       const slots = request.policy.hasSlots ? slotsFor(request) : undefined;
       const call = slots === undefined ? request : { ...request, holder: slots.holder };
-      const operation = operationFor(request.mode);
-      if (store.runSync === undefined) {
-        return store.run(operation, call).then((decision) => {
-          publishThresholds(request.policy, decision.thresholds);
-          return toDecision(request, [decision], source, slots);
-        });
-      }
-      const decision = store.runSync(operation, call);
-      publishThresholds(request.policy, decision.thresholds);
-      return toDecision(request, [decision], source, slots);
+      return store.runSync === undefined
+        ? decideLater(request, call, slots)
+        : complete(request, store.runSync(operationFor(request.mode), call), slots);
     },
 
     async mutate({ operation, counters, callOf, thresholdsOf }) {

@@ -20,6 +20,8 @@ export interface LimitGroup extends CounterLimits {
   /** The parts of a key before and after the subject. */
   readonly keyPrefix: string;
   readonly keySuffix: string;
+  /** Whether it counts in this process, where a subject is its own key. */
+  readonly isInMemory: boolean;
   /** The keys of recent subjects, by subject. */
   readonly recentKeys: Map<string, string>;
   /** The number of lookups that missed since `recentKeys` was last cleared. */
@@ -101,6 +103,7 @@ export function compileLimiterPolicy(
         slotTtl: group[0]?.limit.shape.slotTtl,
         positions: group.map(({ position }) => position),
         keySuffix,
+        isInMemory: store.transport === undefined,
         keyPrefix: `${store.prefix}:{`,
         recentKeys: new Map(),
         keyMisses: 0,

@@ -1,5 +1,5 @@
 import { formatKind, formatReceived, HeadgateError, invalidOption } from "../common/errors.ts";
-import { escapeSubject } from "../common/key.ts";
+import { boundSubject, escapeSubject } from "../common/key.ts";
 import { GLOBAL_DIMENSION } from "../common/policy.ts";
 import type { Counter } from "../operations/counter.ts";
 import type { CompiledPolicy, LimitGroup } from "./compiled-policy.ts";
@@ -150,7 +150,7 @@ function isRecord(
 export function counterOf(
   group: LimitGroup,
   subject: string,
-  key: string = group.recentKeys.get(subject) ?? buildKey(group, subject),
+  key: string = keyOf(group, subject),
 ): SubjectCounter {
   return {
     group,
@@ -163,9 +163,16 @@ export function counterOf(
     notifyingLimits: group.notifyingLimits,
     extraKeys: group.extraKeys,
     scripts: group.scripts,
+    rowFormat: group.rowFormat,
+    keyspace: group.keySuffix,
     boundariesAt: group.boundariesAt,
     key,
   };
+}
+
+function keyOf(group: LimitGroup, subject: string): string {
+  if (group.isInMemory) return boundSubject(subject);
+  return group.recentKeys.get(subject) ?? buildKey(group, subject);
 }
 
 /** Builds a key and caches it if the cache has room: creating, hashing and comparing a new string takes as long as a decision. */

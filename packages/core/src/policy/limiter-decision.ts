@@ -4,6 +4,7 @@ import { bindingLimit } from "../common/decision.ts";
 import { formatKind, HeadgateError } from "../common/errors.ts";
 import type { LimitDescription } from "../common/policy.ts";
 import type { Counter } from "../operations/counter.ts";
+import type { CounterDecision, StoreDecision } from "../operations/decide-call.ts";
 import type { Receipt } from "../operations/refund.ts";
 import type { CompiledPolicy } from "./compiled-policy.ts";
 import { costByName, excludedCounters } from "./costs.ts";
@@ -35,6 +36,8 @@ export interface DecisionInit {
   readonly source: DecisionSource;
   /** The receipts for the charges, in the store or in this process as `source` says. */
   readonly receipts: readonly Receipt[];
+  /** The store's decisions that charged the request, if its receipts are still to be made of them; most are never taken. */
+  readonly charges?: readonly StoreDecision[] | undefined;
   /** The concurrency slots that the request took. */
   readonly slots?: SlotHandle | undefined;
   /** Whether a block denied the request. Default false. */
@@ -50,7 +53,7 @@ export interface DecisionInit {
 /** The numbers of a decision without limits. */
 const NOTHING_COUNTED = { limit: 0, remaining: 0, resetAfterMs: 0 };
 
-const NONE: readonly Receipt[] = [];
+const NONE: readonly never[] = [];
 
 /** The decision that callers get, with its receipts and slots in private fields. */
 export class LimiterDecision implements Decision {
@@ -69,15 +72,13 @@ export class LimiterDecision implements Decision {
   readonly wouldAllow: boolean;
   /** The policy whose counters the decision is about. */
   readonly #policy: CompiledPolicy;
-  /** Private, so that receipts cannot be forged; empty once they are taken. */
-  #receipts: readonly Receipt[];
+  readonly #init: DecisionInit;
+  /** Private, so that receipts cannot be forged; empty once they are taken, and undefined before they are made. */
+  #receipts: readonly Receipt[] | undefined;
   #takenReceipts: readonly Receipt[] = NONE;
-  readonly #slots: SlotHandle | undefined;
-  /** With a cost by name, all counters, including excluded ones. */
-  readonly #allCounters: readonly SubjectCounter[] | undefined;
 
   constructor(policy: CompiledPolicy, init: DecisionInit) {
-    const { allowed, blocked = false, limits, cost, source, receipts, retryAfterMs = 0 } = init;
+    const { allowed, blocked = false, limits, cost, source, retryAfterMs = 0 } = init;
     const { overrideEffect } = init;
     const shadow = overrideEffect === undefined ? policy.shadow : overrideEffect.shadow;
     const binding =
@@ -98,13 +99,12 @@ export class LimiterDecision implements Decision {
     this.shadow = shadow;
     this.wouldAllow = allowed;
     this.#policy = policy;
-    this.#receipts = receipts;
-    this.#allCounters = init.allCounters;
-    this.#slots = init.slots;
+    this.#init = init;
+    this.#receipts = init.charges === undefined ? init.receipts : undefined;
   }
 
   get signal(): AbortSignal | undefined {
-    return #slots in this ? this.#slots?.signal : undefined;
+    return #init in this ? this.#init.slots?.signal : undefined;
   }
 
   static {
@@ -115,10 +115,12 @@ export class LimiterDecision implements Decision {
         if (!(#policy in this)) return undefined;
         return {
           policy: this.#policy,
-          slots: this.#slots,
-          allCounters: this.#allCounters,
+          slots: this.#init.slots,
+          allCounters: this.#init.allCounters,
           takeReceipts: () => {
-            this.#takenReceipts = this.#receipts;
+            const { cost, charges = NONE } = this.#init;
+            this.#takenReceipts =
+              this.#receipts ?? receiptsOf(this.#policy, cost as number, charges);
             this.#receipts = NONE;
             return this.#takenReceipts;
           },
@@ -134,19 +136,29 @@ export class LimiterDecision implements Decision {
 
 /** The contents of a decision with a cost by name: with all counters, and receipts for the excluded ones. */
 export function withCostByName(
+  policy: CompiledPolicy,
   allCounters: readonly SubjectCounter[],
   init: DecisionInit,
 ): DecisionInit {
-  const receipts = [...init.receipts, ...receiptsForExcluded(init, allCounters)];
-  return { ...init, cost: costByName(allCounters), receipts, allCounters };
+  const { receipts, charges = NONE } = init;
+  const charged = [...receipts, ...receiptsOf(policy, init.cost as number, charges)];
+  const excluded = receiptsForExcluded(init, charged, allCounters);
+  return {
+    ...init,
+    cost: costByName(allCounters),
+    receipts: [...charged, ...excluded],
+    charges: undefined,
+    allCounters,
+  };
 }
 
 /** The receipt for excluded counters, which are charged nothing, but may be charged when the decision is settled. */
 function receiptsForExcluded(
-  { receipts, slots }: DecisionInit,
+  { slots }: DecisionInit,
+  charged: readonly Receipt[],
   allCounters: readonly SubjectCounter[],
 ): readonly Receipt[] {
-  const isTaken = receipts.length > 0 || slots !== undefined;
+  const isTaken = charged.length > 0 || slots !== undefined;
   const counters = isTaken ? excludedCounters(unitCountersOf(allCounters)) : [];
   if (counters.length === 0) return NONE;
   return [emptyReceipt(counters)];
@@ -235,4 +247,25 @@ export interface SlotHandle {
    * can be repeated; otherwise the slots expire.
    */
   release(): Promise<boolean>;
+}
+
+/**
+ * The receipts for the units that were charged, one for each decision. Slots are released, not refunded: a decision on concurrency
+ * counters alone has no receipt.
+ */
+export function receiptsOf(
+  { hasSlots }: CompiledPolicy,
+  cost: number,
+  decisions: readonly StoreDecision[],
+): readonly Receipt[] {
+  return decisions.flatMap(({ now, counters }) => {
+    const charged = hasSlots ? counters.filter(isOfUnitCounter) : counters;
+    if (charged.length === 0) return [];
+    const generations = charged.map(({ generation }) => generation);
+    return { cost, chargedAt: now, counters: charged.map(({ counter }) => counter), generations };
+  });
+}
+
+function isOfUnitCounter({ counter }: CounterDecision): boolean {
+  return (counter as SubjectCounter).group.slotTtl === undefined;
 }

@@ -1,5 +1,6 @@
 import { codeOf, formatReceived, HeadgateError } from "../common/errors.ts";
 import type { BlockOn, Limit } from "../common/policy.ts";
+import { identityOf } from "../operations/counter.ts";
 import type { CompiledPolicy, LimitGroup } from "./compiled-policy.ts";
 import { compileLimiterPolicy } from "./compiled-policy.ts";
 import type { SubjectCounter, Subjects } from "./counters.ts";
@@ -84,10 +85,12 @@ export function countersOfOtherPolicies(
   own: PolicyCounters,
   others: readonly CompiledPolicy[],
 ): readonly PolicyCounters[] {
-  const known = new Set(own.counters.map(({ key }) => key));
+  const known = new Set(own.counters.map(identityOf));
   return others.flatMap((policy) => {
-    const counters = sameSubjectCounters(policy, own.counters).filter(({ key }) => !known.has(key));
-    for (const { key } of counters) known.add(key);
+    const counters = sameSubjectCounters(policy, own.counters).filter(
+      (counter) => !known.has(identityOf(counter)),
+    );
+    for (const counter of counters) known.add(identityOf(counter));
     return counters.length === 0 ? [] : [{ policy, counters }];
   });
 }

@@ -64,7 +64,7 @@ export function ageDenial(
   };
   return new LimiterDecision(
     policy,
-    hasCostsByName(counters) ? withCostByName(counters, outcome) : outcome,
+    hasCostsByName(counters) ? withCostByName(policy, counters, outcome) : outcome,
   );
 }
 

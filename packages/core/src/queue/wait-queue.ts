@@ -1,6 +1,6 @@
 import { addAbortCallback } from "../common/abort-listeners.ts";
 import { HeadgateError } from "../common/errors.ts";
-import { hasCostsByName } from "../operations/counter.ts";
+import { hasCostsByName, identityOf } from "../operations/counter.ts";
 import { includedCounters } from "../policy/costs.ts";
 import type { SubjectCounter } from "../policy/counters.ts";
 import type { KeyQueueDeps, Waiter } from "./key-queue.ts";
@@ -96,9 +96,9 @@ export function createWaitQueue(maxQueue: number, deps: WaitQueueDeps): WaitQueu
 /** The key of the queue in which a call waits: equal for all calls with the same limits and subjects. */
 export function queueKeyOf(counters: readonly SubjectCounter[]): string {
   return includedCounters(counters)
-    .map(({ key, costs = [] }) => {
-      const excluded = costs.flatMap((units, i) => (units === 0 ? i : []));
-      return [key, ...excluded].join(" ");
+    .map((counter) => {
+      const excluded = (counter.costs ?? []).flatMap((units, i) => (units === 0 ? i : []));
+      return [identityOf(counter), ...excluded].join(" ");
     })
     .join(" ");
 }

@@ -3,7 +3,7 @@ import { HeadgateError } from "../common/errors.ts";
 import type { LimiterLabels } from "../common/publish.ts";
 import { trackInUse } from "../common/publish.ts";
 import type { Counter } from "../operations/counter.ts";
-import { costAt } from "../operations/counter.ts";
+import { costAt, identityOf } from "../operations/counter.ts";
 import type { SlotsCall } from "../operations/slots.ts";
 import { MAX_HOLDERS } from "../operations/slots.ts";
 import type { SubjectCounter } from "../policy/counters.ts";
@@ -139,7 +139,7 @@ function clientDisconnectedError(): HeadgateError {
 export class Releases {
   readonly #callbacks = new Map<string, Set<() => void>>();
 
-  /** Calls back when a slot of one of these counters is released, until the returned function is called. */
+  /** Calls back when a slot of a counter with one of these identities is released, until the returned function is called. */
   onRelease(keys: readonly string[], callback: () => void): () => void {
     for (const key of keys) {
       const callbacks = this.#callbacks.get(key) ?? new Set();
@@ -155,8 +155,8 @@ export class Releases {
   }
 
   notify(counters: readonly Counter[]): void {
-    for (const { key } of counters) {
-      for (const callback of [...(this.#callbacks.get(key) ?? [])]) callback();
+    for (const counter of counters) {
+      for (const callback of [...(this.#callbacks.get(identityOf(counter)) ?? [])]) callback();
     }
   }
 }

@@ -1,5 +1,6 @@
 import { BackgroundTimer } from "../common/background.ts";
 import type { Counter } from "../operations/counter.ts";
+import { identityOf } from "../operations/counter.ts";
 
 /** How often slots are renewed within their ttl, so that one renewal may fail and the next be late before a slot is lost. */
 const RENEWALS_PER_TTL = 3;
@@ -127,8 +128,9 @@ function groupByCounter(slots: Iterable<RenewedSlot>): Iterable<CounterSlots> {
   const counters = new Map<string, CounterSlots>();
   for (const slot of slots) {
     if (!slot.shouldRenew()) continue;
-    const sameCounter = counters.get(slot.counter.key);
-    if (sameCounter === undefined) counters.set(slot.counter.key, [slot]);
+    const identity = identityOf(slot.counter);
+    const sameCounter = counters.get(identity);
+    if (sameCounter === undefined) counters.set(identity, [slot]);
     else sameCounter.push(slot);
   }
   return counters.values();

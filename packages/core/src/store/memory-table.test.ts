@@ -1,7 +1,7 @@
 import { fc, test } from "@fast-check/vitest";
 import { describe, expect } from "vitest";
-import type { EvictionRank } from "./memory-table.ts";
-import { MemoryTable } from "./memory-table.ts";
+import type { EvictionRank, RowFormat } from "./memory-table.ts";
+import { MemoryTable, OBJECT_FORMAT } from "./memory-table.ts";
 
 /** The most log entries a table holds. */
 const MAX_ENTRIES = 1_048_576;
@@ -46,15 +46,19 @@ class Model {
   }
 }
 
+function get(table: MemoryTable, key: string): object | undefined {
+  return table.get("", key, OBJECT_FORMAT);
+}
+
 const steps = fc.array(
   fc.record({
     key: fc.constantFrom(..."abcdefghijklmnop"),
     move: fc.oneof(
-      { arbitrary: fc.constantFrom("set", "set", "set", "delete"), weight: 20 },
+      { arbitrary: fc.constantFrom("set", "set", "set", "set", "set", "delete"), weight: 40 },
       { arbitrary: fc.constant("clear"), weight: 1 },
     ),
     share: fc.constantFrom(0, 0.25, 0.5, 1),
-    life: fc.constantFrom(...[1, 5, 20, 40].map((life) => life * (KEPT_AFTER / 20))),
+    life: fc.constantFrom(...[1, 5, 20, 1_000, 2_000].map((life) => life * (KEPT_AFTER / 20))),
     rest: fc.nat(6).map((rest) => rest * (KEPT_AFTER / 20)),
   }),
   { maxLength: 120 },
@@ -72,16 +76,16 @@ test.prop([steps, fc.integer({ min: 1, max: 8 })], { numRuns: 500 })(
         table.clear();
         model.rows.clear();
       } else if (move === "delete") {
-        expect(table.delete(key)).toBe(model.rows.delete(key));
+        expect(table.delete("", key)).toBe(model.rows.delete(key));
       } else {
         // No two rows expire together, so that it is never open which of them goes.
         const rank = { usedShare: share, expiresAt: now + life + i / 1_000, logEntries: 0 };
         const value = { i };
-        table.set(key, value, rank, now);
+        table.set("", key, OBJECT_FORMAT, value, rank, now);
         model.set(key, rank, now);
-        expect(table.get(key)).toBe(value);
+        expect(get(table, key)).toBe(value);
       }
-      const kept = [..."abcdefghijklmnop"].filter((other) => table.get(other) !== undefined);
+      const kept = [..."abcdefghijklmnop"].filter((other) => get(table, other) !== undefined);
       expect(kept).toEqual([...model.rows.keys()].sort());
       expect(table.size).toBe(model.rows.size);
       expect(table.evictions).toBe(model.evicted);
@@ -89,6 +93,78 @@ test.prop([steps, fc.integer({ min: 1, max: 8 })], { numRuns: 500 })(
     });
   },
 );
+
+interface Numbers {
+  readonly values: readonly number[];
+  readonly remainder: object | undefined;
+}
+
+function formatOf(width: number): RowFormat<Numbers> {
+  return {
+    width,
+    read: (numbers, at, _, remainder) => ({
+      values: [...numbers.subarray(at, at + width)],
+      remainder,
+    }),
+    write({ values, remainder }, numbers, at) {
+      numbers.set(values, at);
+      return remainder;
+    },
+  };
+}
+
+/** Keyspaces of rows that take one cell, two cells, many, and more than a page. */
+const FORMATS: Readonly<Record<string, RowFormat<Numbers>>> = {
+  narrow: formatOf(2),
+  wide: formatOf(12),
+  wider: formatOf(300),
+  "wider than a page": formatOf(1_000),
+};
+
+test.prop(
+  [
+    fc.array(
+      fc.record({
+        keyspace: fc.constantFrom(...Object.keys(FORMATS)),
+        key: fc.constantFrom(..."abcd"),
+        move: fc.constantFrom("set", "set", "set", "delete"),
+        share: fc.constantFrom(0.1, 0.5, 1),
+        hasRemainder: fc.boolean(),
+      }),
+      { maxLength: 200 },
+    ),
+    fc.integer({ min: 1, max: 12 }),
+  ],
+  { numRuns: 200 },
+)("every row keeps its own numbers, whatever rows of other sizes come and go", (moves, maxKeys) => {
+  const table = new MemoryTable(maxKeys);
+  const written = new Map<string, Numbers>();
+  moves.forEach(({ keyspace, key, move, share, hasRemainder }, i) => {
+    const format = FORMATS[keyspace] as RowFormat<Numbers>;
+    if (move === "delete") {
+      const isPresent = table.get(keyspace, key, format) !== undefined;
+      expect(table.delete(keyspace, key)).toBe(isPresent);
+    } else {
+      const values = Array.from({ length: format.width }, (_, n) => i + n / 1_000);
+      const value = { values, remainder: hasRemainder ? { i } : undefined };
+      const rank = { usedShare: share, expiresAt: 1_000_000 + i, logEntries: 0 };
+      table.set(keyspace, key, format, value, rank, 0);
+      written.set(`${keyspace} ${key}`, value);
+      expect(table.get(keyspace, key, format)).toEqual(value);
+    }
+    let size = 0;
+    for (const [name, other] of Object.entries(FORMATS)) {
+      for (const one of "abcd") {
+        const value = table.get(name, one, other);
+        if (value === undefined) continue;
+        size += 1;
+        expect(value).toEqual(written.get(`${name} ${one}`));
+        expect(value.remainder).toBe(written.get(`${name} ${one}`)?.remainder);
+      }
+    }
+    expect(table.size).toBe(size);
+  });
+});
 
 describe("log entries", () => {
   const logs = fc.array(
@@ -105,12 +181,13 @@ describe("log entries", () => {
     const table = new MemoryTable(1_000);
     const held = new Map<string, number>();
     moves.forEach(({ key, share: usedShare, entries: logEntries, isDeleted }, i) => {
-      if (isDeleted) table.delete(key);
-      else table.set(key, {}, { usedShare, expiresAt: 1_000 + i, logEntries }, i);
+      if (isDeleted) table.delete("", key);
+      else
+        table.set("", key, OBJECT_FORMAT, {}, { usedShare, expiresAt: 1_000 + i, logEntries }, i);
       held.set(key, logEntries);
-      expect(table.get(key) !== undefined).toBe(!isDeleted);
+      expect(get(table, key) !== undefined).toBe(!isDeleted);
       const total = [...held]
-        .filter(([other]) => table.get(other) !== undefined)
+        .filter(([other]) => get(table, other) !== undefined)
         .reduce((sum, [, count]) => sum + count, 0);
       expect(table.logEntries).toBe(total);
       expect(table.logEntries).toBeLessThanOrEqual(MAX_ENTRIES);
@@ -120,15 +197,15 @@ describe("log entries", () => {
   test("log entries of the lowest share are evicted first", () => {
     const table = new MemoryTable(1_000);
     const log = (share: number) => ({ usedShare: share, expiresAt: 1_000, logEntries: 400_000 });
-    table.set("half", {}, log(0.5), 0);
-    table.set("spent", {}, log(1), 0);
-    table.set("quarter", {}, log(0.25), 0);
-    expect(table.get("half")).toBeUndefined();
-    expect(table.get("spent")).toBeDefined();
-    expect(table.get("quarter")).toBeDefined();
+    table.set("", "half", OBJECT_FORMAT, {}, log(0.5), 0);
+    table.set("", "spent", OBJECT_FORMAT, {}, log(1), 0);
+    table.set("", "quarter", OBJECT_FORMAT, {}, log(0.25), 0);
+    expect(get(table, "half")).toBeUndefined();
+    expect(get(table, "spent")).toBeDefined();
+    expect(get(table, "quarter")).toBeDefined();
     expect(table.evictions).toBe(1);
-    table.set("more", {}, { ...log(0.6), expiresAt: 2_000 }, 1_000);
-    expect(table.get("quarter")).toBeUndefined();
+    table.set("", "more", OBJECT_FORMAT, {}, { ...log(0.6), expiresAt: 2_000 }, 1_000);
+    expect(get(table, "quarter")).toBeUndefined();
     // It had expired.
     expect(table.evictions).toBe(1);
   });
@@ -136,10 +213,31 @@ describe("log entries", () => {
   test("log entries do not evict counters without any", () => {
     const table = new MemoryTable(1_000);
     for (let i = 0; i < 500; i += 1) {
-      table.set(`counter${i}`, {}, { usedShare: 0.5, expiresAt: 1_000, logEntries: 0 }, 0);
+      table.set(
+        "",
+        `counter${i}`,
+        OBJECT_FORMAT,
+        {},
+        { usedShare: 0.5, expiresAt: 1_000, logEntries: 0 },
+        0,
+      );
     }
-    table.set("one log", {}, { usedShare: 0.9, expiresAt: 1_000, logEntries: 600_000 }, 0);
-    table.set("another", {}, { usedShare: 0.8, expiresAt: 1_000, logEntries: 600_000 }, 0);
+    table.set(
+      "",
+      "one log",
+      OBJECT_FORMAT,
+      {},
+      { usedShare: 0.9, expiresAt: 1_000, logEntries: 600_000 },
+      0,
+    );
+    table.set(
+      "",
+      "another",
+      OBJECT_FORMAT,
+      {},
+      { usedShare: 0.8, expiresAt: 1_000, logEntries: 600_000 },
+      0,
+    );
     expect(table.logEntries).toBe(600_000);
     expect(table.size).toBe(501);
   });
@@ -148,22 +246,24 @@ describe("log entries", () => {
 test("names of object properties are ordinary keys", () => {
   const table = new MemoryTable(10);
   for (const key of ["__proto__", "constructor", "hasOwnProperty", ""]) {
-    expect(table.get(key)).toBeUndefined();
+    expect(get(table, key)).toBeUndefined();
     const value = {};
-    table.set(key, value, { usedShare: 1, expiresAt: 10, logEntries: 0 }, 0);
-    expect(table.get(key)).toBe(value);
-    expect(table.delete(key)).toBe(true);
-    expect(table.delete(key)).toBe(false);
+    table.set("", key, OBJECT_FORMAT, value, { usedShare: 1, expiresAt: 10, logEntries: 0 }, 0);
+    expect(get(table, key)).toBe(value);
+    expect(table.delete("", key)).toBe(true);
+    expect(table.delete("", key)).toBe(false);
   }
 });
 
 test("each added row removes two that expired a second ago, so that no addition is slow", () => {
   const table = new MemoryTable(1_000);
   for (let i = 0; i < 100; i += 1) {
-    table.set(`old${i}`, {}, { usedShare: 1, expiresAt: 10, logEntries: 0 }, 0);
+    table.set("", `old${i}`, OBJECT_FORMAT, {}, { usedShare: 1, expiresAt: 10, logEntries: 0 }, 0);
   }
   table.set(
+    "",
     "new",
+    OBJECT_FORMAT,
     {},
     { usedShare: 1, expiresAt: 10 + 2 * KEPT_AFTER, logEntries: 0 },
     10 + KEPT_AFTER,
@@ -171,7 +271,9 @@ test("each added row removes two that expired a second ago, so that no addition 
   expect(table.size).toBe(99);
   for (let i = 0; i < 98; i += 1) {
     table.set(
+      "",
       `new${i}`,
+      OBJECT_FORMAT,
       {},
       { usedShare: 1, expiresAt: 10 + 2 * KEPT_AFTER, logEntries: 0 },
       10 + KEPT_AFTER,
@@ -182,12 +284,40 @@ test("each added row removes two that expired a second ago, so that no addition 
 
 test("a row that has just expired stays while there is room, because its subject may return soon", () => {
   const table = new MemoryTable(3);
-  table.set("back soon", {}, { usedShare: 0.9, expiresAt: 10, logEntries: 0 }, 0);
-  table.set("b", {}, { usedShare: 0.1, expiresAt: 5_000_000, logEntries: 0 }, 9 + KEPT_AFTER);
-  table.set("c", {}, { usedShare: 0.1, expiresAt: 5_000_000, logEntries: 0 }, 9 + KEPT_AFTER);
-  expect(table.get("back soon")).toBeDefined();
-  table.set("d", {}, { usedShare: 0.1, expiresAt: 5_000_000, logEntries: 0 }, 9 + KEPT_AFTER);
-  expect(table.get("back soon")).toBeUndefined();
+  table.set(
+    "",
+    "back soon",
+    OBJECT_FORMAT,
+    {},
+    { usedShare: 0.9, expiresAt: 10, logEntries: 0 },
+    0,
+  );
+  table.set(
+    "",
+    "b",
+    OBJECT_FORMAT,
+    {},
+    { usedShare: 0.1, expiresAt: 5_000_000, logEntries: 0 },
+    9 + KEPT_AFTER,
+  );
+  table.set(
+    "",
+    "c",
+    OBJECT_FORMAT,
+    {},
+    { usedShare: 0.1, expiresAt: 5_000_000, logEntries: 0 },
+    9 + KEPT_AFTER,
+  );
+  expect(get(table, "back soon")).toBeDefined();
+  table.set(
+    "",
+    "d",
+    OBJECT_FORMAT,
+    {},
+    { usedShare: 0.1, expiresAt: 5_000_000, logEntries: 0 },
+    9 + KEPT_AFTER,
+  );
+  expect(get(table, "back soon")).toBeUndefined();
   expect(table.size).toBe(3);
 });
 
@@ -198,16 +328,33 @@ test("a cleared table is empty, and bounds new rows as before", () => {
     expiresAt: 5_000_000,
     logEntries: entries,
   });
-  for (const key of ["a", "b", "c", "d"]) table.set(key, {}, rank(0.1, 300_000), 0);
+  for (const key of ["a", "b", "c", "d"])
+    table.set("", key, OBJECT_FORMAT, {}, rank(0.1, 300_000), 0);
   table.clear();
-  expect([table.size, table.logEntries, table.get("d"), table.delete("d")]).toEqual([
+  expect([table.size, table.logEntries, get(table, "d"), table.delete("", "d")]).toEqual([
     0,
     0,
     undefined,
     false,
   ]);
-  table.set("e", {}, rank(0.2), 0);
-  for (const key of ["f", "g", "h"]) table.set(key, {}, rank(0.5, 400_000), 0);
-  expect(["e", "f", "g", "h"].filter((key) => table.get(key) !== undefined)).toEqual(["g", "h"]);
+  table.set("", "e", OBJECT_FORMAT, {}, rank(0.2), 0);
+  for (const key of ["f", "g", "h"]) table.set("", key, OBJECT_FORMAT, {}, rank(0.5, 400_000), 0);
+  expect(["e", "f", "g", "h"].filter((key) => get(table, key) !== undefined)).toEqual(["g", "h"]);
   expect([table.size, table.logEntries]).toEqual([2, 800_000]);
+});
+
+test("a row whose used share fell is evicted before one that has used more", () => {
+  const table = new MemoryTable(2);
+  const set = (key: string, usedShare: number) => {
+    table.set("", key, OBJECT_FORMAT, {}, { usedShare, expiresAt: 10, logEntries: 0 }, 0);
+  };
+  set("fell", 1);
+  set("first", 0.5);
+  set("rest", 0.6);
+  set("fell", 0.25);
+  set("last", 0.9);
+  expect(["fell", "first", "rest", "last"].filter((key) => get(table, key))).toEqual([
+    "rest",
+    "last",
+  ]);
 });

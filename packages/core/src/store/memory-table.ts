@@ -1,4 +1,5 @@
 import { IndexedHeap } from "./indexed-heap.ts";
+import { cellsFor, offsetOf, RowPages } from "./row-pages.ts";
 
 /** How much an eviction of the value would lose. */
 export interface EvictionRank {
@@ -10,13 +11,35 @@ export interface EvictionRank {
   readonly logEntries: number;
 }
 
-interface Row {
-  readonly key: string;
-  /** Its id in the heaps. */
-  readonly id: number;
-  value: object;
-  logEntries: number;
+/** How the values of a keyspace are stored: as numbers, with an object for what is not a number. */
+export interface RowFormat<Value extends object> {
+  /** How many numbers a value takes: the same for all formats of a keyspace. */
+  readonly width: number;
+  /** Reads a value. It may be the same object each time, so it is valid until the next value is read in this format. */
+  read(numbers: Float64Array, at: number, expiresAt: number, remainder: object | undefined): Value;
+  /** Writes the numbers of a value. Returns the remainder; undefined if the numbers are all. */
+  write(value: Value, numbers: Float64Array, at: number): object | undefined;
 }
+
+/** The format of values that are stored as they are. */
+export const OBJECT_FORMAT: RowFormat<object> = {
+  width: 0,
+  read: (_, __, ___, value) => value as object,
+  write: (value) => value,
+};
+
+/** The rows of one format. */
+interface Keyspace {
+  readonly name: string;
+  readonly rows: Map<string, number>;
+  /** The cells of a row. */
+  readonly cells: number;
+}
+
+// In a row: when it expires, its used share, and the numbers of its value.
+const EXPIRES_AT = 0;
+const USED_SHARE = 1;
+const HEADER = 2;
 
 /** The most log entries in a table. One log at the largest limit always fits. */
 const MAX_LOG_ENTRIES = 1_048_576;
@@ -36,14 +59,24 @@ const EXPIRY_GRACE_MICROS = 1_000_000;
  */
 export class MemoryTable {
   readonly #maxKeys: number;
-  readonly #rows = new Map<string, Row>();
-  readonly #byId: (Row | undefined)[] = [];
-  /** Ids of removed rows. */
-  readonly #freeIds: number[] = [];
-  #byShare = new IndexedHeap();
-  #byExpiry = new IndexedHeap();
+  readonly #keyspaces = new Map<string, Keyspace>();
+  #size = 0;
+  #pages = new RowPages();
+  // By row.
+  readonly #keyspaceOf: Keyspace[] = [];
+  readonly #keyOf: string[] = [];
+  /** The remainders of rows whose numbers are not all of their value. */
+  readonly #remainders = new Map<number, object>();
   /** Rows with log entries: only evicting these makes room for entries. */
-  #logsByShare = new IndexedHeap();
+  readonly #entriesOf = new Map<number, number>();
+  #byExpiry = this.#heapByExpiry();
+  // Filled when they are needed: most tables never are full.
+  #byShare: IndexedHeap | undefined;
+  #logsByShare: IndexedHeap | undefined;
+  // The keyspace and the row found last, which the next call is usually about. Any removal forgets them.
+  #foundKeyspace: Keyspace | undefined;
+  #foundKey = "";
+  #foundRow: number | undefined;
   /** Log entries in all values together. */
   logEntries = 0;
   /** Values evicted before they expired. */
@@ -54,104 +87,226 @@ export class MemoryTable {
   }
 
   get size(): number {
-    return this.#rows.size;
+    return this.#size;
   }
 
-  get(key: string): object | undefined {
-    return this.#rows.get(key)?.value;
+  get<Value extends object>(
+    keyspace: string,
+    key: string,
+    format: RowFormat<Value>,
+  ): Value | undefined {
+    const row = this.#find(keyspace, key);
+    if (row === undefined) return undefined;
+    const numbers = this.#pages.numbersOf(row);
+    const at = offsetOf(row);
+    const remainder = this.#remainders.size === 0 ? undefined : this.#remainders.get(row);
+    return format.read(numbers, at + HEADER, numbers[at + EXPIRES_AT] as number, remainder);
   }
 
-  set(key: string, value: object, rank: EvictionRank, now: number): void {
-    const { usedShare, expiresAt, logEntries } = rank;
-    const row = this.#rows.get(key);
-    if (row === undefined) {
-      this.#makeRoom(now);
-      this.#makeRoomForEntries(logEntries, now);
-      this.#add(key, value, rank);
-    } else {
-      if (row.logEntries > 0) this.#subtractEntries(row);
-      row.value = value;
-      row.logEntries = logEntries;
-      this.#byShare.update(row.id, usedShare, expiresAt);
-      this.#byExpiry.update(row.id, expiresAt, 0);
-      if (logEntries === 0) return;
-      this.#makeRoomForEntries(logEntries, now);
-      this.#addEntries(row, usedShare, expiresAt);
-    }
+  set<Value extends object>(
+    keyspace: string,
+    key: string,
+    format: RowFormat<Value>,
+    value: Value,
+    rank: EvictionRank,
+    now: number,
+  ): void {
+    const isFound = key === this.#foundKey && keyspace === this.#foundKeyspace?.name;
+    const row =
+      isFound && this.#foundRow !== undefined ? this.#foundRow : this.#find(keyspace, key);
+    if (row === undefined) this.#add(keyspace, key, format, value, rank, now);
+    else this.#update(row, format, value, rank, now);
   }
 
-  delete(key: string): boolean {
-    const row = this.#rows.get(key);
+  /** Writes the numbers of the value read last, which changes neither its remainder nor its rank. */
+  rewrite<Value extends object>(format: RowFormat<Value>, value: Value): void {
+    const row = this.#foundRow;
+    if (row !== undefined) format.write(value, this.#pages.numbersOf(row), offsetOf(row) + HEADER);
+  }
+
+  delete(keyspace: string, key: string): boolean {
+    const row = this.#find(keyspace, key);
     if (row === undefined) return false;
     this.#remove(row);
     return true;
   }
 
   clear(): void {
-    this.#rows.clear();
-    this.#byId.length = 0;
-    this.#freeIds.length = 0;
-    this.#byShare = new IndexedHeap();
-    this.#byExpiry = new IndexedHeap();
-    this.#logsByShare = new IndexedHeap();
+    this.#keyspaces.clear();
+    this.#size = 0;
+    this.#pages = new RowPages();
+    this.#keyspaceOf.length = 0;
+    this.#keyOf.length = 0;
+    this.#remainders.clear();
+    this.#entriesOf.clear();
+    this.#byExpiry = this.#heapByExpiry();
+    this.#byShare = undefined;
+    this.#logsByShare = undefined;
+    this.#forgetFound();
     this.logEntries = 0;
   }
 
-  #add(key: string, value: object, { usedShare, expiresAt, logEntries }: EvictionRank): void {
-    const id = this.#freeIds.pop() ?? this.#byId.length;
-    const row = { key, id, value, logEntries };
-    this.#rows.set(key, row);
-    this.#byId[id] = row;
-    this.#byShare.add(id, usedShare, expiresAt);
-    this.#byExpiry.add(id, expiresAt, 0);
-    if (logEntries > 0) this.#addEntries(row, usedShare, expiresAt);
+  #find(name: string, key: string): number | undefined {
+    if (this.#foundKeyspace?.name !== name) this.#foundKeyspace = this.#keyspaces.get(name);
+    const row = this.#foundKeyspace?.rows.get(key);
+    this.#foundKey = key;
+    this.#foundRow = row;
+    return row;
   }
 
-  #remove(row: Row): void {
-    this.#rows.delete(row.key);
-    this.#byId[row.id] = undefined;
-    this.#freeIds.push(row.id);
-    this.#byShare.remove(row.id);
-    this.#byExpiry.remove(row.id);
-    if (row.logEntries > 0) this.#subtractEntries(row);
+  #forgetFound(): void {
+    this.#foundKeyspace = undefined;
+    this.#foundKey = "";
+    this.#foundRow = undefined;
   }
 
-  #addEntries(row: Row, share: number, expires: number): void {
-    this.logEntries += row.logEntries;
-    this.#logsByShare.add(row.id, share, expires);
+  #expiresAt(row: number): number {
+    return this.#pages.numbersOf(row)[offsetOf(row) + EXPIRES_AT] as number;
   }
 
-  #subtractEntries(row: Row): void {
-    this.logEntries -= row.logEntries;
-    this.#logsByShare.remove(row.id);
+  #usedShare(row: number): number {
+    return this.#pages.numbersOf(row)[offsetOf(row) + USED_SHARE] as number;
+  }
+
+  #heapByExpiry(): IndexedHeap {
+    return new IndexedHeap({ major: (row) => this.#expiresAt(row) });
+  }
+
+  #heapByShare(rows: Iterable<number>): IndexedHeap {
+    const heap = new IndexedHeap({
+      major: (row) => this.#usedShare(row),
+      minor: (row) => this.#expiresAt(row),
+    });
+    for (const row of rows) heap.add(row);
+    return heap;
+  }
+
+  #add<Value extends object>(
+    name: string,
+    key: string,
+    format: RowFormat<Value>,
+    value: Value,
+    { usedShare, expiresAt, logEntries }: EvictionRank,
+    now: number,
+  ): void {
+    this.#makeRoom(now);
+    this.#makeRoomForEntries(logEntries, now);
+    const cells = cellsFor(HEADER + format.width);
+    let keyspace = this.#keyspaces.get(name);
+    if (keyspace === undefined) {
+      keyspace = { name, rows: new Map(), cells };
+      this.#keyspaces.set(name, keyspace);
+    }
+    if (keyspace.cells !== cells) throw new Error(`rows of ${name} have another width`);
+    const row = this.#pages.allocate(cells);
+    const ownKey = withoutParent(key);
+    keyspace.rows.set(ownKey, row);
+    this.#size += 1;
+    this.#keyspaceOf[row] = keyspace;
+    this.#keyOf[row] = ownKey;
+    const numbers = this.#pages.numbersOf(row);
+    const at = offsetOf(row);
+    numbers[at + EXPIRES_AT] = expiresAt;
+    numbers[at + USED_SHARE] = usedShare;
+    const remainder = format.write(value, numbers, at + HEADER);
+    if (remainder !== undefined) this.#remainders.set(row, remainder);
+    this.#byExpiry.add(row);
+    this.#byShare?.add(row);
+    if (logEntries > 0) this.#addEntries(row, logEntries);
+  }
+
+  #update<Value extends object>(
+    row: number,
+    format: RowFormat<Value>,
+    value: Value,
+    { usedShare, expiresAt, logEntries }: EvictionRank,
+    now: number,
+  ): void {
+    const numbers = this.#pages.numbersOf(row);
+    const at = offsetOf(row);
+    const earlier = numbers[at + EXPIRES_AT] as number;
+    numbers[at + EXPIRES_AT] = expiresAt;
+    numbers[at + USED_SHARE] = usedShare;
+    const remainder = format.write(value, numbers, at + HEADER);
+    if (remainder !== undefined) this.#remainders.set(row, remainder);
+    else if (this.#remainders.size > 0) this.#remainders.delete(row);
+    if (expiresAt < earlier) this.#byExpiry.update(row);
+    this.#byShare?.update(row);
+    if (this.#entriesOf.size > 0) this.#subtractEntries(row);
+    if (logEntries === 0) return;
+    this.#makeRoomForEntries(logEntries, now);
+    this.#addEntries(row, logEntries);
+  }
+
+  #remove(row: number): void {
+    const { name, rows, cells } = this.#keyspaceOf[row] as Keyspace;
+    rows.delete(this.#keyOf[row] as string);
+    if (rows.size === 0) this.#keyspaces.delete(name);
+    this.#size -= 1;
+    this.#keyOf[row] = "";
+    this.#byExpiry.remove(row);
+    this.#byShare?.remove(row);
+    this.#remainders.delete(row);
+    this.#subtractEntries(row);
+    this.#pages.release(row, cells);
+    this.#forgetFound();
+  }
+
+  #addEntries(row: number, entries: number): void {
+    this.logEntries += entries;
+    this.#entriesOf.set(row, entries);
+    this.#logsByShare?.add(row);
+  }
+
+  #subtractEntries(row: number): void {
+    const entries = this.#entriesOf.get(row);
+    if (entries === undefined) return;
+    this.logEntries -= entries;
+    this.#entriesOf.delete(row);
+    this.#logsByShare?.remove(row);
   }
 
   #makeRoom(now: number): void {
     for (let swept = 0; swept < SWEEPS_PER_ADDITION; swept += 1) {
-      if (!this.#removeById(this.#byExpiry.firstUpTo(now - EXPIRY_GRACE_MICROS))) break;
+      if (!this.#removeRow(this.#byExpiry.firstUpTo(now - EXPIRY_GRACE_MICROS))) break;
     }
-    if (this.#rows.size < this.#maxKeys) return;
-    if (!this.#removeById(this.#byExpiry.firstUpTo(now))) this.#evict(this.#byShare.first, now);
+    if (this.#size < this.#maxKeys || this.#removeRow(this.#byExpiry.firstUpTo(now))) return;
+    this.#byShare ??= this.#heapByShare(this.#rows());
+    this.#evict(this.#byShare.first, now);
   }
 
   /** Makes room for log entries that are not included in `logEntries` yet. */
   #makeRoomForEntries(entries: number, now: number): void {
-    while (
-      this.logEntries + entries > MAX_LOG_ENTRIES &&
-      this.#evict(this.#logsByShare.first, now)
-    );
+    while (this.logEntries + entries > MAX_LOG_ENTRIES) {
+      this.#logsByShare ??= this.#heapByShare(this.#entriesOf.keys());
+      if (!this.#evict(this.#logsByShare.first, now)) return;
+    }
+  }
+
+  *#rows(): Iterable<number> {
+    for (const { rows } of this.#keyspaces.values()) yield* rows.values();
   }
 
   /** Removes a row; counts an eviction if it has not expired. */
-  #evict(id: number | undefined, now: number): boolean {
-    if (id !== undefined && this.#byExpiry.majorRankOf(id) > now) this.evictions += 1;
-    return this.#removeById(id);
+  #evict(row: number | undefined, now: number): boolean {
+    if (row !== undefined && this.#expiresAt(row) > now) this.evictions += 1;
+    return this.#removeRow(row);
   }
 
   /** Removes a row; false if there is none. */
-  #removeById(id: number | undefined): boolean {
-    if (id === undefined) return false;
-    this.#remove(this.#byId[id] as Row);
+  #removeRow(row: number | undefined): boolean {
+    if (row === undefined) return false;
+    this.#remove(row);
     return true;
   }
+}
+
+/** V8 copies shorter strings where it refers from a longer one to a part of another string. */
+const MIN_SLICE = 13;
+
+/** A copy of a text that may be a part of a much larger one, which would stay in memory with it. */
+function withoutParent(text: string): string {
+  if (text.length < MIN_SLICE) return text;
+  const copy = Buffer.from(text, "latin1").toString("latin1");
+  return copy === text ? copy : Buffer.from(text, "utf16le").toString("utf16le");
 }

@@ -31,7 +31,7 @@ interface ScriptCall {
 }
 
 /** The values of a memory store. A `Pick`, because private fields would make copies of the package incompatible types. */
-export type MemoryAccess = Pick<MemoryTable, "get" | "set" | "delete">;
+export type MemoryAccess = Pick<MemoryTable, "get" | "set" | "rewrite" | "delete">;
 
 /**
  * An operation on a store's keys: Lua scripts, TypeScript with the same effect, and the only code that knows how the scripts write

@@ -6,8 +6,8 @@ import type { DecideCall, StoreDecision } from "../../operations/decide-call.ts"
 import type { Receipt } from "../../operations/refund.ts";
 import { refund } from "../../operations/refund.ts";
 import type { SubjectCounter } from "../../policy/counters.ts";
+import { receiptsOf } from "../../policy/limiter-decision.ts";
 import type { PolicyOnServers } from "../cross-slot.ts";
-import { receiptsOf } from "../decision-request.ts";
 import type { DenyCache } from "../deny-cache.ts";
 import { denyCacheOf } from "../deny-cache.ts";
 import { leaseHoldersOn } from "../lease-holders.ts";
@@ -139,7 +139,7 @@ export class LeaseAccounts {
       return;
     }
     this.#denyCache.invalidateCached(counters, receivedAt);
-    const [receipt] = receiptsOf({ policy, cost }, [decision]) as [Receipt];
+    const [receipt] = receiptsOf(policy, cost, [decision]) as [Receipt];
     const lease = leaseOf(this.#settings, receipt, decision, sentAt);
     if (account.isClosed) {
       this.#refund([lease]);
@@ -158,7 +158,7 @@ export class LeaseAccounts {
     if (!decision.allowed) return;
     const { policy } = this.#servers;
     const { store } = policy;
-    for (const receipt of receiptsOf({ policy, cost }, [decision])) {
+    for (const receipt of receiptsOf(policy, cost, [decision])) {
       // Bypasses the monitor, which knows that the late store is down.
       const invalidate = (): void => this.#denyCache.invalidate(receipt.counters, store.now());
       store
