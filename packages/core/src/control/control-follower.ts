@@ -1,5 +1,6 @@
 import { BackgroundTimer } from "../common/background.ts";
 import type { StoreMonitor } from "../health/store-monitor.ts";
+import { identityOf } from "../operations/counter.ts";
 import { denyCacheOf } from "../pipeline/deny-cache.ts";
 import { endAllLeases, endLeases } from "../pipeline/lease-holders.ts";
 import type { Stage } from "../pipeline/stage.ts";
@@ -50,7 +51,7 @@ export class ControlFollower {
   readonly #isCompatible: ReturnType<typeof createCompatibilityCheck>;
   readonly #waiting = new Set<WaitingCall>();
   readonly #timer = new BackgroundTimer(() => this.#checkPeriodically());
-  #invalidationCallback: (key?: string) => void = () => {};
+  #invalidationCallback: (identity?: string) => void = () => {};
 
   constructor(limiter: FollowingLimiter) {
     const { policy, monitor, perCallPolicies } = limiter;
@@ -104,8 +105,8 @@ export class ControlFollower {
     };
   }
 
-  /** Calls back with the key of each invalidated counter, and without a key if everything is invalidated. */
-  onInvalidation(callback: (key?: string) => void): void {
+  /** Calls back with the identity of each invalidated counter, and without one if everything is invalidated. */
+  onInvalidation(callback: (identity?: string) => void): void {
     this.#invalidationCallback = callback;
   }
 
@@ -136,7 +137,7 @@ export class ControlFollower {
     const { owner, now } = policy.store;
     denyCacheOf(owner).invalidate(counters, now());
     endLeases(owner, counters);
-    for (const { key } of counters) this.#invalidationCallback(key);
+    for (const counter of counters) this.#invalidationCallback(identityOf(counter));
   }
 
   #checkPeriodically(): void {

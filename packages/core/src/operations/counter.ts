@@ -45,9 +45,9 @@ export interface Counter extends CounterLimits {
   readonly alreadyCharged?: readonly number[] | undefined;
 }
 
-/** Equal for two counters of a store if and only if they are the same. */
+/** Equal for two counters of a store if and only if they are the same. It has no space, so that several can be joined by one. */
 export function identityOf({ keyspace, key }: Counter): string {
-  return keyspace + key;
+  return (keyspace + key).replace(/[% ]/g, encodeURIComponent);
 }
 
 /** Prepares limits in canonical order for operations. */

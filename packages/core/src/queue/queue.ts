@@ -10,8 +10,8 @@ export interface WaitQueue {
    * wait. Rejects with `HEADGATE_QUEUE_FULL`, `HEADGATE_WAIT_TIMEOUT`, the signal's reason, and the errors of an attempt.
    */
   enter(call: QueuedCall, options: EnterOptions): Promise<Attempt>;
-  /** Makes the calls that wait for a counter, by the counter's key, try again now; without a key, all calls. */
-  wake(counterKey?: string): void;
+  /** Makes the calls that wait for a counter, by the counter's identity, try again now; without one, all calls. */
+  wake(identity?: string): void;
   /** The last denial in the queue of a key; undefined if no denied call waits in it. */
   lastDenial(key: string): Denial | undefined;
   /** Rejects the calls of a group, those waiting and all later ones. Without a group, rejects all waiting calls. */

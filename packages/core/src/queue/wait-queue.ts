@@ -78,9 +78,9 @@ export function createWaitQueue(maxQueue: number, deps: WaitQueueDeps): WaitQueu
       });
     },
 
-    wake(counterKey) {
+    wake(identity) {
       for (const [key, queue] of queues) {
-        if (counterKey === undefined || key.split(" ").includes(counterKey)) queue.wake();
+        if (identity === undefined || key.split(" ").includes(identity)) queue.wake();
       }
     },
 
