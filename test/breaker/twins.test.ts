@@ -356,8 +356,9 @@ function keepInTable(time: MicroClock): Run {
 function tableOfCopies(): MemoryAccess {
   const rows = new Map<string, object>();
   return {
-    get: (key: string) => structuredClone(rows.get(key)),
-    set: (key: string, value: object) => rows.set(key, structuredClone(value)),
+    get: (_: string, key: string) => structuredClone(rows.get(key)),
+    set: (_: string, key: string, __: object, value: object) =>
+      rows.set(key, structuredClone(value)),
   } as unknown as MemoryAccess;
 }
 

@@ -104,9 +104,9 @@ describe("the password of a connection", () => {
     await admin.call("ACL", "SETUSER", "headgate-reader", "-lrange");
     const environment = { REDISCLI_AUTH: SECRET };
     expectFailure(await runCli(args, { environment }), 3, "may not run LRANGE");
-    await admin.call("ACL", "SETUSER", "headgate-reader", "-evalsha");
-    expectFailure(await runCli(args, { environment }), 3, "may not run EVALSHA");
-    await admin.call("ACL", "SETUSER", "headgate-reader", "+lrange", "+evalsha");
+    await admin.call("ACL", "SETUSER", "headgate-reader", "-eval");
+    expectFailure(await runCli(args, { environment }), 3, "may not run EVAL");
+    await admin.call("ACL", "SETUSER", "headgate-reader", "+lrange", "+eval");
     const foreign = await runCli([...args, "--prefix", "other"], { environment });
     expectFailure(foreign, 3, "may not access keys with this prefix");
   });
