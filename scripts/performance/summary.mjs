@@ -42,7 +42,7 @@ function http(rows) {
     const [row, constants] = [of(framework, name), of(framework, "constants")];
     if (row === undefined) return ["–", "–"];
     const { serverMicroseconds, redisMicroseconds } = row;
-    const cpu = median(serverMicroseconds) + median(redisMicroseconds ?? [0]);
+    const cpu = median(serverMicroseconds) + median(redisMicroseconds);
     return [
       `${(ratioOf(row.perSecond, constants.perSecond) * 100).toFixed(0)} %`,
       formatNumber(cpu),
@@ -71,8 +71,8 @@ function microsecondsOf(row) {
 function costs(rows) {
   const onRedis = (what) => {
     const row = find(rows, { suite: "decisions", library: "ioredis", name: "Headgate", ...what });
-    return [row.nodeMicroseconds, row.redisCpuMicroseconds ?? row.redisMicroseconds].map(
-      (numbers) => formatNumber(median(numbers)),
+    return [row.nodeMicroseconds, row.redisCpuMicroseconds].map((numbers) =>
+      formatNumber(median(numbers)),
     );
   };
   const inProcess = (name) => [

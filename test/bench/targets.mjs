@@ -56,8 +56,8 @@ const TARGETS = [
       return ratioOf(time("gcra"), time("rate-limit-redis"));
     },
   },
-  ...instructionsAlone("gcra", 1, { returns: 37_000, first: 54_000, denied: 45_000 }),
-  ...instructionsAlone("gcra", 3, { returns: 54_000, first: 59_000, denied: 50_000 }),
+  ...instructionsAlone("gcra", 1, { returns: 37_000, first: 52_000, denied: 41_000 }),
+  ...instructionsAlone("gcra", 3, { returns: 48_000, first: 57_000, denied: 47_000 }),
   ...instructionsAlone("slidingWindow", 1, { returns: 56_000 }),
   instructions("batches", "gcra", 1, "instructions", 20_000),
   instructions("batches", "gcra", 3, "instructions", 32_000),

@@ -18,7 +18,7 @@ const RESHARDINGS = isLong ? 20 : 4;
 /** Hash slots that move, and subjects in each. */
 const SLOTS = 6;
 const SUBJECTS_PER_SLOT = 4;
-/** Hash slots that the first primary has at first. */
+/** The first primary has at least so many hash slots at first, from 0 on. */
 const FIRST_SLOTS = 5_000;
 /** The most decisions that one process requests at once. */
 const BURST = 40;

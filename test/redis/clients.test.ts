@@ -165,16 +165,19 @@ describe("node-redis", () => {
 describe("node-redis 6", () => {
   test("node-redis sets its own timeout only for calls that wait for the connection", async () => {
     const timeouts = vi.spyOn(AbortSignal, "timeout");
+    onTestFinished(() => timeouts.mockRestore());
     const client = nodeRedis.createClient({
       socket: { path: socket, tls: false },
       commandOptions: { timeout: 60_000 },
     });
+    onTestFinished(() => client.destroy());
     const limiter = createLimiter({
       name: "own-timeout",
       limits: gcra({ limit: 10, window: "1h" }),
       storeTimeout: "10s",
       store: redisStore(client),
     });
+    onTestFinished(() => limiter.close());
     const connected = client.connect();
     const first = limiter.consume("u");
     await new Promise<void>((resolve) => process.nextTick(resolve));
@@ -184,9 +187,6 @@ describe("node-redis 6", () => {
     timeouts.mockClear();
     expect(await limiter.consume("u")).toMatchObject({ source: "store", remaining: 8 });
     expect(timeouts).not.toHaveBeenCalled();
-    timeouts.mockRestore();
-    await limiter.close();
-    await client.close();
   });
 });
 

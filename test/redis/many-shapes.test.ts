@@ -56,7 +56,7 @@ test.each(["ioredis 6", "ioredis 5", "iovalkey"] as const)(
     const decisions = await decideAll();
     expect(decisions.every(({ remaining }) => remaining === 3)).toBe(true);
     // The control record may be read at the same time.
-    expect(writes()).toBeLessThanOrEqual(2);
+    expect([1, 2]).toContain(writes());
   },
 );
 

@@ -12,6 +12,7 @@ import { Registry } from "prom-client";
 import { openClient } from "../clients.mjs";
 import { makeLimiter } from "../limiters/catalogue.mjs";
 import { ALGORITHMS, makeHeadgate } from "../limiters/headgate.mjs";
+import { LOOP } from "./net.mjs";
 
 const HOUR = 3_600_000;
 const SUBJECTS = 1_000;
@@ -36,7 +37,7 @@ export const PER_KEY = {
 /** Each makes a limiter that answers in this process. `isWanted` tells who answered, where there is a choice. */
 const LIMITERS = {
   // An awaited call that does nothing: what every other call takes as well.
-  "the loop itself": () => {
+  [LOOP]: () => {
     const answer = { allowed: true };
     return { consume: async () => answer };
   },
@@ -66,7 +67,7 @@ export const CALLS = {
     Object.entries(LIMITERS).map(([name, make]) => [name, { make, subjects: SUBJECTS }]),
   ),
   ...Object.fromEntries(
-    Object.entries(PER_KEY).map(([name, make]) => [
+    Object.entries({ ...PER_KEY, [LOOP]: LIMITERS[LOOP] }).map(([name, make]) => [
       `${name}, 100,000 keys`,
       { make, subjects: MANY },
     ]),
