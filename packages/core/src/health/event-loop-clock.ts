@@ -74,11 +74,15 @@ export class EventLoopClock {
     this.#elapsedMs = this.now();
     this.#timer = undefined;
     let soonest = this.#tickMs;
-    for (const listener of this.#listeners) {
-      const withinMs = listener.onTick(this.#elapsedMs);
-      if (withinMs === undefined) this.#listeners.delete(listener);
-      else soonest = Math.min(soonest, withinMs);
+    try {
+      for (const listener of this.#listeners) {
+        const withinMs = listener.onTick(this.#elapsedMs);
+        if (withinMs === undefined) this.#listeners.delete(listener);
+        else soonest = Math.min(soonest, withinMs);
+      }
+    } finally {
+      // Also if one of them throws: the others count on being called.
+      if (this.#listeners.size > 0) this.#start(Math.max(1, soonest));
     }
-    if (this.#listeners.size > 0) this.#start(Math.max(1, soonest));
   };
 }

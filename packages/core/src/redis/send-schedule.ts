@@ -49,8 +49,17 @@ export class SendSchedule {
 
   #sendTogether(due: readonly Send[]): void {
     this.#wasShared = due.length > 1;
+    const errors: unknown[] = [];
     this.#inOneWrite(() => {
-      for (const send of due) send();
+      for (const send of due) {
+        try {
+          send();
+        } catch (error) {
+          // The other queues count on being called.
+          errors.push(error);
+        }
+      }
     });
+    if (errors.length > 0) throw errors[0];
   }
 }
