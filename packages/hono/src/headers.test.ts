@@ -4,6 +4,7 @@ import type { Context, Handler } from "hono";
 import { Hono } from "hono";
 import { HTTPException } from "hono/http-exception";
 import { expect, test } from "vitest";
+import { completeHeaders, prepareHeaders } from "./on-denied.ts";
 import { rateLimit } from "./rate-limit.ts";
 
 const ONE_OF_FIVE = { "ratelimit-policy": '"5-per-1h";q=5;w=3600', "x-ratelimit-remaining": "4" };
@@ -104,4 +105,21 @@ test("a denied request gets the headers and Retry-After once", async () => {
     "x-ratelimit-remaining": "0",
   });
   expect(response.headers.get("content-type")).toMatch(/^application\/problem\+json/);
+});
+
+test("a response that a gateway passes on from another limiter of the same policy gets the headers of this one", async () => {
+  const upstream = { ...ONE_OF_FIVE, "x-ratelimit-limit": "5", "x-ratelimit-remaining": "1" };
+  const response = await respond(() => new Response("theirs", { headers: upstream }));
+  expect(headersOf(response)).toEqual(ONE_OF_FIVE);
+});
+
+test("a header that is to be appended stays beside the application's own", async () => {
+  const app = new Hono().use(async (c, next) => {
+    prepareHeaders(c, [["Server-Timing", "headgate;dur=3.0", "append"]]);
+    await next();
+    completeHeaders(c);
+  });
+  const headers = { "server-timing": "db;dur=5" };
+  const response = await respond(() => new Response("raw", { headers }), app);
+  expect(response.headers.get("server-timing")).toBe("db;dur=5, headgate;dur=3.0");
 });

@@ -53,12 +53,16 @@ export function completeHeaders(c: Context & PreparedContext): void {
   // A response of status 101 cannot be copied.
   if (headers === undefined || first === undefined || c.res.status === 101) return;
   const { headers: set } = c.res;
-  if (headers.some((header) => hasHeader(set, header))) return;
+  const changing = headers.filter(([name]) => !OF_POLICY.test(name));
+  if ((changing.length > 0 ? changing : headers).some((header) => hasHeader(set, header))) return;
   // Hono copies a response whose headers cannot be changed, such as one of `fetch`.
-  const [name, value] = first;
-  c.header(name, value);
+  const [name, value, mode] = first;
+  c.header(name, value, { append: mode !== undefined });
   changeHeaders(c.res.headers, headers.slice(1));
 }
+
+/** Headers that another limiter of the same policy sends with the same value, in a response that a gateway passes on. */
+const OF_POLICY = /-(?:policy|limit)$/i;
 
 function hasHeader(headers: Headers, [name, value, mode]: Header): boolean {
   const set = headers.get(name);
