@@ -82,6 +82,15 @@ export class CallQueue {
     if (this.#waiting.length > this.#next) background.runInAsyncScope(this.#sendAll, this);
   }
 
+  /** The same if a call whose first key is this one waits. */
+  flushIfWaiting(key: string): void {
+    for (let i = this.#next; i < this.#waiting.length; i += 1) {
+      if ((this.#waiting[i] as PendingCall).keys[0] !== key) continue;
+      this.flush();
+      return;
+    }
+  }
+
   #sendAll(): void {
     while (this.#waiting.length > this.#next && this.#inFlight.size < MAX_IN_FLIGHT) {
       this.#sendNext();

@@ -5,7 +5,7 @@ import type { GlideLike } from "./glide.ts";
 import { callGlide, glideHashSlotsOf, isGlideCluster } from "./glide.ts";
 
 /**
- * The only thing that Headgate needs from a Redis client: running a script, by its digest or its text, as ioredis does it.
+ * What Headgate needs from a Redis client: running a script, by its digest or its text, as ioredis does it.
  * Strings in the reply are Buffers.
  */
 export interface ClientPort {
@@ -90,8 +90,8 @@ function fromNodeRedis(client: NodeRedisLike): ClientPort {
 
 /**
  * The port to a client of node-redis, whose `timeout` drops commands that wait to be written, by default after 5 s in node-redis 6.
- * While the client is connected they do not wait, and go without that timeout: its `AbortSignal` takes as long as all the rest of
- * a command, and a decision has a timeout of its own.
+ * A connected client writes them at once, unless its socket is full, and they go without that timeout: its `AbortSignal` takes as
+ * long as all the rest of a command, and a decision has a timeout of its own.
  */
 function portOf(client: NodeRedisLike): ClientPort {
   const typeMapping = { [BLOB_STRING]: Buffer };

@@ -1,4 +1,4 @@
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { probe } from "../operations/probe.ts";
 import type { Operation } from "../store/store.ts";
 import type { ClientPort } from "./client-port.ts";
@@ -278,3 +278,71 @@ test.each(["CLUSTERDOWN The cluster is down", "READONLY You can't write", "OOM o
     expect(sent).toEqual([["a"]]);
   },
 );
+
+describe("a cluster", () => {
+  /** Sends calls to a cluster of one server, on which `decide` shares scripts and `block` does not; `sent` has their keys. */
+  function startOnCluster(refusal?: string) {
+    const sent: string[] = [];
+    const answer = (keys: readonly string[], args: readonly string[]) => {
+      const undeclared = args.length > keys.length ? args.slice(1, Number(args[0])) : [];
+      if (undeclared.length > 0 && refusal !== undefined) return Promise.reject(new Error(refusal));
+      sent.push([...keys, ...undeclared].join(" "));
+      return Promise.resolve([...keys, ...undeclared].map(() => [1]));
+    };
+    const topology = topologyOf({ slots: new Array(16_384).fill(["10.0.0.1:7000"]) });
+    const add = createScriptSender(createScriptRunner(clientOf(answer)), topology, () => 0);
+    const shape = {};
+    const operationOf = (name: string, readsFirst: boolean) =>
+      ({
+        ...probe,
+        name,
+        kind: "counter",
+        keys: (key: string) => [key],
+        batchKey: () => shape,
+        readsFirst: () => readsFirst,
+        encode: (calls: readonly string[]) => ({
+          script: { source: name, sha1: name },
+          args: calls.map(() => "x"),
+        }),
+        decode: (calls: readonly string[]) => calls.map(() => [1]),
+      }) as unknown as Operation<never>;
+    const operations = { decide: operationOf("decide", true), block: operationOf("block", false) };
+    const send = (name: keyof typeof operations, key: string) =>
+      new Promise((resolve, reject) => {
+        add({
+          operation: operations[name],
+          call: key as never,
+          keys: [],
+          weight: 1,
+          clock: "",
+          isAbandoned: false,
+          resolve,
+          reject,
+        });
+      });
+    return { sent, send };
+  }
+
+  test("calls of one server share a script, and those of a key keep their order, whether they share it or not", async () => {
+    const { sent, send } = startOnCluster();
+    await Promise.all([
+      send("decide", "a"),
+      send("decide", "b"),
+      send("block", "a"),
+      send("decide", "a"),
+      send("decide", "b"),
+    ]);
+    expect(sent).toEqual(["a b", "a", "a b"]);
+  });
+
+  test.each([REFUSAL, `${REFUSAL} (context='within LUA script')`, "ERR no", "NOPERM no"])(
+    "that refuses undeclared keys with %s gets a script for each key",
+    async (refusal) => {
+      const { sent, send } = startOnCluster(refusal);
+      await Promise.all([send("decide", "a"), send("decide", "b")]);
+      expect(sent.toSorted()).toEqual(["a", "b"]);
+      await Promise.all([send("decide", "a"), send("decide", "b")]);
+      expect(sent.length).toBe(4);
+    },
+  );
+});

@@ -41,7 +41,10 @@ local KEYS, ARGV = keys, args
  * Errors of a script that does not declare all its keys, which may be the fault of one key, and come before it writes: that key is
  * not declared, is being moved, or no server has its hash slot.
  */
-const ERRORS_OF_A_KEY = ["ERR", "NOPERM", "CLUSTERDOWN", "TRYAGAIN", "MOVED"] as const;
+const ERRORS_OF_A_KEY = ["ERR", "NOPERM", "CROSSSLOT", "CLUSTERDOWN", "TRYAGAIN", "MOVED"] as const;
+
+/** Those with which a server or a proxy refuses undeclared keys. */
+const REFUSALS: readonly string[] = ["ERR", "NOPERM", "CROSSSLOT"];
 
 const undeclaring = new WeakMap<LuaSource, LuaSource>();
 
@@ -134,8 +137,15 @@ function createBatcher(
   }
 
   function add(call: PendingCall, queueKey = queueKeyOf(call)): void {
+    if (topology.followsCluster) sendEarlierCalls(call.keys[0] as string, queueKey);
     const queue = queues.get(queueKey) ?? openQueue(queueKey);
     queue.add(call);
+  }
+
+  /** Calls on a key go by its server or alone, and those that wait in the other queue were made earlier. */
+  function sendEarlierCalls(key: string, queueKey: string): void {
+    if (queueKey === key) queues.get(topology.nodeOf(key))?.flushIfWaiting(key);
+    else queues.get(key)?.flush();
   }
 
   function openQueue(queueKey: string): CallQueue {
@@ -197,7 +207,7 @@ function createBatcher(
       if (undeclaredKeyOf === undefined || code === undefined) {
         rejectBatch(batch, error);
       } else {
-        if (code === "ERR" || code === "NOPERM") topology.onUndeclaredKeys(false);
+        if (REFUSALS.includes(code)) topology.onUndeclaredKeys(false);
         for (const waiting of withoutAbandoned(batch)) add(waiting, waiting.keys[0]);
       }
       return;
