@@ -16,7 +16,7 @@ import { Cluster as Cluster5 } from "ioredis5";
 import { Cluster as ValkeyCluster } from "iovalkey";
 import * as nodeRedis from "redis";
 import * as nodeRedis5 from "redis5";
-import { afterAll, beforeAll, describe, expect, inject, test, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, inject, onTestFinished, test, vi } from "vitest";
 import { watchWarnings } from "../http/support/warnings.ts";
 import { likeIoredis } from "../support/like-ioredis.ts";
 import type { Connection } from "./clients.ts";

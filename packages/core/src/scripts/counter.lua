@@ -36,7 +36,7 @@ local HOLDER_BYTES = 8 -- of the holder of a slot
 return reply
 
 --- @section functions
--- A name of a library costs the server as much as three additions each time it is looked up.
+-- A name of a library costs the server as much as four additions each time it is looked up.
 local redis, struct = redis, struct
 local call, tryCall, packNumbers, unpackNumbers = redis.call, redis.pcall, struct.pack, struct.unpack
 
