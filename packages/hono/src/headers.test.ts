@@ -114,7 +114,8 @@ test("a response that a gateway passes on from another limiter of the same polic
 });
 
 test("a header that is to be appended stays beside the application's own", async () => {
-  const app = new Hono().use(async (c, next) => {
+  const app = new Hono();
+  app.use(async (c: Context, next) => {
     prepareHeaders(c, [["Server-Timing", "headgate;dur=3.0", "append"]]);
     await next();
     completeHeaders(c);
