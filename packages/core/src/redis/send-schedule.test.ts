@@ -52,6 +52,17 @@ test("a single queue sends at the end of the tick, unless the last write was sha
   expect(await sendAlone("e")).toBe(4);
 });
 
+test("the scripts of a single queue are in writes of their own", async () => {
+  const { schedule, writes, send } = startSchedule();
+  schedule.inNextTurn(() => {
+    send("a")();
+    send("b")();
+  });
+  await nextTurn();
+  await nextTurn();
+  expect(writes).toEqual([["a"], ["b"]]);
+});
+
 test("a queue that sends alone does so in the async context of its request, and several in that of none", async () => {
   const requests = new AsyncLocalStorage<number>();
   const schedule = new SendSchedule((send) => send());

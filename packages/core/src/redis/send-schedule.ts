@@ -49,6 +49,12 @@ export class SendSchedule {
 
   #sendTogether(due: readonly Send[]): void {
     this.#wasShared = due.length > 1;
+    const [first] = due as [Send];
+    // Scripts of one queue leave apart: the server answers those of one write together, and would then wait for the next ones.
+    if (!this.#wasShared) {
+      first();
+      return;
+    }
     const errors: unknown[] = [];
     this.#inOneWrite(() => {
       for (const send of due) {
