@@ -17,6 +17,26 @@ function clientOf(
   return { evalshaBuffer: run, evalBuffer: run };
 }
 
+/** Sends a call. */
+function sendCall<Call>(
+  add: ReturnType<typeof createScriptSender>,
+  operation: Operation<Call>,
+  call: Call,
+): Promise<readonly number[]> {
+  return new Promise((resolve, reject) => {
+    add({
+      operation: operation as unknown as Operation<never>,
+      call: call as never,
+      keys: [],
+      weight: 1,
+      clock: "",
+      isAbandoned: false,
+      resolve: resolve as (reply: unknown) => void,
+      reject,
+    });
+  });
+}
+
 /** Calls with several keys. */
 const several = { ...probe, keys: (keys: readonly string[]) => keys };
 
@@ -29,18 +49,7 @@ function start(answer: (keys: readonly string[]) => Promise<unknown>) {
   });
   const add = createScriptSender(createScriptRunner(client), topologyOf({}), () => 0);
   const send = (...keys: string[]): Promise<readonly number[]> =>
-    new Promise((resolve, reject) => {
-      add({
-        operation: several as unknown as Operation<never>,
-        call: keys as never,
-        keys,
-        weight: 1,
-        clock: "",
-        isAbandoned: false,
-        resolve,
-        reject,
-      });
-    });
+    sendCall(add, several as unknown as Operation<readonly string[]>, keys);
   return { sent, send };
 }
 
@@ -305,21 +314,10 @@ describe("a cluster", () => {
           args: calls.map(() => "x"),
         }),
         decode: (calls: readonly string[]) => calls.map(() => [1]),
-      }) as unknown as Operation<never>;
+      }) as unknown as Operation<string>;
     const operations = { decide: operationOf("decide", true), block: operationOf("block", false) };
     const send = (name: keyof typeof operations, key: string) =>
-      new Promise((resolve, reject) => {
-        add({
-          operation: operations[name],
-          call: key as never,
-          keys: [],
-          weight: 1,
-          clock: "",
-          isAbandoned: false,
-          resolve,
-          reject,
-        });
-      });
+      sendCall(add, operations[name], key);
     return { sent, send };
   }
 

@@ -50,6 +50,10 @@ function get(table: MemoryTable, key: string): object | undefined {
   return table.get("", key, OBJECT_FORMAT);
 }
 
+function set(table: MemoryTable, key: string, rank: EvictionRank, now: number, value = {}): void {
+  table.set("", key, OBJECT_FORMAT, value, rank, now);
+}
+
 const steps = fc.array(
   fc.record({
     key: fc.constantFrom(..."abcdefghijklmnop"),
@@ -81,7 +85,7 @@ test.prop([steps, fc.integer({ min: 1, max: 8 })], { numRuns: 500 })(
         // No two rows expire together, so that it is never open which of them goes.
         const rank = { usedShare: share, expiresAt: now + life + i / 1_000, logEntries: 0 };
         const value = { i };
-        table.set("", key, OBJECT_FORMAT, value, rank, now);
+        set(table, key, rank, now, value);
         model.set(key, rank, now);
         expect(get(table, key)).toBe(value);
       }
@@ -182,8 +186,7 @@ describe("log entries", () => {
     const held = new Map<string, number>();
     moves.forEach(({ key, share: usedShare, entries: logEntries, isDeleted }, i) => {
       if (isDeleted) table.delete("", key);
-      else
-        table.set("", key, OBJECT_FORMAT, {}, { usedShare, expiresAt: 1_000 + i, logEntries }, i);
+      else set(table, key, { usedShare, expiresAt: 1_000 + i, logEntries }, i);
       held.set(key, logEntries);
       expect(get(table, key) !== undefined).toBe(!isDeleted);
       const total = [...held]
@@ -197,14 +200,14 @@ describe("log entries", () => {
   test("log entries of the lowest share are evicted first", () => {
     const table = new MemoryTable(1_000);
     const log = (share: number) => ({ usedShare: share, expiresAt: 1_000, logEntries: 400_000 });
-    table.set("", "half", OBJECT_FORMAT, {}, log(0.5), 0);
-    table.set("", "spent", OBJECT_FORMAT, {}, log(1), 0);
-    table.set("", "quarter", OBJECT_FORMAT, {}, log(0.25), 0);
+    set(table, "half", log(0.5), 0);
+    set(table, "spent", log(1), 0);
+    set(table, "quarter", log(0.25), 0);
     expect(get(table, "half")).toBeUndefined();
     expect(get(table, "spent")).toBeDefined();
     expect(get(table, "quarter")).toBeDefined();
     expect(table.evictions).toBe(1);
-    table.set("", "more", OBJECT_FORMAT, {}, { ...log(0.6), expiresAt: 2_000 }, 1_000);
+    set(table, "more", { ...log(0.6), expiresAt: 2_000 }, 1_000);
     expect(get(table, "quarter")).toBeUndefined();
     // It had expired.
     expect(table.evictions).toBe(1);
@@ -213,31 +216,10 @@ describe("log entries", () => {
   test("log entries do not evict counters without any", () => {
     const table = new MemoryTable(1_000);
     for (let i = 0; i < 500; i += 1) {
-      table.set(
-        "",
-        `counter${i}`,
-        OBJECT_FORMAT,
-        {},
-        { usedShare: 0.5, expiresAt: 1_000, logEntries: 0 },
-        0,
-      );
+      set(table, `counter${i}`, { usedShare: 0.5, expiresAt: 1_000, logEntries: 0 }, 0);
     }
-    table.set(
-      "",
-      "one log",
-      OBJECT_FORMAT,
-      {},
-      { usedShare: 0.9, expiresAt: 1_000, logEntries: 600_000 },
-      0,
-    );
-    table.set(
-      "",
-      "another",
-      OBJECT_FORMAT,
-      {},
-      { usedShare: 0.8, expiresAt: 1_000, logEntries: 600_000 },
-      0,
-    );
+    set(table, "one log", { usedShare: 0.9, expiresAt: 1_000, logEntries: 600_000 }, 0);
+    set(table, "another", { usedShare: 0.8, expiresAt: 1_000, logEntries: 600_000 }, 0);
     expect(table.logEntries).toBe(600_000);
     expect(table.size).toBe(501);
   });
@@ -248,7 +230,7 @@ test("names of object properties are ordinary keys", () => {
   for (const key of ["__proto__", "constructor", "hasOwnProperty", ""]) {
     expect(get(table, key)).toBeUndefined();
     const value = {};
-    table.set("", key, OBJECT_FORMAT, value, { usedShare: 1, expiresAt: 10, logEntries: 0 }, 0);
+    set(table, key, { usedShare: 1, expiresAt: 10, logEntries: 0 }, 0, value);
     expect(get(table, key)).toBe(value);
     expect(table.delete("", key)).toBe(true);
     expect(table.delete("", key)).toBe(false);
@@ -258,23 +240,19 @@ test("names of object properties are ordinary keys", () => {
 test("each added row removes two that expired a second ago, so that no addition is slow", () => {
   const table = new MemoryTable(1_000);
   for (let i = 0; i < 100; i += 1) {
-    table.set("", `old${i}`, OBJECT_FORMAT, {}, { usedShare: 1, expiresAt: 10, logEntries: 0 }, 0);
+    set(table, `old${i}`, { usedShare: 1, expiresAt: 10, logEntries: 0 }, 0);
   }
-  table.set(
-    "",
+  set(
+    table,
     "new",
-    OBJECT_FORMAT,
-    {},
     { usedShare: 1, expiresAt: 10 + 2 * KEPT_AFTER, logEntries: 0 },
     10 + KEPT_AFTER,
   );
   expect(table.size).toBe(99);
   for (let i = 0; i < 98; i += 1) {
-    table.set(
-      "",
+    set(
+      table,
       `new${i}`,
-      OBJECT_FORMAT,
-      {},
       { usedShare: 1, expiresAt: 10 + 2 * KEPT_AFTER, logEntries: 0 },
       10 + KEPT_AFTER,
     );
@@ -284,39 +262,11 @@ test("each added row removes two that expired a second ago, so that no addition 
 
 test("a row that has just expired stays while there is room, because its subject may return soon", () => {
   const table = new MemoryTable(3);
-  table.set(
-    "",
-    "back soon",
-    OBJECT_FORMAT,
-    {},
-    { usedShare: 0.9, expiresAt: 10, logEntries: 0 },
-    0,
-  );
-  table.set(
-    "",
-    "b",
-    OBJECT_FORMAT,
-    {},
-    { usedShare: 0.1, expiresAt: 5_000_000, logEntries: 0 },
-    9 + KEPT_AFTER,
-  );
-  table.set(
-    "",
-    "c",
-    OBJECT_FORMAT,
-    {},
-    { usedShare: 0.1, expiresAt: 5_000_000, logEntries: 0 },
-    9 + KEPT_AFTER,
-  );
+  set(table, "back soon", { usedShare: 0.9, expiresAt: 10, logEntries: 0 }, 0);
+  set(table, "b", { usedShare: 0.1, expiresAt: 5_000_000, logEntries: 0 }, 9 + KEPT_AFTER);
+  set(table, "c", { usedShare: 0.1, expiresAt: 5_000_000, logEntries: 0 }, 9 + KEPT_AFTER);
   expect(get(table, "back soon")).toBeDefined();
-  table.set(
-    "",
-    "d",
-    OBJECT_FORMAT,
-    {},
-    { usedShare: 0.1, expiresAt: 5_000_000, logEntries: 0 },
-    9 + KEPT_AFTER,
-  );
+  set(table, "d", { usedShare: 0.1, expiresAt: 5_000_000, logEntries: 0 }, 9 + KEPT_AFTER);
   expect(get(table, "back soon")).toBeUndefined();
   expect(table.size).toBe(3);
 });
@@ -328,8 +278,7 @@ test("a cleared table is empty, and bounds new rows as before", () => {
     expiresAt: 5_000_000,
     logEntries: entries,
   });
-  for (const key of ["a", "b", "c", "d"])
-    table.set("", key, OBJECT_FORMAT, {}, rank(0.1, 300_000), 0);
+  for (const key of ["a", "b", "c", "d"]) set(table, key, rank(0.1, 300_000), 0);
   table.clear();
   expect([table.size, table.logEntries, get(table, "d"), table.delete("", "d")]).toEqual([
     0,
@@ -337,22 +286,22 @@ test("a cleared table is empty, and bounds new rows as before", () => {
     undefined,
     false,
   ]);
-  table.set("", "e", OBJECT_FORMAT, {}, rank(0.2), 0);
-  for (const key of ["f", "g", "h"]) table.set("", key, OBJECT_FORMAT, {}, rank(0.5, 400_000), 0);
+  set(table, "e", rank(0.2), 0);
+  for (const key of ["f", "g", "h"]) set(table, key, rank(0.5, 400_000), 0);
   expect(["e", "f", "g", "h"].filter((key) => get(table, key) !== undefined)).toEqual(["g", "h"]);
   expect([table.size, table.logEntries]).toEqual([2, 800_000]);
 });
 
 test("a row whose used share fell is evicted before one that has used more", () => {
   const table = new MemoryTable(2);
-  const set = (key: string, usedShare: number) => {
-    table.set("", key, OBJECT_FORMAT, {}, { usedShare, expiresAt: 10, logEntries: 0 }, 0);
+  const use = (key: string, usedShare: number) => {
+    set(table, key, { usedShare, expiresAt: 10, logEntries: 0 }, 0);
   };
-  set("fell", 1);
-  set("first", 0.5);
-  set("rest", 0.6);
-  set("fell", 0.25);
-  set("last", 0.9);
+  use("fell", 1);
+  use("first", 0.5);
+  use("rest", 0.6);
+  use("fell", 0.25);
+  use("last", 0.9);
   expect(["fell", "first", "rest", "last"].filter((key) => get(table, key))).toEqual([
     "rest",
     "last",
