@@ -37,22 +37,21 @@ export class SendSchedule {
   readonly #endTick = (): void => {
     const due = this.#atEndOfTick;
     this.#atEndOfTick = [];
-    if (due.length === 1) (due[0] as Send)();
-    else background.runInAsyncScope(this.#sendTogether, this, due);
+    if (due.length === 1) this.#sendAll(due);
+    else background.runInAsyncScope(this.#sendAll, this, due);
   };
 
   readonly #beginTurn = (): void => {
     const due = this.#inNextTurn;
     this.#inNextTurn = [];
-    this.#sendTogether(due);
+    this.#sendAll(due);
   };
 
-  #sendTogether(due: readonly Send[]): void {
+  #sendAll(due: readonly Send[]): void {
     this.#wasShared = due.length > 1;
-    const [first] = due as [Send];
     // Scripts of one queue leave apart: the server answers those of one write together, and would then wait for the next ones.
     if (!this.#wasShared) {
-      first();
+      (due[0] as Send)();
       return;
     }
     const errors: unknown[] = [];
