@@ -3,6 +3,7 @@ import express from "express";
 import { rateLimit } from "express-rate-limit";
 import { RedisStore } from "rate-limit-redis";
 import { senderOf } from "../clients.mjs";
+import { sendConstants } from "./constants.mjs";
 import { headgateOptions, WINDOW_MS } from "./policy.mjs";
 
 /** Middleware of each variant; undefined adds none. */
@@ -27,15 +28,6 @@ export const VARIANTS = Object.keys(MIDDLEWARE);
 /** With the headers that Headgate sends too: the old ones and those of the draft. */
 function peerOptions({ limit }) {
   return { limit, windowMs: WINDOW_MS, legacyHeaders: true, standardHeaders: "draft-8" };
-}
-
-function sendConstants({ status, headers, body }) {
-  return (_request, response, next) => {
-    for (const [name, value] of headers) response.setHeader(name, value);
-    if (status === 200) return next();
-    response.statusCode = status;
-    response.end(body);
-  };
 }
 
 /** Resolves with the port. */

@@ -3,6 +3,7 @@ import { HeadgateModule } from "@headgate/nestjs";
 import { Controller, Get, Module } from "@nestjs/common";
 import { APP_GUARD, NestFactory } from "@nestjs/core";
 import { ThrottlerGuard, ThrottlerModule } from "@nestjs/throttler";
+import { sendConstants } from "./constants.mjs";
 import { headgateOptions, WINDOW_MS } from "./policy.mjs";
 
 /** @nestjs/throttler has no headers of the draft: both send the three of X-RateLimit. */
@@ -24,15 +25,6 @@ export const VARIANTS = Object.keys(ADDITIONS);
 
 function limitWithHeadgate(setup) {
   return { imports: [HeadgateModule.forRoot({ ...headgateOptions(setup), headers: HEADERS })] };
-}
-
-function sendConstants({ status, headers, body }) {
-  return (_request, response, next) => {
-    for (const [name, value] of headers) response.setHeader(name, value);
-    if (status === 200) return next();
-    response.statusCode = status;
-    response.end(body);
-  };
 }
 
 class Pages {
