@@ -48,7 +48,7 @@ test("the best of the others is what counts, round by round, and floors are none
   expect(judgementOf(claim, rows)).toMatchObject({ measured: 1.6, isReached: false });
 });
 
-test("a lone decision is compared with rate-limit-redis by the processor time of Node and Redis together", () => {
+test("a single decision is compared with rate-limit-redis by the processor time of Node and Redis together", () => {
   const setting = { ...BASE, inFlight: 1, library: "redis" };
   const redis = { suite: "redis", mode: "alone", limits: 1 };
   const rows = [
@@ -67,8 +67,8 @@ test("a lone decision is compared with rate-limit-redis by the processor time of
     { ...redis, name: "rate-limit-redis", microseconds: [10, 20] },
     { ...redis, name: "gcra", microseconds: [13, 26], instructionsFirst: 54_001 },
   ];
-  const lone = judgementOf("CPU of a decision, 1 in flight, node-redis 6", rows);
-  expect(lone).toMatchObject({ measured: 1.5, isReached: false });
+  const single = judgementOf("CPU of a decision, 1 in flight, node-redis 6", rows);
+  expect(single).toMatchObject({ measured: 1.5, isReached: false });
   const time = judgementOf("Redis time, one decision a call", rows);
   expect(time).toMatchObject({ measured: 1.3, isReached: true });
   const first = judgementOf("instructions of Redis, alone, 1 × gcra, a first visit", rows);

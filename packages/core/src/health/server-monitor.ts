@@ -106,7 +106,7 @@ export class ServerMonitor implements ClockListener {
   readonly #earlyDeadlines = new Set<MonitoredCall>();
   /**
    * Whether the clock calls `onTick`. It does so until the first tick at which no call waits, because a listener added and removed by
-   * every lone call would cost more than such a tick.
+   * every single call would cost more than such a tick.
    */
   #isListening = false;
   /** The number of calls sent, and the number of them sent before the last reply in time. */

@@ -120,7 +120,7 @@ export function createScriptRunner(port: ClientPort): ScriptRunner {
 
 /**
  * Whether the server did nothing because of a hash slot that is being moved. Clients for clusters follow MOVED and ASK, but Valkey
- * GLIDE passes some MOVED on: its ASKING can reach the server before another command than the one that it is for.
+ * GLIDE passes some MOVED on: its ASKING can arrive before another command than the one that it is for.
  */
 function isMoving(error: unknown, { node }: EvalCall): boolean {
   return isServerError(error, "TRYAGAIN") || (node !== "" && isServerError(error, "MOVED"));

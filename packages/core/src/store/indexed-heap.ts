@@ -13,7 +13,7 @@ export interface Ranks {
 
 /**
  * A heap of whole numbers below 2^32, whose ranks are stored elsewhere. An item whose rank grows is not moved until it comes first,
- * and the heap need not be told. Until then it keeps its earlier, lower rank in the heap, so it hides no other item. Growing costs
+ * and the heap need not be updated. Until then it keeps its earlier, lower rank in the heap, so it hides no other item. Growing costs
  * nothing, any other change O(log n). A query for the first item moves those that have grown, at most a few nanoseconds for each
  * item in the heap. Takes 16 bytes for each item, 24 with minor ranks.
  */

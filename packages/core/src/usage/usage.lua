@@ -51,7 +51,7 @@ local function addBlocks(key, blocks)
   redis.call("ZREMRANGEBYRANK", key, 0, -MAX_BLOCKS - 1)
 end
 
--- Whether a limiter has counts of its own. A new one takes the place of one without decisions for 25 hours.
+-- Whether a limiter has counts of its own. A new one replaces one without decisions for 25 hours.
 local function isListed(index, name)
   if not redis.call("ZMSCORE", index, name)[1] and redis.call("ZCARD", index) >= MAX_LIMITERS then
     local idle = redis.call("ZRANGE", index, 0, 0, "WITHSCORES")
