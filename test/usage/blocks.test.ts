@@ -184,6 +184,67 @@ describe("a manual block", () => {
   });
 });
 
+describe("a block that an application sets with a reason", () => {
+  const reason = "api.github.com answered 429";
+
+  test("is listed with it before it denies a request", async () => {
+    const { store, limiter } = await start({ usage: { subjects: "plain" } });
+    await limiter.block("ann", "1h", { reason });
+    await sendUsage(store);
+    const { at, blocks } = await readBlocks(store);
+    const until = expect.any(Number);
+    const named = { limiter: "login", dimension: "default", subject: "ann", shadow: false };
+    expect(blocks).toEqual([{ ...named, until, reason }]);
+    expect((blocks[0]?.until ?? 0) - at).toBeGreaterThan(3_500_000);
+    await limiter.unblock("ann");
+    expect((await readBlocks(store)).blocks).toEqual([]);
+  });
+
+  test("is listed again when it is set again, which lasts longer", async () => {
+    const { store, limiter } = await start();
+    await limiter.block("ann", "1m", { reason });
+    await sendUsage(store);
+    await limiter.block("ann", "2h", { reason });
+    await sendUsage(store);
+    const { at, blocks } = await readBlocks(store);
+    expect(blocks).toMatchObject([{ hash: hashSubject("ann"), reason }]);
+    const [, ends] = await own.client.zrange(LIST, 0, -1, "WITHSCORES");
+    expect(Number(ends) * 1_000 - at).toBeGreaterThan(7_100_000);
+  });
+
+  test("has the reason of the operator whose longer block is in force", async () => {
+    const { store, limiter, operator: admin, limits } = await start();
+    await limiter.block("ann", "1m", { reason });
+    await sendUsage(store);
+    await admin.block(limits, "ann", "1h", { by: "joe", reason: "abuse" });
+    expect((await readBlocks(store)).blocks).toMatchObject([{ by: "joe", reason: "abuse" }]);
+    await limiter.block("ann", "2h", { reason });
+    await sendUsage(store);
+    const { blocks } = await readBlocks(store);
+    expect(blocks).toMatchObject([{ reason }]);
+    expect(blocks[0]).not.toHaveProperty("by");
+  });
+
+  test("is removed with its forgotten subject", async () => {
+    const { store, limiter, operator: admin, limits } = await start();
+    for (const subject of ["ann", "ann2"]) await limiter.block(subject, "1h", { reason });
+    await sendUsage(store);
+    expect(await admin.forget(limits, "ann")).toMatchObject({ clearedLists: 1 });
+    const left = await own.client.zrange(LIST, "0", "-1");
+    expect(left).toEqual(["login default hann2 api.github.com%20answered%20429"]);
+  });
+
+  test("rejects a reason that is no text of 1 to 200 characters", async () => {
+    const { limiter } = await start();
+    for (const wrong of ["", "x".repeat(201), 429, null]) {
+      await expect(limiter.block("ann", "1h", { reason: wrong as string })).rejects.toMatchObject({
+        code: "HEADGATE_INVALID_OPTION",
+        message: expect.stringMatching(/^reason must be a text of 1 to 200 characters, got /),
+      });
+    }
+  });
+});
+
 describe("the list of blocks", () => {
   let number = 0;
   async function add(blocks: readonly BlockEntry[], now: number): Promise<void> {
@@ -236,15 +297,17 @@ describe("the list of blocks", () => {
   });
 });
 
-test("a process sends a block once, again after ten minutes, and remembers at most 1,000", () => {
+test("a process sends a block once, again if it lasts longer or after ten minutes, and remembers at most 1,000", () => {
   const seen = new BlockSightings();
   const blocked = (i: number) =>
     ({ limiter: "api", dimension: "ip", subject: `${i}`, subjects: "hashed" }) as const;
   seen.record(blocked(1), 0, 5_000_000);
   seen.record(blocked(1), 1_000_000, 5_000_000);
   expect(seen.takeBatch(1_000_000, 2_000_000)).toEqual([[8, "api ip h1"]]);
-  seen.record(blocked(1), 2_000_000, 5_000_000);
+  seen.record(blocked(1), 2_000_000, 4_000_000);
   expect(seen.size).toBe(0);
+  seen.record(blocked(1), 2_000_000, 5_000_000);
+  expect(seen.takeBatch(2_000_000, 0)).toEqual([[7, "api ip h1"]]);
   seen.record(blocked(1), 602_000_000, 5_000_000);
   expect(seen.takeBatch(602_000_000, 0)).toEqual([[607, "api ip h1"]]);
   for (let i = 0; i < 5_000; i += 1) seen.record(blocked(i), 0, Number.MAX_SAFE_INTEGER);

@@ -35,6 +35,7 @@ export { combineKeys } from "./http/keys.ts";
 export { createLimiter } from "./limiter/create-limiter.ts";
 export type { FailureOptions } from "./limiter/failure-options.ts";
 export type {
+  BlockOptions,
   ChargeOptions,
   ConsumeOptions,
   CostOptions,

@@ -18,8 +18,10 @@ import {
   MAX_OVERRIDES,
   toDate,
 } from "../control/record.ts";
+import type { RedisClient } from "../redis/client-port.ts";
+import { readEntries } from "../redis/read-values.ts";
 import { formatBlockedSubject } from "../usage/block-sightings.ts";
-import { usageKey } from "../usage/layout.ts";
+import { blocksKey, usageKey } from "../usage/layout.ts";
 import { eraseSubjects, readUsageClock } from "../usage/operations.ts";
 import { membersOf } from "../usage/top-subjects.ts";
 import { aclUserOf, systemUser } from "./action-options.ts";
@@ -263,9 +265,20 @@ async function forgetInUsage(
     ),
   );
   const members = dimensions.flatMap(([dimension, text]) => membersOf(dimension, text));
-  const call = { prefix, limiter, now, members, blocked, isDryRun };
+  const withReasons = await blocksWithReasons(store, blocked);
+  const call = { prefix, limiter, now, members, blocked: [...blocked, ...withReasons], isDryRun };
   const [, count = 0] = await monitor.run(store, eraseSubjects, call, key);
   return count;
+}
+
+/** The members of the sorted set of blocks that name one of these blocked subjects, and a reason. Rejects with the store's errors. */
+async function blocksWithReasons(
+  { owner, prefix }: AdminStore["store"],
+  blocked: readonly string[],
+): Promise<readonly string[]> {
+  const [found] = await readEntries(owner as RedisClient, "zset", [blocksKey(prefix)]);
+  const members = found?.value?.map(([member]) => member) ?? [];
+  return members.filter((member) => blocked.some((named) => member.startsWith(`${named} `)));
 }
 
 /** The states into which an operator can order a breaker. */

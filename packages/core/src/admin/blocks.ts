@@ -15,9 +15,10 @@ export interface ActiveBlock {
   readonly until: number;
   /** Whether the limiter is in shadow mode in all processes, so that the block denies no request. */
   readonly shadow: boolean;
-  /** For a block by hand in the log: when it was set, in milliseconds since the epoch, by which operator, and for what reason. */
+  /** For a block by hand in the log: when it was set, in milliseconds since the epoch, and by which operator. */
   readonly setAt?: number | undefined;
   readonly by?: string | undefined;
+  /** For a block by hand: the reason that the operator, or the application, gave. */
   readonly reason?: string | undefined;
 }
 
@@ -45,6 +46,8 @@ export interface StoredBlock {
   readonly isHashed: boolean;
   /** The second in which it ends. */
   readonly ends: number;
+  /** The reason that an application gave for it. */
+  readonly reason?: string | undefined;
 }
 
 /** A subject that may be blocked. */
@@ -57,6 +60,14 @@ export interface BlockCandidate {
   readonly isHashed: boolean;
   /** The log entry of the last block by hand. */
   readonly log?: Pick<ActiveBlock, "setAt" | "by" | "reason"> | undefined;
+  /** The reasons that applications gave for blocks, each with the second in which that block ends. */
+  readonly reasons?: readonly BlockReason[] | undefined;
+}
+
+/** The reason for a block that ends in this second. */
+interface BlockReason {
+  readonly ends: number;
+  readonly reason: string;
 }
 
 /** Subjects that may be blocked by the named limiters, and how many listed ones belong to others. */
@@ -73,19 +84,25 @@ export function collectBlockCandidates(
 ): BlockCandidates {
   const candidates = new Map<string, BlockCandidate>();
   function add(candidate: BlockCandidate): void {
-    const { limiter, dimension, part, isHashed, log } = candidate;
+    const { limiter, dimension, part, isHashed, log, reasons = [] } = candidate;
     const id = JSON.stringify([limiter, dimension, part]);
     const known = candidates.get(id);
     const isHidden = isHashed && (known?.isHashed ?? true);
     // The log is ordered newest first.
-    candidates.set(id, { ...candidate, isHashed: isHidden, log: known?.log ?? log });
+    candidates.set(id, {
+      ...candidate,
+      isHashed: isHidden,
+      log: known?.log ?? log,
+      reasons: [...(known?.reasons ?? []), ...reasons],
+    });
   }
   const byPart = new Map(names.map((name) => [escapePart(name), name]));
   let unknown = 0;
-  for (const { limiter, dimension, part, isHashed } of listed) {
+  for (const { limiter, dimension, part, isHashed, ends, reason } of listed) {
     const name = byPart.get(limiter);
+    const reasons = reason === undefined ? [] : [{ ends, reason }];
     if (name === undefined) unknown += 1;
-    else add({ limiter: name, dimension, part, isHashed });
+    else add({ limiter: name, dimension, part, isHashed, reasons });
   }
   for (const { kind, limiter, subject, at, by, reason } of entries) {
     if (kind !== "block" || limiter === undefined || !names.includes(limiter)) continue;

@@ -76,7 +76,7 @@ async function readAll(store: CountingStore, given: Registry | undefined): Promi
       ...(isByHand ? {} : { limit: block.limit }),
       until: at + block.endsInMs,
       shadow: isInShadow(limiter, policies.get(limiter) ?? [], overrides),
-      ...(isByHand ? candidate.log : {}),
+      ...(isByHand ? originOf(candidate, at + block.endsInMs) : {}),
     };
   });
   blocks.sort((one, other) => other.until - one.until);
@@ -85,11 +85,37 @@ async function readAll(store: CountingStore, given: Registry | undefined): Promi
 
 function parseBlocks(entries: Entries): readonly StoredBlock[] | "damaged" {
   const blocks = entries.flatMap(([member, score]): StoredBlock[] => {
-    const [, limiter, dimension, letter, part] = /^(\S+) (\S+) ([hp])(\S+)$/.exec(member) ?? [];
+    const [, limiter, dimension, letter, part, encoded] =
+      /^(\S+) (\S+) ([hp])(\S+)(?: (\S+))?$/.exec(member) ?? [];
     if (limiter === undefined || dimension === undefined || part === undefined) return [];
-    return [{ limiter, dimension, part, isHashed: letter === "h", ends: Number(score) }];
+    const reason = encoded === undefined ? undefined : decodeReason(encoded);
+    return [{ limiter, dimension, part, isHashed: letter === "h", ends: Number(score), reason }];
   });
   return blocks.length === entries.length ? blocks : "damaged";
+}
+
+/** The text of a percent-encoded reason; undefined if another program wrote it. */
+function decodeReason(encoded: string): string | undefined {
+  try {
+    return decodeURIComponent(encoded);
+  } catch {
+    return undefined;
+  }
+}
+
+/** How far the clock of the process that set a block may be from the server's, in milliseconds: as in usage.lua. */
+const MAX_SKEW_MS = 5_000;
+
+/**
+ * Who set a manual block that lasts until a time, and why. A block is never shortened, so the one in force is the application's
+ * that was to end then, or else the one in the log.
+ */
+function originOf(
+  { log, reasons = [] }: BlockCandidate,
+  until: number,
+): Pick<ActiveBlock, "setAt" | "by" | "reason"> {
+  const own = reasons.find(({ ends }) => Math.abs(ends * 1_000 - until) <= MAX_SKEW_MS + 1_000);
+  return own === undefined ? { ...log } : { reason: own.reason };
 }
 
 interface FoundBlock {

@@ -1,11 +1,11 @@
-import { formatNumber } from "../common/errors.ts";
+import { formatNumber, invalidValue } from "../common/errors.ts";
 import { readBoolean, rejectExtraArgument, rejectUnknownOptions } from "../common/options.ts";
-import { parseDuration } from "../common/time.ts";
+import { parseDuration, toMilliseconds } from "../common/time.ts";
 import { blockCounters, forgetCounters } from "../pipeline/mutations.ts";
 import type { SubjectCounter, Subjects } from "../policy/counters.ts";
 import { countersOfGivenSubjects, unitCountersOf } from "../policy/counters.ts";
 import { countersOfOtherPolicies } from "../policy/per-call-policy.ts";
-import type { Limiter, SubjectOptions } from "./limiter.ts";
+import type { BlockOptions, Limiter, SubjectOptions } from "./limiter.ts";
 import type { LimiterCore } from "./limiter-internals.ts";
 
 /** The methods of a limiter that block, unblock and reset subjects. */
@@ -14,6 +14,7 @@ export function createBlockMethods({
   perCallPolicies,
   pipeline,
   fallback,
+  usage,
 }: LimiterCore): Pick<Limiter, "block" | "unblock" | "reset"> {
   /** The subject's counters under the limiter's own policy, and under each other shape in use. */
   function countersOfAll(
@@ -40,13 +41,19 @@ export function createBlockMethods({
   }
 
   return {
-    async block(subject, duration, options, more?: unknown) {
+    async block(subject, duration, options: BlockOptions = {}, more?: unknown) {
       rejectExtraArgument("block(subject, duration, options)", more);
-      const ignoreUnknownDimensions = readIgnoreUnknownDimensions("block", options);
+      const { reason, ...rest } = readBlockOptions(options);
+      const ignoreUnknownDimensions = readIgnoreUnknownDimensions("block", rest);
       const span = parseDuration(duration, "duration", "HEADGATE_INVALID_OPTION", formatNumber);
       await isAny(subject, ignoreUnknownDimensions, (counters) =>
         blockCounters(pipeline, counters, span),
       );
+      if (reason === undefined || usage === undefined) return;
+      const named = countersOfGivenSubjects(policy, subject, ignoreUnknownDimensions);
+      for (const { group, subject } of named) {
+        usage.recordManualBlock(group.dimension, subject, toMilliseconds(span), reason);
+      }
     },
 
     async unblock(subject, options, more?: unknown) {
@@ -68,6 +75,20 @@ export function createBlockMethods({
       });
     },
   };
+}
+
+/** The longest reason, in characters. */
+const MAX_REASON = 200;
+
+/** Throws `HEADGATE_INVALID_OPTION`. */
+function readBlockOptions(options: BlockOptions): BlockOptions {
+  rejectUnknownOptions("block", options, ["ignoreUnknownDimensions", "reason"]);
+  const { reason } = options;
+  const isText = typeof reason === "string" && reason.length > 0 && reason.length <= MAX_REASON;
+  if (reason !== undefined && !isText) {
+    throw invalidValue(`reason must be a text of 1 to ${MAX_REASON} characters`, reason);
+  }
+  return options;
 }
 
 /** Throws `HEADGATE_INVALID_OPTION`. */

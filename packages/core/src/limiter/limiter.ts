@@ -28,6 +28,15 @@ export interface SubjectOptions {
   readonly ignoreUnknownDimensions?: boolean | undefined;
 }
 
+/** Options of `block`. */
+export interface BlockOptions extends SubjectOptions {
+  /**
+   * Why the subject is blocked, for operators: 1 to 200 characters. `headgate blocks` and the dashboard list a block with a
+   * reason within seconds, if the store keeps usage; without one they list it once it has denied a request.
+   */
+  readonly reason?: string | undefined;
+}
+
 /** Options of `consume` and `peek`. */
 export interface ConsumeOptions<Dimension extends string = string>
   extends CostOptions,
@@ -145,7 +154,7 @@ export interface Limiter<Dimension extends string = string> {
   block<const Text extends string = string>(
     subject: Subjects<Dimension>,
     duration: CheckedDuration<Text>,
-    options?: SubjectOptions,
+    options?: BlockOptions,
   ): Promise<void>;
 
   /**

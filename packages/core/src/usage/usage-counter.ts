@@ -125,6 +125,12 @@ export class UsageCounter {
     }
   }
 
+  /** Records a block that was set with a reason. */
+  recordManualBlock(dimension: string, subject: string, restMs: number, reason: string): void {
+    const subjects = this.#subjects ?? "hashed";
+    this.#onBlock({ limiter: this.#name, dimension, subject, subjects, reason }, restMs);
+  }
+
   /** A decision does not say which dimension is blocked: a reader checks the counters of each dimension that denied. */
   #recordBlock(dimension: string, subject: string, limits: Decision["limits"]): void {
     const denying = limits.filter(({ allowed, per }) => !allowed && per === dimension);
