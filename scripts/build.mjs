@@ -18,6 +18,7 @@ const LIBRARIES = [
   "hono",
   "nestjs",
   "breaker",
+  "fetch",
   "telemetry",
   "replay",
   "dashboard",

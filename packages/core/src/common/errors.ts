@@ -62,6 +62,8 @@ export const ERROR_CODES = {
   HEADGATE_CREATED_PER_REQUEST:
     "Middleware is created for each request, with its own counters, so no request is limited.",
   HEADGATE_DASHBOARD_FAILED: "The dashboard could not answer a request.",
+  HEADGATE_HEADER_IGNORED: "A provider sent a rate limit header that cannot be read.",
+  HEADGATE_SETTLE_FAILED: "The real cost of a call to a provider could not be settled.",
   HEADGATE_LOG_UNREADABLE: "A log for a replay cannot be read, or contains no requests.",
   HEADGATE_LOG_TOO_LARGE: "A log for a replay does not fit into the memory of this process.",
 } as const;

@@ -1,0 +1,127 @@
+import type { Limiter, Subjects } from "@headgate/core";
+
+/** The most subjects whose cooldowns are remembered; the oldest is forgotten first. */
+const MAX_SUBJECTS = 10_000;
+
+/** The first backoff without a time from the provider, in milliseconds; each further one is twice as long. */
+const FIRST_BACKOFF_MS = 1_000;
+
+/** A backoff is never doubled more often. */
+const MAX_DOUBLINGS = 20;
+
+/** How long after a cooldown began, in milliseconds, calls may arrive here that were admitted before it. */
+const ADMISSION_MS = 250;
+
+/** The cooldowns of a subject in a row, with no answer in between that was not limited. */
+interface CooldownState {
+  /** When the present one began and ends, in milliseconds of `performance.now()`. */
+  startedAt: number;
+  endsAt: number;
+  /** How many came before it. */
+  before: number;
+  /** Whether only this process holds it. */
+  isLocal: boolean;
+}
+
+/** A cooldown that has begun. */
+export interface StartedCooldown {
+  readonly durationMs: number;
+  readonly isLocal: boolean;
+  /** Whether it is new, or lasts longer than the present one. */
+  readonly isNew: boolean;
+}
+
+/** What a limited answer says. */
+export interface LimitedAnswer {
+  /** When its request was admitted, in milliseconds of `performance.now()`. */
+  readonly admittedAt: number;
+  /** Milliseconds until the next request may succeed, where the provider says so. */
+  readonly waitMs: number | undefined;
+  readonly reason: string;
+  /** Whether the limiter lets calls through despite a block: it is in shadow mode. */
+  readonly isShadow: boolean;
+}
+
+/** A random backoff of at least half of `FIRST_BACKOFF_MS`, doubled `doublings` times. */
+export function backoffMs(doublings: number, random: number = Math.random()): number {
+  const longest = FIRST_BACKOFF_MS * 2 ** Math.min(doublings, MAX_DOUBLINGS);
+  return Math.ceil(longest * (0.5 + random / 2));
+}
+
+/** The cooldowns of the subjects of a limiter. They are blocks in its store; if it does not take one, this process holds it alone. */
+export class Cooldowns {
+  readonly #limiter: Limiter;
+  readonly #maxMs: number;
+  readonly #states = new Map<string, CooldownState>();
+
+  constructor(limiter: Limiter, maxMs: number) {
+    this.#limiter = limiter;
+    this.#maxMs = maxMs;
+  }
+
+  /** Milliseconds for which this process must not send, because the store does not hold the subject's calls. */
+  localRestMs(subject: Subjects): number {
+    const state = this.#states.size === 0 ? undefined : this.#states.get(idOf(subject));
+    return state?.isLocal ? Math.max(0, state.endsAt - performance.now()) : 0;
+  }
+
+  /** Begins a cooldown, or extends the present one; never shortens it. Never rejects. */
+  async start(subject: Subjects, answer: LimitedAnswer): Promise<StartedCooldown> {
+    const id = idOf(subject);
+    const now = performance.now();
+    const known = this.#states.get(id);
+    // Its request was on its way when the present one began, so it says nothing about what comes after it.
+    const wasInFlight =
+      known !== undefined &&
+      now < known.endsAt &&
+      answer.admittedAt < known.startedAt + ADMISSION_MS;
+    const before = known === undefined ? 0 : wasInFlight ? known.before : known.before + 1;
+    const given = answer.waitMs === undefined || answer.waitMs === 0 ? undefined : answer.waitMs;
+    if (wasInFlight && (given === undefined || now + given <= known.endsAt)) {
+      return {
+        durationMs: Math.max(0, known.endsAt - now),
+        isLocal: known.isLocal,
+        isNew: false,
+      };
+    }
+    const durationMs = Math.min(this.#maxMs, given ?? backoffMs(before));
+    const state: CooldownState = {
+      startedAt: wasInFlight ? known.startedAt : now,
+      endsAt: Math.max(now + durationMs, known?.endsAt ?? 0),
+      before,
+      isLocal: answer.isShadow,
+    };
+    this.#remember(id, state);
+    try {
+      await this.#limiter.block(subject, durationMs, { reason: answer.reason });
+    } catch {
+      // The store is unavailable, or the limiter closed: other processes do not hear of it, but this one keeps to it.
+      state.isLocal = true;
+    }
+    return { durationMs, isLocal: state.isLocal, isNew: true };
+  }
+
+  /** An answer to a request admitted at this time was not limited: the next backoff is a short one again. */
+  onSuccess(subject: Subjects, admittedAt: number): void {
+    if (this.#states.size === 0) return;
+    const id = idOf(subject);
+    const state = this.#states.get(id);
+    if (state === undefined) return;
+    const isOver = state.isLocal ? admittedAt >= state.endsAt : true;
+    if (isOver && admittedAt >= state.startedAt + ADMISSION_MS) this.#states.delete(id);
+  }
+
+  #remember(id: string, state: CooldownState): void {
+    this.#states.delete(id);
+    this.#states.set(id, state);
+    if (this.#states.size <= MAX_SUBJECTS) return;
+    for (const [oldest] of this.#states) {
+      this.#states.delete(oldest);
+      break;
+    }
+  }
+}
+
+function idOf(subject: Subjects): string {
+  return typeof subject === "string" ? subject : JSON.stringify(subject);
+}

@@ -1,0 +1,280 @@
+import type { Limiter } from "@headgate/core";
+import { readAnswer } from "./dialects/read-answer.ts";
+import { MAX_BODY_BYTES, needsBody } from "./dialects/read-body.ts";
+import type { LimitInterceptorOptions, OutgoingRequest } from "./fetch-options.ts";
+import type { Admission, Answer, OutgoingCall } from "./outgoing-call.ts";
+import { OutgoingCalls } from "./outgoing-calls.ts";
+import { isReusable, outgoingRequest } from "./outgoing-request.ts";
+import { readOptions } from "./read-options.ts";
+import type { Controller, Handler, HeaderRecord, LegacyHandler } from "./undici-handler.ts";
+import { headersOf, readHeaders, toHandler } from "./undici-handler.ts";
+
+/** What undici's `dispatch` takes, as far as a limit needs to know. */
+interface DispatchOptions {
+  readonly origin?: string | URL | undefined;
+  readonly path: string;
+  readonly method: string;
+  readonly headers?: unknown;
+  readonly body?: unknown;
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: the types of undici are not needed to install this package.
+type Dispatch = (options: any, handler: any) => boolean;
+
+/** An interceptor for `dispatcher.compose` of undici 7. */
+export type LimitInterceptor = ((dispatch: Dispatch) => Dispatch) & {
+  /** The limiter of the requests: to close it, to block a subject, to look at what is left. */
+  readonly limiter: Limiter;
+};
+
+/**
+ * Returns an interceptor for undici that sends requests as fast as a limiter allows, like `limitFetch`:
+ * `new Agent().compose(limitInterceptor(options))`. Throws `HEADGATE_INVALID_OPTION`, and the errors of `createLimiter`.
+ */
+export function limitInterceptor<const Dimension extends string = string>(
+  options: LimitInterceptorOptions<Dimension>,
+): LimitInterceptor {
+  const settings = readOptions("limitInterceptor", options as LimitInterceptorOptions);
+  const calls = new OutgoingCalls(settings);
+  const { settle } = options;
+  const intercept =
+    (dispatch: Dispatch): Dispatch =>
+    (sent: DispatchOptions, handler: Handler | LegacyHandler) => {
+      void new Exchange(calls, { dispatch, sent, handler: toHandler(handler), settle }).run();
+      return true;
+    };
+  return Object.assign(intercept, { limiter: settings.limiter });
+}
+
+interface ExchangeParts {
+  readonly dispatch: Dispatch;
+  readonly sent: DispatchOptions;
+  readonly handler: Handler;
+  readonly settle: LimitInterceptorOptions["settle"];
+}
+
+/** A response that is kept back until it is known whether the request is sent again. */
+interface KeptResponse {
+  readonly status: number;
+  readonly headers: HeaderRecord;
+  readonly statusMessage: string | undefined;
+  readonly chunks: Buffer[];
+  size: number;
+  trailers: HeaderRecord;
+}
+
+/** How an attempt ended: its response was passed on, or was kept. */
+type AttemptEnd = KeptResponse | undefined;
+
+/** A request, its attempts, and the handler that gets the response of the last one. */
+class Exchange implements Controller {
+  readonly #calls: OutgoingCalls;
+  readonly #parts: ExchangeParts;
+  readonly #request: OutgoingRequest;
+  /** Ends the wait when the handler aborts. */
+  readonly #wait = new AbortController();
+  /** The controller of the attempt that is under way. */
+  #inner: Controller | undefined;
+  #idle: NodeJS.Timeout | undefined;
+  #release: (() => unknown) | undefined;
+  aborted = false;
+  reason: Error | null = null;
+
+  constructor(calls: OutgoingCalls, parts: ExchangeParts) {
+    this.#calls = calls;
+    this.#parts = parts;
+    this.#request = describeRequest(parts.sent);
+  }
+
+  get paused(): boolean {
+    return this.#inner?.paused ?? false;
+  }
+
+  get rawHeaders(): unknown {
+    return this.#inner?.rawHeaders;
+  }
+
+  get rawTrailers(): unknown {
+    return this.#inner?.rawTrailers;
+  }
+
+  abort(reason: Error): void {
+    if (this.aborted) return;
+    this.aborted = true;
+    this.reason = reason;
+    this.#wait.abort(reason);
+    this.#inner?.abort(reason);
+  }
+
+  /** A response that nobody reads for the `ttl` of a slot no longer holds it. */
+  pause(): void {
+    this.#inner?.pause();
+    const { slotTtlMs } = this.#calls.settings;
+    clearTimeout(this.#idle);
+    if (slotTtlMs !== undefined)
+      this.#idle = setTimeout(() => this.#release?.(), slotTtlMs).unref();
+  }
+
+  resume(): void {
+    clearTimeout(this.#idle);
+    this.#inner?.resume();
+  }
+
+  /** Makes the attempts. Never rejects: errors go to the handler. */
+  async run(): Promise<void> {
+    const { handler, sent } = this.#parts;
+    let last: KeptResponse | undefined;
+    try {
+      // The handler can abort from now on.
+      handler.onRequestStart?.(this, undefined);
+      this.#wait.signal.throwIfAborted();
+      const origin = sent.origin === undefined ? "" : this.#request.url.origin;
+      const call = await this.#calls.begin(this.#request, origin);
+      for (;;) {
+        const admission = await this.#admit(call);
+        if (admission === undefined) break;
+        last = await this.#attempt(call, admission);
+        if (last === undefined) return;
+        const sendsAgain = await call.onAnswer(admission, answerOf(last), isReusable(sent.body));
+        this.#settle(admission, last.status, last.headers);
+        await admission.release();
+        if (!sendsAgain) break;
+      }
+      this.#deliver(last as KeptResponse);
+    } catch (error) {
+      handler.onResponseError?.(this, error as Error);
+    }
+  }
+
+  /** Waits for admission; undefined if a request that was sent before is not admitted again. */
+  async #admit(call: OutgoingCall): Promise<Admission | undefined> {
+    try {
+      return await call.admit(this.#wait.signal);
+    } catch (error) {
+      if (call.isRefusal(error)) return undefined;
+      throw error;
+    }
+  }
+
+  /** Sends once. Resolves at the end of the response: with the response if it was kept back. */
+  #attempt(call: OutgoingCall, admission: Admission): Promise<AttemptEnd> {
+    const { dispatch, sent, handler } = this.#parts;
+    let kept: KeptResponse | undefined;
+    this.#release = admission.release;
+    return new Promise((resolve, reject) => {
+      const end = (): void => {
+        clearTimeout(this.#idle);
+        void admission.release();
+      };
+      const attempt: Handler = {
+        onRequestStart: (controller) => {
+          this.#inner = controller;
+          if (this.aborted) controller.abort(this.reason as Error);
+        },
+        onRequestUpgrade: (_, ...upgraded) => {
+          end();
+          resolve(undefined);
+          handler.onRequestUpgrade?.(this, ...upgraded);
+        },
+        onResponseStart: (_, status, headers, statusMessage) => {
+          kept = undefined;
+          const response = { status, headers, statusMessage, chunks: [], size: 0, trailers: {} };
+          if (status >= 200 && this.#decidesByBody(response)) {
+            kept = response;
+            return;
+          }
+          if (status >= 200) {
+            void call.onAnswer(admission, answerOf(response, false), false);
+            this.#settle(admission, status, headers);
+          }
+          handler.onResponseStart?.(this, status, headers, statusMessage);
+        },
+        onResponseData: (_, chunk) => {
+          if (kept === undefined) {
+            handler.onResponseData?.(this, chunk);
+            return;
+          }
+          kept.chunks.push(chunk);
+          kept.size += chunk.length;
+          if (kept.size <= MAX_BODY_BYTES) return;
+          // Too long to keep: it is passed on, and the request is not sent again.
+          void call.onAnswer(admission, answerOf(kept, false), false);
+          this.#settle(admission, kept.status, kept.headers);
+          this.#pass(kept);
+          kept = undefined;
+        },
+        onResponseEnd: (_, trailers) => {
+          if (kept === undefined) {
+            end();
+            handler.onResponseEnd?.(this, trailers);
+          } else {
+            kept.trailers = trailers;
+          }
+          resolve(kept);
+        },
+        onResponseError: (_, error) => {
+          end();
+          reject(error);
+        },
+      };
+      try {
+        dispatch(sent, attempt);
+      } catch (error) {
+        end();
+        reject(error);
+      }
+    });
+  }
+
+  /** Whether it depends on the end of this response if the request is sent again. */
+  #decidesByBody(response: KeptResponse): boolean {
+    const answer = answerOf(response);
+    const read = readAnswer(answer, Date.now(), this.#calls.settings.dialects);
+    const { pathname: path } = this.#request.url;
+    const contentType = answer.header("content-type");
+    const { status } = response;
+    return read.isLimited || status === 503 || needsBody({ status, path, contentType }, read);
+  }
+
+  #settle({ decision }: Admission, status: number, headers: HeaderRecord): void {
+    const { settle } = this.#parts;
+    if (settle === undefined) return;
+    this.#calls.settle(decision, () => settle({ status, headers: headersOf(headers) }));
+  }
+
+  /** Passes on the beginning of a response that was kept. */
+  #pass({ status, headers, statusMessage, chunks }: KeptResponse): void {
+    const { handler } = this.#parts;
+    handler.onResponseStart?.(this, status, headers, statusMessage);
+    for (const chunk of chunks) handler.onResponseData?.(this, chunk);
+  }
+
+  #deliver(response: KeptResponse): void {
+    this.#pass(response);
+    this.#parts.handler.onResponseEnd?.(this, response.trailers);
+  }
+}
+
+/** A response as an answer, whose body can be read if it is there. */
+function answerOf({ status, headers, chunks }: KeptResponse, hasBody = true): Answer {
+  return {
+    status,
+    header: (name) => [headers[name]].flat().join(", ") || undefined,
+    text: hasBody ? async () => Buffer.concat(chunks).toString() : undefined,
+  };
+}
+
+function describeRequest({
+  origin,
+  path,
+  method,
+  headers,
+  body,
+}: DispatchOptions): OutgoingRequest {
+  return outgoingRequest({
+    url: new URL(path, origin ?? "http://origin.invalid"),
+    method,
+    headers: () => readHeaders(headers),
+    body: body ?? null,
+  });
+}

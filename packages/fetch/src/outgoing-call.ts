@@ -1,0 +1,270 @@
+import { channel } from "node:diagnostics_channel";
+import { setTimeout as delay } from "node:timers/promises";
+import type { Cost, Decision, Limiter, Subjects } from "@headgate/core";
+import { HeadgateError } from "@headgate/core";
+import { codeOf, publish } from "@headgate/core/internal";
+import type { CallRetry, Cooldown } from "./channels.ts";
+import { FETCH_CHANNELS } from "./channels.ts";
+import type { Cooldowns } from "./cooldowns.ts";
+import { backoffMs } from "./cooldowns.ts";
+import type { ProviderAnswer } from "./dialects/dialect.ts";
+import type { AnswerHead } from "./dialects/read-answer.ts";
+import { readAnswer } from "./dialects/read-answer.ts";
+import { needsBody, readBody } from "./dialects/read-body.ts";
+import type { OutgoingRequest } from "./fetch-options.ts";
+import type { ProviderBudgets } from "./provider-budgets.ts";
+import type { OutgoingSettings } from "./read-options.ts";
+
+/** An admitted attempt of a call. */
+export interface Admission {
+  readonly decision: Decision;
+  /** When it was admitted, in milliseconds of `performance.now()`. */
+  readonly at: number;
+  /** Releases its slots, once. Never rejects. */
+  release(): Promise<unknown>;
+}
+
+/** An answer, and how to read its body; undefined if it cannot be read. */
+export interface Answer extends AnswerHead {
+  readonly text: (() => Promise<string | undefined>) | undefined;
+}
+
+/** Methods that may be sent again although the server may have acted on them (RFC 9110, section 9.2.2); so may a request with a key. */
+const IDEMPOTENT: readonly string[] = ["GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE"];
+
+/** The codes of errors that end the wait of a call that was sent before, which resolves with its last response then. */
+const CODES_OF_REFUSALS: readonly unknown[] = [
+  "HEADGATE_WAIT_TIMEOUT",
+  "HEADGATE_QUEUE_FULL",
+  "HEADGATE_DENIED",
+  "HEADGATE_CLOSED",
+];
+
+const UNAVAILABLE = 503;
+
+/** The longest delay of a timer, in milliseconds. */
+const MAX_TIMER_MS = 2_147_483_647;
+
+const cooldownChannel = channel(FETCH_CHANNELS.cooldown);
+const retryChannel = channel(FETCH_CHANNELS.retry);
+
+/** What the calls through one `limitFetch` or interceptor share. */
+export interface SharedByCalls {
+  readonly settings: OutgoingSettings;
+  readonly cooldowns: Cooldowns;
+  readonly budgets: ProviderBudgets;
+  /** Reports headers of an origin that cannot be read. */
+  report(url: URL, unreadable: readonly string[]): void;
+}
+
+/** One call: its attempts, and how long it has waited. */
+export class OutgoingCall {
+  readonly #calls: SharedByCalls;
+  readonly #request: OutgoingRequest;
+  readonly #subject: Subjects;
+  readonly #cost: Cost;
+  #waitedMs = 0;
+  #attempts = 0;
+  /** How long to wait before the next attempt, in milliseconds. */
+  #backoffMs = 0;
+
+  constructor(calls: SharedByCalls, request: OutgoingRequest, subject: Subjects, cost: Cost) {
+    this.#calls = calls;
+    this.#request = request;
+    this.#subject = subject;
+    this.#cost = cost;
+  }
+
+  get #limiter(): Limiter {
+    return this.#calls.settings.limiter;
+  }
+
+  /** Milliseconds that the call may still wait. */
+  get #leftMs(): number {
+    return this.#calls.settings.timeoutMs - this.#waitedMs;
+  }
+
+  /** Whether the request is not sent again after the attempt that was admitted last. */
+  get isLastAttempt(): boolean {
+    return this.#attempts > this.#calls.settings.retries;
+  }
+
+  /** Waits for admission. Rejects with the limiter's errors and the signal's reason. */
+  async admit(signal: AbortSignal | undefined): Promise<Admission> {
+    const startedAt = performance.now();
+    try {
+      await this.#sleep(this.#backoffMs, startedAt, signal);
+      await this.#sleepLocalCooldown(startedAt, signal);
+      const admission = await this.#enter(Math.ceil(this.#leftMs - elapsed(startedAt)), signal);
+      // A cooldown that the store does not hold may have begun while it was in line.
+      try {
+        await this.#sleepLocalCooldown(startedAt, signal);
+      } catch (error) {
+        await Promise.all([this.#limiter.refund(admission.decision), admission.release()]).catch(
+          () => {},
+        );
+        throw error;
+      }
+      this.#attempts += 1;
+      return { ...admission, at: performance.now() };
+    } finally {
+      this.#waitedMs += elapsed(startedAt);
+      this.#backoffMs = 0;
+    }
+  }
+
+  /** Enters the limiter's line. Slots are held and renewed until they are released. */
+  #enter(
+    leftMs: number,
+    signal: AbortSignal | undefined,
+  ): Promise<Pick<Admission, "decision" | "release">> {
+    const { slotTtlMs, timeoutMs } = this.#calls.settings;
+    const timeout = timeoutMs === 0 ? 0 : Math.max(1, leftMs);
+    const options = { cost: this.#cost, timeout, signal };
+    if (slotTtlMs === undefined) {
+      const release = async (): Promise<void> => {};
+      return this.#limiter.run(this.#subject, ({ decision }) => ({ decision, release }), options);
+    }
+    return new Promise((resolve, reject) => {
+      // The signal ends the wait, but not the work, which ends when the slots are released.
+      const run = this.#limiter.run(
+        this.#subject,
+        ({ decision }) =>
+          new Promise<void>((end) => {
+            resolve({
+              decision,
+              release() {
+                end();
+                return run;
+              },
+            });
+          }),
+        options,
+      );
+      run.catch(reject);
+    });
+  }
+
+  /** Sleeps until this process may send, as far as the store does not hold the calls of the subject. */
+  async #sleepLocalCooldown(startedAt: number, signal: AbortSignal | undefined): Promise<void> {
+    for (;;) {
+      const restMs = this.#calls.cooldowns.localRestMs(this.#subject);
+      if (restMs === 0) return;
+      await this.#sleep(restMs, startedAt, signal);
+    }
+  }
+
+  /**
+   * Sleeps, or rejects at once with `HEADGATE_WAIT_TIMEOUT` if that would take longer than the call may wait. It has waited since
+   * `startedAt`.
+   */
+  async #sleep(ms: number, startedAt: number, signal: AbortSignal | undefined): Promise<void> {
+    if (ms === 0) return;
+    signal?.throwIfAborted();
+    if (ms > this.#leftMs - elapsed(startedAt)) {
+      throw new HeadgateError(
+        "HEADGATE_WAIT_TIMEOUT",
+        `no request may be sent to ${this.#request.url.host} for another ${Math.ceil(ms)} ms, which is longer than the call may wait`,
+      );
+    }
+    try {
+      await delay(Math.min(ms, MAX_TIMER_MS), undefined, signal === undefined ? {} : { signal });
+    } catch (error) {
+      signal?.throwIfAborted();
+      throw error;
+    }
+  }
+
+  /** Whether an error only says that a further attempt is not admitted. */
+  isRefusal(error: unknown): boolean {
+    return this.#attempts > 0 && CODES_OF_REFUSALS.includes(codeOf(error));
+  }
+
+  /**
+   * Learns from an answer: begins a cooldown, charges what the provider counts beyond the limiter. Resolves with whether to send the
+   * request again.
+   */
+  async onAnswer(admission: Admission, answer: Answer, canSendAgain: boolean): Promise<boolean> {
+    const { settings, cooldowns, budgets } = this.#calls;
+    const read = await this.#read(answer);
+    this.#calls.report(this.#request.url, read.unreadable);
+    void budgets.apply(this.#subject, admission.decision, read.budgets);
+    if (!read.isLimited && answer.status !== UNAVAILABLE) {
+      cooldowns.onSuccess(this.#subject, admission.at);
+      return false;
+    }
+    const mayRetry =
+      canSendAgain &&
+      this.#attempts <= settings.retries &&
+      read.shouldRetry !== false &&
+      (answer.status !== UNAVAILABLE || isIdempotent(this.#request));
+    let waitMs: number;
+    if (read.isLimited) {
+      waitMs = await this.#coolDown(admission, answer.status, read);
+    } else {
+      waitMs = this.#backoffMs = mayRetry ? backoffMs(this.#attempts - 1) : 0;
+    }
+    // Even alone in line, the call would not be admitted in time.
+    if (!mayRetry || waitMs > this.#leftMs) return false;
+    if (retryChannel.hasSubscribers) {
+      publish(retryChannel, {
+        ...this.#labels,
+        status: answer.status,
+        attempts: this.#attempts,
+      } satisfies CallRetry);
+    }
+    return true;
+  }
+
+  /** Begins a cooldown. Resolves with how long it lasts, in milliseconds. */
+  async #coolDown(admission: Admission, status: number, read: ProviderAnswer): Promise<number> {
+    const { durationMs, isLocal, isNew } = await this.#calls.cooldowns.start(this.#subject, {
+      admittedAt: admission.at,
+      waitMs: read.waitMs,
+      reason: `${this.#request.url.host.slice(0, 150)} answered ${status}`,
+      isShadow: admission.decision.shadow,
+    });
+    if (isNew && cooldownChannel.hasSubscribers) {
+      publish(cooldownChannel, {
+        ...this.#labels,
+        status,
+        durationMs,
+        isProvidersTime: read.waitMs !== undefined && read.waitMs > 0,
+        degraded: isLocal,
+      } satisfies Cooldown);
+    }
+    return durationMs;
+  }
+
+  async #read(answer: Answer): Promise<ProviderAnswer> {
+    const { dialects } = this.#calls.settings;
+    const read = readAnswer(answer, Date.now(), dialects);
+    const contentType = answer.header("content-type");
+    const { pathname: path } = this.#request.url;
+    if (
+      answer.text === undefined ||
+      !needsBody({ status: answer.status, path, contentType }, read)
+    ) {
+      return read;
+    }
+    if (dialects?.includes(read.dialect ?? "shopify") === false) return read;
+    const text = await answer.text();
+    return text === undefined ? read : readBody(text, read);
+  }
+
+  get #labels(): Pick<Cooldown, "limiter" | "subject" | "host"> {
+    return {
+      limiter: this.#limiter.name,
+      subject: this.#subject,
+      host: this.#request.url.host,
+    };
+  }
+}
+
+function isIdempotent({ method, headers }: OutgoingRequest): boolean {
+  return IDEMPOTENT.includes(method) || headers.has("idempotency-key");
+}
+
+function elapsed(startedAt: number): number {
+  return performance.now() - startedAt;
+}

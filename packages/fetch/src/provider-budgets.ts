@@ -1,0 +1,126 @@
+import type { Cost, Decision, Limiter, LimitState, Subjects } from "@headgate/core";
+import type { Budget } from "./dialects/dialect.ts";
+
+/** The most subjects that are remembered. */
+const MAX_SUBJECTS = 10_000;
+
+/** The shortest time between two corrections of a subject in this process, in milliseconds. */
+const EVERY_MS = 1_000;
+
+/** Units that count requests: the budget of a limiter's only limit. */
+const REQUEST_UNITS: readonly string[] = ["requests", "points"];
+
+/** A limit whose remaining units are to be as few as a provider says. */
+interface Correction {
+  readonly limit: LimitState;
+  readonly remaining: number;
+}
+
+/**
+ * The limit that a budget describes: the one that is named like its unit or bucket; or else the one of the same size, and of the
+ * same window where the budget has one; or else the only limit, for the only budget of requests. Undefined if none fits:
+ * units of another budget must not be charged.
+ */
+export function limitOf(
+  budget: Budget,
+  limits: readonly LimitState[],
+  isOnlyBudget: boolean,
+): LimitState | undefined {
+  const { unit, bucket } = budget;
+  const rates = limits.filter(({ windowMs }) => windowMs > 0);
+  const byName = rates.find(({ name }) => name === (bucket ?? unit));
+  if (byName !== undefined) return byName;
+  const isOfRequests = REQUEST_UNITS.includes(unit);
+  const bySize = rates.filter(
+    ({ limit, windowMs }) =>
+      limit === budget.limit && (budget.windowMs === undefined || windowMs === budget.windowMs),
+  );
+  if (isOfRequests && bySize.length === 1) return bySize[0];
+  return isOfRequests && bucket === undefined && isOnlyBudget && rates.length === 1
+    ? rates[0]
+    : undefined;
+}
+
+/**
+ * Charges what a provider counts beyond the limiter: requests of other programs with the same credential. Only a lower number of
+ * remaining units is taken over, never a higher one, so a budget is not raised.
+ */
+export class ProviderBudgets {
+  readonly #limiter: Limiter;
+  /** When each subject was last corrected, in milliseconds of `performance.now()`. */
+  readonly #correctedAt = new Map<string, number>();
+
+  constructor(limiter: Limiter) {
+    this.#limiter = limiter;
+  }
+
+  /**
+   * Charges in the background what the answer to a decision's request says. Never throws. Resolves when it is done; with
+   * undefined if there was nothing to do.
+   */
+  apply(
+    subject: Subjects,
+    decision: Decision,
+    budgets: readonly Budget[],
+  ): Promise<void> | undefined {
+    if (decision.shadow || decision.degraded || budgets.length === 0) return undefined;
+    const lower = correctionsFor(budgets, decision.limits);
+    if (lower.length === 0 || !this.#isDue(subject)) return undefined;
+    // The store is unavailable, or the limiter closed: the next answer says it again.
+    return this.#correct(subject, budgets).catch(() => {});
+  }
+
+  #isDue(subject: Subjects): boolean {
+    const id = typeof subject === "string" ? subject : JSON.stringify(subject);
+    const now = performance.now();
+    if (now - (this.#correctedAt.get(id) ?? Number.NEGATIVE_INFINITY) < EVERY_MS) return false;
+    this.#correctedAt.delete(id);
+    this.#correctedAt.set(id, now);
+    if (this.#correctedAt.size > MAX_SUBJECTS) {
+      for (const [oldest] of this.#correctedAt) {
+        this.#correctedAt.delete(oldest);
+        break;
+      }
+    }
+    return true;
+  }
+
+  /**
+   * The decision is older than the answer, and requests were admitted meanwhile, so the present state decides what to charge. Other
+   * processes may charge the same at the same time; whoever finds fewer units than the provider has left gives the rest back.
+   */
+  async #correct(subject: Subjects, budgets: readonly Budget[]): Promise<void> {
+    const present = await this.#limiter.peek(subject, { cost: 0 });
+    if (present.degraded) return;
+    for (const { limit, remaining } of correctionsFor(budgets, present.limits)) {
+      const units = limit.remaining - remaining;
+      const costOf = (own: number): Cost => costOfLimit(present.limits, limit, own);
+      const charged = await this.#limiter.consume(subject, { cost: costOf(units) });
+      if (!charged.allowed || charged.degraded) continue;
+      const after = charged.limits.find(
+        ({ name, per }) => name === limit.name && per === limit.per,
+      );
+      const excess = Math.min(units, remaining - (after?.remaining ?? remaining));
+      if (excess > 0) await this.#limiter.settle(charged, costOf(units - excess));
+    }
+  }
+}
+
+function correctionsFor(
+  budgets: readonly Budget[],
+  limits: readonly LimitState[],
+): readonly Correction[] {
+  return budgets.flatMap((budget) => {
+    const isOnly = budgets.filter(({ unit }) => unit === budget.unit).length === 1;
+    const limit = limitOf(budget, limits, isOnly);
+    return limit !== undefined && limit.remaining > budget.remaining
+      ? [{ limit, remaining: budget.remaining }]
+      : [];
+  });
+}
+
+/** A cost of one limit only. By name, unless it is the only one: a limiter with leases takes no cost by name. */
+function costOfLimit(limits: readonly LimitState[], limit: LimitState, units: number): Cost {
+  if (limits.length === 1) return units;
+  return Object.fromEntries(limits.map(({ name }) => [name, name === limit.name ? units : 0]));
+}
