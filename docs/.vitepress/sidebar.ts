@@ -47,6 +47,7 @@ const PARTS: readonly Part[] = [
           { text: "Use NestJS", link: "/how-to/nestjs" },
           { text: "Use another framework", link: "/how-to/adapters" },
           { text: "Limit jobs, mails and calls", link: "/how-to/jobs" },
+          { text: "Call another API", link: "/how-to/call-another-api" },
           { text: "Guard an upstream", link: "/how-to/guard-an-upstream" },
         ],
       },

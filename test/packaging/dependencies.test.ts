@@ -28,6 +28,7 @@ const BUDGETS = {
   core: { others: 2, mebibytes: 4 },
   breaker: { others: 2, mebibytes: 4 },
   express: { others: 2, mebibytes: 4 },
+  fetch: { others: 2, mebibytes: 4 },
   dashboard: { others: 2, mebibytes: 4 },
   hono: { others: 2, mebibytes: 4 },
   nestjs: { others: 2, mebibytes: 4 },

@@ -6,7 +6,7 @@ import { NewcomerFolder } from "./newcomer-folder.ts";
 
 // What a release would publish, installed by npm into an empty project, and started there as each kind of program.
 
-/** The program: two applications answer three requests each, a breaker makes a call, and everything is closed. */
+/** The program: two applications answer three requests each, a breaker and a limited fetch make a call, and everything is closed. */
 const PROGRAM = `
 async function main() {
   const telemetry = observe(new Registry());
@@ -29,6 +29,9 @@ async function main() {
   for (const origin of origins.flatMap((one) => [one, one, one])) statuses.push((await fetch(origin)).status);
   const breaker = createBreaker();
   statuses.push(await breaker.run(async () => 204));
+  const send = limitFetch({ limits: gcra({ limit: 2, window: "1h" }), retries: 0 });
+  statuses.push((await send(origins[0])).status);
+  await send.limiter.close();
   console.log(JSON.stringify(statuses));
   telemetry.stop();
   redis.disconnect();
@@ -43,6 +46,7 @@ const IMPORTS = [
   ["{ once }", "node:events"],
   ["{ createBreaker }", "@headgate/breaker"],
   ["{ redisStore }", "@headgate/core/redis"],
+  ["{ limitFetch }", "@headgate/fetch"],
   ["{ dashboard }", "@headgate/dashboard/express"],
   ["{ gcra, rateLimit }", "@headgate/express"],
   ["headgate", "@headgate/fastify"],
@@ -111,7 +115,7 @@ test.each(Object.entries(FORMATS))(
     );
     const { stdout, stderr, exitCode } = await folder.run(start);
     expect({ stdout, stderr, exitCode }).toEqual({
-      stdout: "[200,200,429,200,200,429,204]\n",
+      stdout: "[200,200,429,200,200,429,204,429]\n",
       stderr: "",
       exitCode: 0,
     });

@@ -22,6 +22,7 @@ const SIZES = {
   dashboard: { files: 40, kib: 430 },
   express: { files: 9, kib: 24 },
   fastify: { files: 14, kib: 48 },
+  fetch: { files: 9, kib: 60 },
   hono: { files: 9, kib: 30 },
   nestjs: { files: 10, kib: 44 },
   replay: { files: 27, kib: 150 },

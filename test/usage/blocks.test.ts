@@ -208,7 +208,7 @@ describe("a block that an application sets with a reason", () => {
     await sendUsage(store);
     const { at, blocks } = await readBlocks(store);
     expect(blocks).toMatchObject([{ hash: hashSubject("ann"), reason }]);
-    const [, ends] = await own.client.zrange(LIST, 0, -1, "WITHSCORES");
+    const [, ends] = await own.client.zrange(LIST, "0", "-1", "WITHSCORES");
     expect(Number(ends) * 1_000 - at).toBeGreaterThan(7_100_000);
   });
 

@@ -188,7 +188,8 @@ export class OutgoingCall {
     const { settings, cooldowns, budgets } = this.#calls;
     const read = await this.#read(answer);
     this.#calls.report(this.#request.url, read.unreadable);
-    void budgets.apply(this.#subject, admission.decision, read.budgets);
+    // When a cooldown is over, more is left than the answer that began it says.
+    if (!read.isLimited) void budgets.apply(this.#subject, admission.decision, read.budgets);
     if (!read.isLimited && answer.status !== UNAVAILABLE) {
       cooldowns.onSuccess(this.#subject, admission.at);
       return false;

@@ -5,6 +5,7 @@ import * as http from "@headgate/core/http";
 import * as redis from "@headgate/core/redis";
 import { rateLimit } from "@headgate/express";
 import headgate from "@headgate/fastify";
+import * as fetching from "@headgate/fetch";
 import * as hono from "@headgate/hono";
 import * as nestjs from "@headgate/nestjs";
 import * as telemetry from "@headgate/telemetry";
@@ -17,6 +18,7 @@ await consume({
   http,
   admin,
   breaker,
+  fetching,
   telemetry,
   headgate,
   rateLimit,

@@ -6,6 +6,7 @@ void consume({
   http: require("@headgate/core/http"),
   admin: require("@headgate/core/admin"),
   breaker: require("@headgate/breaker"),
+  fetching: require("@headgate/fetch"),
   telemetry: require("@headgate/telemetry"),
   // As the documentation of Fastify's plugins has it, and as TypeScript compiles a default import.
   headgate: require("@headgate/fastify"),

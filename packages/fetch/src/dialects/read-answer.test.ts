@@ -34,7 +34,8 @@ describe("the budgets of an answer", () => {
     expect(answer.budgets).toEqual([budget("requests", 50, one)]);
     const two = read(200, {
       ratelimit: '"burst";r=5;t=1, "daily" ; r=999',
-      "ratelimit-policy": '"burst";q=10;w=1,"daily";q=1000;w=86400;qu="content-bytes";pk=:cHNsZg==:',
+      "ratelimit-policy":
+        '"burst";q=10;w=1,"daily";q=1000;w=86400;qu="content-bytes";pk=:cHNsZg==:',
     });
     expect(two.budgets).toEqual([
       budget("requests", 5, { bucket: "burst", limit: 10, resetMs: 1_000, windowMs: 1_000 }),
@@ -181,7 +182,10 @@ describe("an answer that was limited", () => {
     const expected = { isLimited: true, waitMs: ms, unreadable: [] };
     expect(read(429, { "retry-after": value })).toMatchObject(expected);
     expect(read(503, { "retry-after": value })).toMatchObject(expected);
-    expect(read(200, { "retry-after": value })).toMatchObject({ isLimited: false, waitMs: undefined });
+    expect(read(200, { "retry-after": value })).toMatchObject({
+      isLimited: false,
+      waitMs: undefined,
+    });
   });
 
   test("says it in milliseconds with retry-after-ms, which is more precise", () => {
@@ -209,7 +213,8 @@ describe("an answer that was limited", () => {
     expect(needsBody(parts, answer)).toBe(true);
     expect(needsBody({ ...parts, contentType: "text/html" }, answer)).toBe(false);
     expect(needsBody({ ...parts, status: 404 }, answer)).toBe(false);
-    const secondary = '{"message":"You have exceeded a secondary rate limit. Please wait a few minutes"}';
+    const secondary =
+      '{"message":"You have exceeded a secondary rate limit. Please wait a few minutes"}';
     expect(readBody(secondary, answer)).toMatchObject({ isLimited: true, waitMs: seconds(60) });
     const other = '{"message":"Resource not accessible by integration"}';
     expect(readBody(other, answer)).toBe(answer);
@@ -249,12 +254,19 @@ describe("an answer that was limited", () => {
 
   // https://docs.slack.dev/apis/web-api/rate-limits
   test("of Slack has only Retry-After", () => {
-    expect(read(429, { "retry-after": "30" })).toMatchObject({ dialect: undefined, waitMs: seconds(30) });
+    expect(read(429, { "retry-after": "30" })).toMatchObject({
+      dialect: undefined,
+      waitMs: seconds(30),
+    });
   });
 
   // https://shopify.dev/docs/api/usage/limits
   test("of Shopify's GraphQL API is a 200 with an error, and waits until the query fits", () => {
-    const parts = { status: 200, path: "/admin/api/2026-01/graphql.json", contentType: "application/json" };
+    const parts = {
+      status: 200,
+      path: "/admin/api/2026-01/graphql.json",
+      contentType: "application/json",
+    };
     const head = read(200, {});
     expect(needsBody(parts, head)).toBe(true);
     expect(needsBody({ ...parts, path: "/graphql" }, head)).toBe(false);
@@ -268,7 +280,11 @@ describe("an answer that was limited", () => {
       budgets: [budget("points", 52, { limit: 1_000 })],
     });
     const done = readBody(JSON.stringify({ data: {}, extensions: { cost } }), head);
-    expect(done).toMatchObject({ isLimited: false, waitMs: undefined, budgets: [{ remaining: 52 }] });
+    expect(done).toMatchObject({
+      isLimited: false,
+      waitMs: undefined,
+      budgets: [{ remaining: 52 }],
+    });
     for (const text of ["", "null", "[]", '{"extensions":{"cost":{}}}', "{".repeat(100_000)]) {
       expect(readBody(text, head)).toBe(head);
     }
@@ -293,7 +309,15 @@ describe("nonsense in headers", () => {
   });
 
   test("in a RateLimit field is ignored and listed as a whole", () => {
-    for (const value of ["50", '"a"', '"a";r=-1', '"a";r=1;', '"a;r=1', '"a";r=1,,"b";r=2', "r=1=2"]) {
+    for (const value of [
+      "50",
+      '"a"',
+      '"a";r=-1',
+      '"a";r=1;',
+      '"a;r=1',
+      '"a";r=1,,"b";r=2',
+      "r=1=2",
+    ]) {
       const answer = read(200, { ratelimit: value });
       expect([value, answer.budgets, answer.unreadable]).toEqual([value, [], ["ratelimit"]]);
     }
@@ -326,29 +350,38 @@ const value = fc.oneof(
 property.prop([
   fc.integer({ min: 100, max: 599 }),
   fc.dictionary(fc.constantFrom(...HEADERS), value, { maxKeys: 12 }),
-])("whatever the headers are, all numbers that are read are whole, bounded and not negative", (status, headers) => {
-  const answer = read(status, headers);
-  const isBounded = (ms: number | undefined): boolean =>
-    ms === undefined || (Number.isSafeInteger(ms) && ms >= 0);
-  expect(isBounded(answer.waitMs)).toBe(true);
-  expect(answer.waitMs !== undefined && !answer.isLimited).toBe(false);
-  for (const { remaining, limit, resetMs, windowMs } of answer.budgets) {
-    expect(Number.isSafeInteger(remaining) && remaining >= 0).toBe(true);
-    expect(limit === undefined || (limit >= 0 && Number.isFinite(limit))).toBe(true);
-    expect(isBounded(resetMs) && isBounded(windowMs)).toBe(true);
-  }
-  for (const name of answer.unreadable) expect(headers[name]).not.toBe("");
-});
+])(
+  "whatever the headers are, all numbers that are read are whole, bounded and not negative",
+  (status, headers) => {
+    const answer = read(status, headers);
+    const isBounded = (ms: number | undefined): boolean =>
+      ms === undefined || (Number.isSafeInteger(ms) && ms >= 0);
+    expect(isBounded(answer.waitMs)).toBe(true);
+    expect(answer.waitMs !== undefined && !answer.isLimited).toBe(false);
+    for (const { remaining, limit, resetMs, windowMs } of answer.budgets) {
+      expect(Number.isSafeInteger(remaining) && remaining >= 0).toBe(true);
+      expect(limit === undefined || (limit >= 0 && Number.isFinite(limit))).toBe(true);
+      expect(isBounded(resetMs) && isBounded(windowMs)).toBe(true);
+    }
+    for (const name of answer.unreadable) expect(headers[name]).not.toBe("");
+  },
+);
 
-property.prop([fc.string({ maxLength: 4_096 })])("a RateLimit field of any text is read in no time", (text) => {
-  const startedAt = performance.now();
-  read(200, { ratelimit: text, "ratelimit-policy": text });
-  read(200, { ratelimit: '"'.repeat(text.length), "ratelimit-policy": "\\".repeat(text.length) });
-  expect(performance.now() - startedAt).toBeLessThan(1_000);
-});
+property.prop([fc.string({ maxLength: 4_096 })])(
+  "a RateLimit field of any text is read in no time",
+  (text) => {
+    const startedAt = performance.now();
+    read(200, { ratelimit: text, "ratelimit-policy": text });
+    read(200, { ratelimit: '"'.repeat(text.length), "ratelimit-policy": "\\".repeat(text.length) });
+    expect(performance.now() - startedAt).toBeLessThan(1_000);
+  },
+);
 
-property.prop([fc.oneof(fc.json(), fc.string())])("no body throws, and what it says is bounded", (text) => {
-  const { budgets, waitMs } = readBody(text, read(200, {}));
-  expect(budgets.every(({ remaining }) => remaining >= 0)).toBe(true);
-  expect(waitMs === undefined || waitMs >= 0).toBe(true);
-});
+property.prop([fc.oneof(fc.json(), fc.string())])(
+  "no body throws, and what it says is bounded",
+  (text) => {
+    const { budgets, waitMs } = readBody(text, read(200, {}));
+    expect(budgets.every(({ remaining }) => remaining >= 0)).toBe(true);
+    expect(waitMs === undefined || waitMs >= 0).toBe(true);
+  },
+);

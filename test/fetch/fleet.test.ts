@@ -1,0 +1,155 @@
+import { setTimeout as delay } from "node:timers/promises";
+import type { Limiter } from "@headgate/core";
+import { concurrency, createLimiter, fixedWindow, tokenBucket } from "@headgate/core";
+import { createAdmin, readBlocks } from "@headgate/core/admin";
+import { redisStore } from "@headgate/core/redis";
+import { limitFetch } from "@headgate/fetch";
+import { Redis } from "ioredis";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { useOwnRedis } from "../support/own-redis.ts";
+import { startRedis } from "../support/redis-process.ts";
+import { sendUsage } from "../support/send-usage.ts";
+import { waitUntil } from "../support/wait-until.ts";
+import { writeRegistry } from "../support/write-registry.ts";
+import { startProvider, tooManyUntil, trackSent, watchCooldowns } from "./provider.ts";
+
+const own = useOwnRedis();
+
+type Limits = Parameters<typeof createLimiter>[0]["limits"];
+
+/** A limiter with a client of its own, as in a process of its own. */
+function member(limits: Limits, socket: string = own.server.socket) {
+  const client = new Redis(socket, { maxRetriesPerRequest: null });
+  client.on("error", () => {});
+  const store = redisStore(client, { usage: { subjects: "plain" } });
+  const limiter = createLimiter({ name: "api", store, limits, storeTimeout: "5s" });
+  onTestFinished(async () => {
+    await limiter.close();
+    client.disconnect();
+  });
+  return { client, store, limiter: limiter as Limiter };
+}
+
+describe("two members of a fleet", () => {
+  const limits = tokenBucket({ capacity: 4, refill: 1, every: "25ms" });
+
+  test("hear of a 429 that one of them received: only the calls in flight get another", async () => {
+    let until = Number.NEGATIVE_INFINITY;
+    const provider = await startProvider((number) => {
+      if (number === 8) until = performance.now() + 900;
+      return performance.now() < until ? tooManyUntil(until) : { afterMs: 10 };
+    });
+    const cooldowns = watchCooldowns();
+    const sent = [trackSent(), trackSent()];
+    const fetches = sent.map((one) =>
+      limitFetch({ limiter: member(limits).limiter, fetch: one.fetch }),
+    );
+    const calls = fetches.flatMap((send, one) =>
+      Array.from({ length: 20 }, (_, i) => send(`${provider.url}/${one}-${i}`)),
+    );
+    const statuses = (await Promise.all(calls)).map(({ status }) => status);
+    expect(statuses).toEqual(Array(40).fill(200));
+    const [first] = cooldowns;
+    for (const at of sent.flatMap(({ times }) => times)) {
+      const sinceBlock = at - (first?.at ?? 0);
+      // The other member may have been admitted just before the block.
+      expect(sinceBlock <= 60 || at >= until, `sent ${sinceBlock} ms after the block`).toBe(true);
+    }
+    const done = provider.arrivals.filter(({ status }) => status === 200).map(({ path }) => path);
+    expect(new Set(done).size).toBe(40);
+    expect(done).toHaveLength(40);
+  });
+
+  test("charge what the provider counts beyond the limiter once, not once each", async () => {
+    const provider = await startProvider(() => ({
+      headers: { "x-ratelimit-limit": "1000", "x-ratelimit-remaining": "300" },
+      afterMs: 50,
+    }));
+    const members = Array.from({ length: 6 }, () =>
+      member(fixedWindow({ limit: 1_000, window: "1h" })),
+    );
+    await Promise.all(
+      members.map(async ({ limiter }) => (await limitFetch({ limiter })(provider.url)).text()),
+    );
+    const { limiter } = members[0] as (typeof members)[number];
+    const left = async () => (await limiter.peek(provider.url, { cost: 0 })).remaining;
+    await expect.poll(left).toBe(300);
+    await delay(100);
+    expect(await left()).toBe(300);
+  });
+
+  test("show a cooldown with its reason, and go on at once when an operator ends it", async () => {
+    let isLimited = true;
+    const provider = await startProvider(() =>
+      isLimited ? tooManyUntil(performance.now() + 1_800_000) : {},
+    );
+    const [one, other] = [member(limits), member(limits)];
+    await writeRegistry(one.store);
+    const first = await limitFetch({ limiter: one.limiter })(provider.url);
+    expect(first.status).toBe(429);
+    const waiting = limitFetch({ limiter: other.limiter, timeout: "1m" })(provider.url);
+    await sendUsage(one.store);
+    const { blocks } = await readBlocks(own.client);
+    const { host } = new URL(provider.url);
+    expect(blocks).toMatchObject([
+      { limiter: "api", subject: provider.url, reason: `${host} answered 429` },
+    ]);
+    isLimited = false;
+    await createAdmin(one.store).unblock({ name: "api", limits }, provider.url);
+    expect((await waiting).status).toBe(200);
+    expect(provider.arrivals).toHaveLength(2);
+  });
+});
+
+describe("a fetch whose Redis is away", () => {
+  test("goes on with its own share, and keeps to cooldowns by itself", async () => {
+    const server = await startRedis();
+    onTestFinished(() => server.stop());
+    let until = 0;
+    const provider = await startProvider((number) => {
+      if (number === 2) until = performance.now() + 600;
+      return performance.now() < until ? tooManyUntil(until) : {};
+    });
+    const { limiter } = member(
+      tokenBucket({ capacity: 50, refill: 50, every: "1s" }),
+      server.socket,
+    );
+    const messages = watchCooldowns();
+    const send = limitFetch({ limiter });
+    expect((await send(provider.url)).status).toBe(200);
+    await server.stop();
+    await waitUntil("the limiter decides without Redis", 20_000, async () => {
+      const { degraded } = await limiter.peek("someone else");
+      return degraded || undefined;
+    });
+    expect((await send(provider.url)).status).toBe(200);
+    const limited = send(provider.url);
+    await waitUntil("the cooldown began", 5_000, () => messages[0]);
+    expect(messages[0]).toMatchObject({ degraded: true, status: 429 });
+    const late = await send(provider.url);
+    expect([late.status, (await limited).status]).toEqual([200, 200]);
+    expect(provider.statuses()).toEqual([200, 200, 429, 200, 200]);
+    const [, , refused, next] = provider.arrivals;
+    expect((next?.at ?? 0) - (refused?.at ?? 0)).toBeGreaterThan(590);
+    await expect(limitFetch({ limiter, timeout: "100ms" })(provider.url)).resolves.toBeDefined();
+  });
+});
+
+describe("the slots of calls", () => {
+  test("are shared by the fleet, and held until the body is read", async () => {
+    const provider = await startProvider(() => ({ body: "0123456789", bodyMs: 100 }));
+    const limits = concurrency({ limit: 1, ttl: "5s" });
+    const [one, other] = [member(limits), member(limits)];
+    const key = () => "me";
+    const first = await limitFetch({ limiter: one.limiter, key })(provider.url);
+    let isThere = false;
+    const second = limitFetch({ limiter: other.limiter, key })(provider.url).then((response) => {
+      isThere = true;
+      return response;
+    });
+    await delay(600);
+    expect(isThere).toBe(false);
+    expect(await first.text()).toBe("0123456789");
+    expect(await (await second).text()).toBe("0123456789");
+  });
+});
