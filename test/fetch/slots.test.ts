@@ -28,14 +28,14 @@ describe.each(Object.entries(STORES))("a call that holds a slot %s", (_, makeSto
   const key = () => "me";
 
   test("holds it while the request is under way and until its body is read, also for longer than its ttl", async () => {
-    const provider = await startProvider(() => ({ body: "0123456789", afterMs: 300, bodyMs: 300 }));
-    const limiter = start("150ms");
+    const provider = await startProvider(() => ({ body: "0123456789", afterMs: 1_100, bodyMs: 1_100 }));
+    const limiter = start("800ms");
     const called = limitFetch({ limiter, key })(`${provider.url}/path`);
-    await delay(250);
+    await delay(1_000);
     expect(await isFree(limiter)).toBe(false);
     const response = await called;
     const read = response.text();
-    await delay(200);
+    await delay(1_000);
     expect(await isFree(limiter)).toBe(false);
     expect(await read).toBe("0123456789");
     await expect.poll(() => isFree(limiter)).toBe(true);
@@ -78,11 +78,15 @@ describe.each(Object.entries(STORES))("a call that holds a slot %s", (_, makeSto
     await expect.poll(() => isFree(limiter)).toBe(true);
     await expect(send("http://127.0.0.1:1")).rejects.toThrow("fetch failed");
     await expect.poll(() => isFree(limiter)).toBe(true);
+    const used = new Request(provider.url, { method: "POST", body: "text" });
+    await used.text();
+    await expect(send(used)).rejects.toThrow(TypeError);
+    await expect.poll(() => isFree(limiter)).toBe(true);
   });
 
   test("releases it after its ttl if nobody reads the body, which can still be read later", async () => {
     const provider = await startProvider(() => ({ body: "late" }));
-    const limiter = start("200ms");
+    const limiter = start("600ms");
     const response = await limitFetch({ limiter, key })(provider.url);
     await delay(100);
     expect(await isFree(limiter)).toBe(false);

@@ -85,11 +85,13 @@ export class Cooldowns {
       };
     }
     const durationMs = Math.min(this.#maxMs, given ?? backoffMs(before));
+    const endsAt = Math.max(now + durationMs, known?.endsAt ?? 0);
     const state: CooldownState = {
       startedAt: wasInFlight ? known.startedAt : now,
-      endsAt: Math.max(now + durationMs, known?.endsAt ?? 0),
+      endsAt,
       before,
-      isLocal: answer.isShadow,
+      // A longer one that the store did not take is still held here.
+      isLocal: answer.isShadow || (known?.isLocal === true && endsAt > now + durationMs),
     };
     this.#remember(id, state);
     try {

@@ -51,8 +51,9 @@ export type Key = Subjects | number;
 export interface LimitFetchOptions<Dimension extends string = string>
   extends OutgoingOptions<Dimension> {
   /**
-   * Returns the real cost of a request, once its response is there, or undefined if it does not change. To read a body, read that of
-   * a clone: `async (response) => (await response.clone().json()).usage.total_tokens`. The call does not wait for it.
+   * Returns the real cost of a request, once its response is there, or undefined if it does not change. It gets each response, also
+   * one after which the request is sent again. To read a body, read that of a clone, and before the first `await`:
+   * `async (response) => (await response.clone().json()).usage.total_tokens`. The call does not wait for it.
    */
   readonly settle?:
     | ((response: Response) => Cost | undefined | Promise<Cost | undefined>)

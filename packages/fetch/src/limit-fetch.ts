@@ -39,10 +39,13 @@ export function limitFetch<const Dimension extends string = string>(
       const admission = await admitOrKeep(call, signal, last);
       if (admission === undefined) return last as Response;
       discard(last);
-      const response = await send(copyOf(input, call), init).catch(async (error) => {
+      let response: Response;
+      try {
+        response = await send(copyOf(input, call), init);
+      } catch (error) {
         await admission.release();
         throw error;
-      });
+      }
       const { status, headers } = response;
       const answer = {
         status,

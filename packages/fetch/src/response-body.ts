@@ -12,7 +12,8 @@ interface HeldBody {
  * `idleMs`, so a dropped response does not hold its slot for ever; what is read later is still delivered.
  */
 export function withBodyEnd(response: Response, { onEnd, idleMs }: HeldBody): Response {
-  if (response.body === null) {
+  // An opaque response, with status 0, cannot be made again.
+  if (response.body === null || response.status < 200) {
     onEnd();
     return response;
   }
