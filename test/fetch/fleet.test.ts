@@ -37,7 +37,7 @@ describe("two members of a fleet", () => {
     let until = Number.NEGATIVE_INFINITY;
     const provider = await startProvider((number) => {
       if (number === 8) until = performance.now() + 900;
-      return performance.now() < until ? tooManyUntil(until) : { afterMs: 10 };
+      return performance.now() < until ? tooManyUntil(until) : { begins: 10 };
     });
     const cooldowns = watchCooldowns();
     const sent = [trackSent(), trackSent()];
@@ -63,7 +63,7 @@ describe("two members of a fleet", () => {
   test("charge what the provider counts beyond the limiter once, not once each", async () => {
     const provider = await startProvider(() => ({
       headers: { "x-ratelimit-limit": "1000", "x-ratelimit-remaining": "300" },
-      afterMs: 50,
+      begins: 50,
     }));
     const members = Array.from({ length: 6 }, () =>
       member(fixedWindow({ limit: 1_000, window: "1h" })),
@@ -137,7 +137,7 @@ describe("a fetch whose Redis is away", () => {
 
 describe("the slots of calls", () => {
   test("are shared by the fleet, and held until the body is read", async () => {
-    const provider = await startProvider(() => ({ body: "0123456789", bodyMs: 100 }));
+    const provider = await startProvider(() => ({ body: "0123456789" }));
     const limits = concurrency({ limit: 1, ttl: "5s" });
     const [one, other] = [member(limits), member(limits)];
     const key = () => "me";

@@ -172,7 +172,7 @@ describe.each(Object.entries(STORES))("a fetch with a limiter %s", (_, makeStore
     let until = 0;
     const provider = await startProvider((number) => {
       if (number === 5) until = performance.now() + 700;
-      return performance.now() < until ? tooManyUntil(until) : { afterMs: 20 };
+      return performance.now() < until ? tooManyUntil(until) : { begins: 20 };
     });
     const limiter = start(makeStore(), tokenBucket({ capacity: 5, refill: 1, every: "20ms" }));
     const sent = trackSent();
@@ -204,7 +204,7 @@ describe.each(Object.entries(STORES))("a fetch with a limiter %s", (_, makeStore
     const provider = await startProvider((number) => ({
       status: 429,
       headers: { "retry-after": waits[number] as string },
-      afterMs: number * 60,
+      begins: number * 60,
     }));
     const limiter = start(makeStore());
     const send = limitFetch({ limiter, retries: 0, maxCooldown: "10m" });

@@ -138,7 +138,7 @@ describe.each(Object.entries(STORES))("an undici dispatcher with a limiter %s", 
   });
 
   test("ends at an abort in line, and at one during the answer", async () => {
-    const provider = await startProvider(() => ({ afterMs: 300 }));
+    const provider = await startProvider(() => ({ begins: 300 }));
     const limiter = start(fixedWindow({ limit: 1, window: "1h" }));
     const dispatcher = compose({ limiter });
     const abort = new AbortController();
@@ -217,7 +217,7 @@ describe.each(Object.entries(STORES))("an undici dispatcher with a limiter %s", 
   test("holds slots until the body is read, the request fails, or nobody reads for the ttl", async () => {
     const provider = await startProvider((number) => ({
       body: number === 1 ? "x".repeat(2_000_000) : "short",
-      bodyMs: number === 0 ? 300 : 0,
+      ends: number === 0 ? 300 : 0,
     }));
     const limiter = start([PLENTY, concurrency({ limit: 1, ttl: "400ms" })]);
     const dispatcher = compose({ limiter, key: () => "me" });

@@ -23,10 +23,10 @@ interface ProvidersAnswer {
   readonly status?: number;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string;
-  /** Milliseconds until the answer begins. */
-  readonly afterMs?: number;
-  /** Milliseconds between the beginning of the body and its end. */
-  readonly bodyMs?: number;
+  /** Milliseconds until the answer begins, or what it waits for. */
+  readonly begins?: number | Promise<unknown>;
+  /** Milliseconds between the beginning of the body and its end, or what its end waits for. */
+  readonly ends?: number | Promise<unknown>;
 }
 
 /** An API with limits of its own, on a real HTTP server. */
@@ -38,7 +38,9 @@ export interface Provider {
   statuses(): readonly number[];
 }
 
-const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+/** Waits some milliseconds, or for something. */
+const pause = (wait: number | Promise<unknown>) =>
+  typeof wait === "number" ? new Promise((resolve) => setTimeout(resolve, wait)) : wait;
 
 /** Starts an API that answers until the test ends. `answer` gets the number of the request, from 0 on. */
 export async function startProvider(
@@ -53,15 +55,15 @@ export async function startProvider(
     void (async () => {
       const body = await text(request);
       const given = answer(number, request, body);
-      const { status = 200, headers = {}, afterMs = 0, bodyMs = 0 } = given;
+      const { status = 200, headers = {}, begins = 0, ends = 0 } = given;
       const { method = "", url: path = "" } = request;
       arrivals.push({ method, path, headers: request.headers, body, at, status });
-      if (afterMs > 0) await pause(afterMs);
+      if (begins !== 0) await pause(begins);
       response.writeHead(status, headers);
       const sent = given.body ?? `answer ${number}`;
-      if (bodyMs > 0) {
+      if (ends !== 0) {
         response.write(sent.slice(0, 1));
-        await pause(bodyMs);
+        await pause(ends);
         response.end(sent.slice(1));
       } else {
         response.end([204, 304].includes(status) ? undefined : sent);

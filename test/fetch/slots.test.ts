@@ -1,3 +1,4 @@
+import { EventEmitter, once } from "node:events";
 import { setTimeout as delay } from "node:timers/promises";
 import type { Limiter, Store } from "@headgate/core";
 import { concurrency, createLimiter, gcra, memoryStore } from "@headgate/core";
@@ -28,15 +29,22 @@ describe.each(Object.entries(STORES))("a call that holds a slot %s", (_, makeSto
   const key = () => "me";
 
   test("holds it while the request is under way and until its body is read, also for longer than its ttl", async () => {
-    const provider = await startProvider(() => ({ body: "0123456789", afterMs: 1_100, bodyMs: 1_100 }));
+    const go = new EventEmitter();
+    const provider = await startProvider(() => ({
+      body: "0123456789",
+      begins: once(go, "begin"),
+      ends: once(go, "end"),
+    }));
     const limiter = start("800ms");
     const called = limitFetch({ limiter, key })(`${provider.url}/path`);
     await delay(1_000);
     expect(await isFree(limiter)).toBe(false);
+    go.emit("begin");
     const response = await called;
     const read = response.text();
     await delay(1_000);
     expect(await isFree(limiter)).toBe(false);
+    go.emit("end");
     expect(await read).toBe("0123456789");
     await expect.poll(() => isFree(limiter)).toBe(true);
     expect([response.url, response.type, response.redirected, response.bodyUsed]).toEqual([
