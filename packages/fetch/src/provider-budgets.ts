@@ -21,7 +21,7 @@ interface Correction {
  * same window where the budget has one; or else the only limit, for the only budget of requests. Undefined if none fits:
  * units of another budget must not be charged.
  */
-export function limitOf(
+function limitOf(
   budget: Budget,
   limits: readonly LimitState[],
   isOnlyBudget: boolean,
