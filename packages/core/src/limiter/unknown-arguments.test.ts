@@ -44,8 +44,8 @@ describe("unknown arguments", () => {
 
   test("block and unblock reject further arguments", async () => {
     const { limiter, loose } = start();
-    await expect(loose["block"]?.("u", "1h", { reason: "spam" })).rejects.toMatchObject(
-      refusal('block: unknown option "reason"; it takes ignoreUnknownDimensions'),
+    await expect(loose["block"]?.("u", "1h", { why: "spam" })).rejects.toMatchObject(
+      refusal('block: unknown option "why"; it takes ignoreUnknownDimensions, reason'),
     );
     await expect(loose["unblock"]?.("u", "1h")).rejects.toMatchObject(
       refusal('unblock: options must be an object, got "1h"'),
