@@ -210,6 +210,30 @@ test.concurrent("upstream-fleet", async ({ expect }) => {
   expect(output).toMatch(/\ntogether 5, and it was closed in all\n$/);
 });
 
+test.concurrent("octokit", async ({ expect }) => {
+  const output = await runExample("octokit/main.mjs");
+  const refused = Number(/^25 repositories read, (\d+) requests refused\n$/.exec(output)?.[1]);
+  // Those in flight when the first was refused.
+  expect(refused).toBeLessThanOrEqual(10);
+});
+
+test.concurrent("openai", async ({ expect }) => {
+  const output = await runExample("openai/main.mjs");
+  expect(output).toMatch(/^62 answers, [0-3] requests refused\n$/);
+});
+
+test.concurrent("shopify", async ({ expect }) => {
+  const output = await runExample("shopify/main.mjs");
+  expect(output).toMatch(/^30 queries answered, \d+ throttled\n$/);
+});
+
+test.concurrent("api-crawler", async ({ expect }) => {
+  const output = await runExample("api-crawler/main.mjs", { REDIS_URL: inject("redisSocket") });
+  expect(output).toMatch(
+    /^each process: 60 60 60 pages\ntogether: 180 pages\nrequests: 180, and \d+ refused\n$/,
+  );
+});
+
 test.concurrent("demo", async ({ expect }) => {
   const demo = spawn(process.execPath, [join(import.meta.dirname, "demo/main.mjs")], {
     stdio: ["ignore", "pipe", "inherit"],
@@ -262,6 +286,7 @@ test("every example has a test", () => {
   expect(folders.sort()).toEqual([
     "access-log",
     "api-client",
+    "api-crawler",
     "behind-a-proxy",
     "better-auth",
     "budgets",
@@ -286,9 +311,12 @@ test("every example has a test", () => {
     "nestjs",
     "node-http",
     "novu-throttler",
+    "octokit",
+    "openai",
     "per-customer",
     "plans-by-api-key",
     "plans-from-a-database",
+    "providers",
     "replay",
     "route-handlers",
     "several-limits",
@@ -296,6 +324,7 @@ test("every example has a test", () => {
     "several-regions",
     "shadow-first",
     "shaping",
+    "shopify",
     "socket-io",
     "strapi-throttler",
     "testing",
