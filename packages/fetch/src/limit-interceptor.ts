@@ -128,8 +128,7 @@ class Exchange implements Controller {
       // The handler can abort from now on.
       handler.onRequestStart?.(this, undefined);
       this.#wait.signal.throwIfAborted();
-      const origin = sent.origin === undefined ? "" : this.#request.url.origin;
-      const call = await this.#calls.begin(this.#request, origin);
+      const call = await this.#calls.begin(this.#request, originOf(sent) ?? "");
       for (;;) {
         const admission = await this.#admit(call);
         if (admission === undefined) break;
@@ -264,15 +263,16 @@ function answerOf({ status, headers, chunks }: KeptResponse, hasBody = true): An
   };
 }
 
-function describeRequest({
-  origin,
-  path,
-  method,
-  headers,
-  body,
-}: DispatchOptions): OutgoingRequest {
+function originOf({ origin }: DispatchOptions): string | undefined {
+  return origin === undefined ? undefined : new URL(origin).origin;
+}
+
+function describeRequest(sent: DispatchOptions): OutgoingRequest {
+  const { path, method, headers, body } = sent;
+  const origin = originOf(sent) ?? "http://origin.invalid";
   return outgoingRequest({
-    url: new URL(path, origin ?? "http://origin.invalid"),
+    // Not resolved against the origin: the path `//name/` is that of another host then, but it is sent to this one.
+    url: new URL(`${origin}${path.startsWith("/") ? "" : "/"}${path}`),
     method,
     headers: () => readHeaders(headers),
     body: body ?? null,
