@@ -1,5 +1,5 @@
-import type { Cost, Decision } from "@headgate/core";
-import { emitWarning } from "@headgate/core/internal";
+import type { Cost, Decision, Subjects } from "@headgate/core";
+import { emitWarning, formatReceived } from "@headgate/core/internal";
 import { Cooldowns } from "./cooldowns.ts";
 import type { OutgoingRequest } from "./fetch-options.ts";
 import type { SharedByCalls } from "./outgoing-call.ts";
@@ -27,12 +27,11 @@ export class OutgoingCalls implements SharedByCalls {
   /** Rejects with the errors of the application's functions. */
   async begin(request: OutgoingRequest, defaultKey: string): Promise<OutgoingCall> {
     const { key, cost, only } = this.settings;
-    const [subject, units] = await Promise.all([
-      only ?? (key === undefined ? defaultKey : key(request)),
-      typeof cost === "function" ? cost(request) : cost,
-    ]);
-    const known = typeof subject === "number" ? String(subject) : subject;
-    return new OutgoingCall(this, request, known, units);
+    const given = only ?? (key === undefined ? defaultKey : await key(request));
+    const units = typeof cost === "function" ? await cost(request) : cost;
+    // The limiter refuses other numbers: NaN must not become the subject of all calls.
+    const subject = Number.isSafeInteger(given) ? String(given) : (given as Subjects);
+    return new OutgoingCall(this, request, subject, units);
   }
 
   /** Settles a decision in the background at the units that a function of the application returns. */
@@ -47,7 +46,7 @@ export class OutgoingCalls implements SharedByCalls {
       emitWarning(
         "HEADGATE_SETTLE_FAILED",
         `the real cost of a call through the limiter "${this.settings.limiter.name}" could not be settled, and its estimate stays charged; further failures are not reported`,
-        String(error),
+        error instanceof Error ? String(error) : formatReceived(error),
       );
     });
   }
