@@ -29,10 +29,11 @@ import { setTimeout as delay } from "node:timers/promises";
  * @property {number} [status] Default 200.
  * @property {Readonly<Record<string, string>>} [headers]
  * @property {unknown} [body] Sent as JSON, or as it is if it is a string.
+ * @property {boolean} [isLimited] Whether the request was refused, where the status does not say it. Default: from 400 on.
  * @property {readonly string[]} [chunks] The parts of the body of a stream, sent instead of `body`, `latencyMs` apart.
  */
 
-/** @typedef {ApiRequest & { status: number }} Arrival A request, and the status of its answer. */
+/** @typedef {ApiRequest & { status: number, isLimited: boolean }} Arrival A request, the status of its answer, and whether it was refused. */
 
 /**
  * @typedef {object} MockApi
@@ -70,8 +71,8 @@ export async function startMockApi(answer, { latencyMs = 0 } = {}) {
     const { method = "GET", url = "/", headers } = message;
     const request = { method, url: new URL(url, api.url), headers, body, inFlight, at: now() };
     const given = api.intercept?.(request, () => answer(request)) ?? answer(request);
-    const { status = 200 } = given;
-    api.arrivals.push({ ...request, status });
+    const { status = 200, isLimited = status >= 400 } = given;
+    api.arrivals.push({ ...request, status, isLimited });
     if (api.latencyMs > 0) await delay(api.latencyMs);
     if (given.chunks !== undefined) return await stream(response, given);
     const isText = typeof given.body === "string" || given.body === undefined;

@@ -76,7 +76,8 @@ function answerGraphql(request, buckets, products) {
       code: "THROTTLED",
       documentation: "https://shopify.dev/api/usage/rate-limits",
     };
-    return { body: { errors: [{ message: "Throttled", extensions }], extensions: { cost } } };
+    const errors = [{ message: "Throttled", extensions }];
+    return { isLimited: true, body: { errors, extensions: { cost } } };
   }
   const nodes = list(Math.min(first, products));
   return { body: { data: { products: { nodes } }, extensions: { cost } } };
