@@ -2,6 +2,7 @@ import { channel } from "node:diagnostics_channel";
 import { BREAKER_CHANNELS } from "@headgate/breaker";
 import { CHANNELS, createLimiter, gcra, memoryStore } from "@headgate/core";
 import headgate from "@headgate/fastify";
+import { FETCH_CHANNELS } from "@headgate/fetch";
 import { observe } from "@headgate/telemetry";
 import Fastify from "fastify";
 import { Registry } from "prom-client";
@@ -65,6 +66,7 @@ test(`10,000 limiters, 300 Fastify routes and ${SUBJECTS} subjects leave at most
     channel(CHANNELS.storeServer).publish({ node: `10.0.0.${i}`, monitor: {}, state: "up" });
     const target = { breaker: limiter, target: limiter, state: "open", calls: 2, successes: 1 };
     channel(BREAKER_CHANNELS.snapshot).publish(target);
+    channel(FETCH_CHANNELS.cooldown).publish({ limiter, host: `${limiter}.example`, status: 429 });
   }
   for (const collect of collectors) {
     const lines = await collect();
@@ -80,6 +82,7 @@ test(`10,000 limiters, 300 Fastify routes and ${SUBJECTS} subjects leave at most
     expect(sumOf("headgate_decisions_total", lines)).toBe(all);
     expect(sumOf("headgate_decision_duration_seconds_count", lines)).toBe(all);
     expect(sumOf("headgate_waiting", lines)).toBe(LIMITERS);
+    expect(sumOf("headgate_fetch_cooldowns_total", lines)).toBe(LIMITERS);
     expect(lines.join("\n")).not.toContain("user-");
   }
 });

@@ -17,7 +17,7 @@ export interface HistogramInstrument extends Instrument {
 
 type Histogram = "duration" | "utilization";
 type Gauge = "storeUp" | "waiting" | "slots" | "breakerState" | "breakerSuccessRate";
-type Counter = "decisions" | "degraded" | "breakerCalls";
+type Counter = "decisions" | "degraded" | "breakerCalls" | "cooldowns" | "retries";
 
 export const INSTRUMENTS: Readonly<
   Record<Histogram, HistogramInstrument> & Record<Counter | Gauge, Instrument>
@@ -96,6 +96,20 @@ export const INSTRUMENTS: Readonly<
     unit: "1",
     help: "The share of successes in the window of a breaker",
     aggregator: "average",
+  },
+  cooldowns: {
+    name: "headgate.fetch.cooldowns",
+    prometheus: "headgate_fetch_cooldowns_total",
+    kind: "counter",
+    unit: "{cooldown}",
+    help: "Cooldowns of APIs that this process began or extended, by the status of the answer",
+  },
+  retries: {
+    name: "headgate.fetch.retries",
+    prometheus: "headgate_fetch_retries_total",
+    kind: "counter",
+    unit: "{request}",
+    help: "Requests to APIs that are sent again, by the status of the answer",
   },
 };
 

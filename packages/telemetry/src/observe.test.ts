@@ -1,6 +1,7 @@
 import { channel } from "node:diagnostics_channel";
 import type { Limiter, LimiterOptions } from "@headgate/core";
 import { CHANNELS, concurrency, createLimiter, fixedWindow, memoryStore } from "@headgate/core";
+import { FETCH_CHANNELS, limitFetch } from "@headgate/fetch";
 import { Registry } from "prom-client";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { breakerOnClock } from "../../../test/support/breaker-on-clock.ts";
@@ -258,6 +259,33 @@ describe("breakers", () => {
   });
 });
 
+describe("calls to other APIs", () => {
+  test("count their cooldowns, and the requests that are sent again, by the status of the answer", async () => {
+    const { lines, registry } = observed();
+    const statuses = [503, 429, 429, 200];
+    const send = limitFetch({
+      limiter: limiterOf({
+        name: "partner",
+        limits: fixedWindow({ limit: 9, window: "1h" }),
+        store: memoryStore(),
+      }),
+      fetch: async () =>
+        new Response("", { status: statuses.shift() ?? 500, headers: { "retry-after": "0.01" } }),
+    });
+    expect((await send("https://api.example/")).status).toBe(200);
+    // The same API under another host counts for the same limiter.
+    statuses.push(429);
+    await send("https://eu.api.example/", { body: new Blob(["a"]).stream(), method: "POST" });
+    expect(await lines("fetch")).toEqual([
+      'headgate_fetch_cooldowns_total{limiter="partner",status="503"} 1',
+      'headgate_fetch_cooldowns_total{limiter="partner",status="429"} 3',
+      'headgate_fetch_retries_total{limiter="partner",status="503"} 1',
+      'headgate_fetch_retries_total{limiter="partner",status="429"} 2',
+    ]);
+    expect(await registry.metrics()).not.toContain("api.example");
+  });
+});
+
 describe("an observation", () => {
   test("that is stopped counts nothing, leaves nothing behind, and can be started again", async () => {
     const { registry, observation, lines } = observed();
@@ -266,7 +294,9 @@ describe("an observation", () => {
     observation.stop();
     observation.stop();
     expect(await lines()).toEqual([]);
-    for (const name of Object.values(CHANNELS)) expect(channel(name).hasSubscribers).toBe(false);
+    for (const name of Object.values({ ...CHANNELS, ...FETCH_CHANNELS })) {
+      expect(channel(name).hasSubscribers).toBe(false);
+    }
     const again = observe(registry);
     await api.consume("ada");
     expect(await lines("decisions")).toMatchObject([expect.stringMatching(/ 1$/)]);

@@ -3,6 +3,7 @@ import { measureBreakers } from "./breakers.ts";
 import { measureDecisions, measureSlotUse } from "./limiters.ts";
 import type { OpenTelemetryMeter } from "./opentelemetry.ts";
 import { writeToMeter } from "./opentelemetry.ts";
+import { measureOutgoingCalls } from "./outgoing-calls.ts";
 import type { MetricsOutput, Subscription } from "./output.ts";
 import { SeriesBudget, subscribeAll } from "./output.ts";
 import type { PrometheusRegistry } from "./prometheus.ts";
@@ -27,7 +28,7 @@ export interface Observation {
 const observed = new WeakSet<object>();
 
 /**
- * Measures all limiters and breakers of this process, into an OpenTelemetry meter or a prom-client registry. Throws
+ * Measures all limiters, breakers and calls through `limitFetch` of this process, into an OpenTelemetry meter or a prom-client registry. Throws
  * `HEADGATE_INVALID_OPTION`, also for a meter or registry that is already observed, and prom-client's error for a name that another
  * metric has.
  */
@@ -50,6 +51,7 @@ export function observe(
       ...measureServers(measures),
       ...measureSlotUse(measures),
       ...measureBreakers(measures, targets),
+      ...measureOutgoingCalls(measures),
     ];
   } catch (error) {
     output.remove();

@@ -1,5 +1,6 @@
 import { channel } from "node:diagnostics_channel";
 import { CHANNELS, createLimiter, fixedWindow, memoryStore } from "@headgate/core";
+import { FETCH_CHANNELS } from "@headgate/fetch";
 import {
   AggregationTemporality,
   DataPointType,
@@ -55,6 +56,9 @@ async function useAll(): Promise<void> {
   channel(CHANNELS.storeServer).publish({ node: "", monitor: {}, state: "up" });
   const { count } = breakerOnClock();
   await count(1, 0);
+  for (const name of Object.values(FETCH_CHANNELS)) {
+    channel(name).publish({ limiter: "api", status: 429 });
+  }
 }
 
 test("a meter gets every instrument with its name, unit, kind and boundaries", async () => {
@@ -94,6 +98,18 @@ test("a meter gets every instrument with its name, unit, kind and boundaries", a
       unit: "{decision}",
       kind: "counter",
       labels: ["limiter", "source"],
+    },
+    {
+      name: "headgate.fetch.cooldowns",
+      unit: "{cooldown}",
+      kind: "counter",
+      labels: ["limiter", "status"],
+    },
+    {
+      name: "headgate.fetch.retries",
+      unit: "{request}",
+      kind: "counter",
+      labels: ["limiter", "status"],
     },
     { name: "headgate.slots", unit: "{slot}", kind: "gauge", labels: ["limiter"] },
     { name: "headgate.store.up", unit: "", kind: "gauge", labels: ["server"] },
