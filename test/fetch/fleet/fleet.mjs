@@ -90,15 +90,3 @@ export function auditCalls(calls, outcomes, arrivals) {
     refused: arrivals.filter(({ isLimited }) => isLimited).length,
   };
 }
-
-/** The most times within any span of that length. @param {readonly number[]} times @param {number} spanMs */
-export function mostWithin(times, spanMs) {
-  const sorted = times.toSorted((a, b) => a - b);
-  let from = 0;
-  let most = 0;
-  for (const [to, time] of sorted.entries()) {
-    while (time - sorted[from] >= spanMs) from += 1;
-    most = Math.max(most, to - from + 1);
-  }
-  return most;
-}
