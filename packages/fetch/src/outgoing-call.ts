@@ -14,6 +14,7 @@ import { needsBody, readBody } from "./dialects/read-body.ts";
 import type { OutgoingRequest } from "./fetch-options.ts";
 import type { ProviderBudgets } from "./provider-budgets.ts";
 import type { OutgoingSettings } from "./read-options.ts";
+import { MAX_TIMER_MS } from "./read-options.ts";
 
 /** An admitted attempt of a call. */
 export interface Admission {
@@ -41,9 +42,6 @@ const CODES_OF_REFUSALS: readonly unknown[] = [
 ];
 
 const UNAVAILABLE = 503;
-
-/** The longest delay of a timer, in milliseconds. */
-const MAX_TIMER_MS = 2_147_483_647;
 
 const cooldownChannel = channel(FETCH_CHANNELS.cooldown);
 const retryChannel = channel(FETCH_CHANNELS.retry);

@@ -26,7 +26,7 @@ export interface OutgoingSettings extends Pick<OutgoingOptions, "key" | "dialect
   /** 0 for no wait. */
   readonly timeoutMs: number;
   readonly maxCooldownMs: number;
-  /** The shortest `ttl` of its concurrency limits, in milliseconds; undefined if it has none. */
+  /** The shortest `ttl` of its concurrency limits, in milliseconds, and at most that of a timer; undefined if it has none. */
   readonly slotTtlMs: number | undefined;
   /** The subject if the limiter only counts all requests together. */
   readonly only: Subjects | undefined;
@@ -73,6 +73,9 @@ const HINTS: Readonly<Record<string, string>> = {
 
 const MAX_RETRIES = 100;
 
+/** The longest delay of a timer, in milliseconds. */
+export const MAX_TIMER_MS = 2_147_483_647;
+
 /** Reads the options, and creates the limiter unless one is given. Throws `HEADGATE_INVALID_OPTION` and the errors of `createLimiter`. */
 export function readOptions(
   owner: "limitFetch" | "limitInterceptor",
@@ -115,7 +118,8 @@ export function readOptions(
     timeoutMs,
     maxCooldownMs,
     dialects,
-    slotTtlMs: ttls.length === 0 ? undefined : toMilliseconds(Math.min(...ttls)),
+    slotTtlMs:
+      ttls.length === 0 ? undefined : Math.min(MAX_TIMER_MS, toMilliseconds(Math.min(...ttls))),
     only: named.length === 0 ? { global: "*" } : undefined,
   };
 }

@@ -12,12 +12,13 @@ interface HeldBody {
  * `idleMs`, so a dropped response does not hold its slot for ever; what is read later is still delivered.
  */
 export function withBodyEnd(response: Response, { onEnd, idleMs }: HeldBody): Response {
-  // An opaque response, with status 0, cannot be made again.
-  if (response.body === null || response.status < 200) {
+  const { body: given, headers } = response;
+  // A locked body is read by the application: in its `settle`, or in its `fetch`.
+  if (given === null || given.locked || headers.get("content-length") === "0") {
     onEnd();
     return response;
   }
-  const reader = response.body.getReader();
+  const reader = given.getReader();
   let idle: NodeJS.Timeout | undefined;
   let isOver = false;
   const end = (): void => {
@@ -26,6 +27,8 @@ export function withBodyEnd(response: Response, { onEnd, idleMs }: HeldBody): Re
     isOver = true;
     onEnd();
   };
+  // Also when the signal of the request aborts while nobody reads.
+  reader.closed.then(end, end);
   const waitForReader = (): void => {
     if (!isOver) idle = setTimeout(end, idleMs).unref();
   };
@@ -36,35 +39,34 @@ export function withBodyEnd(response: Response, { onEnd, idleMs }: HeldBody): Re
         try {
           const { done, value } = await reader.read();
           if (done) {
-            end();
             controller.close();
           } else {
             waitForReader();
             controller.enqueue(value);
           }
         } catch (error) {
-          end();
           controller.error(error);
         }
       },
-      async cancel(reason) {
-        end();
-        await reader.cancel(reason);
-      },
+      cancel: (reason) => reader.cancel(reason),
     },
     // Nothing is read ahead: the body ends when the application has read it.
     { highWaterMark: 0 },
   );
   waitForReader();
-  return likeResponse(new Response(body, response), response);
+  return likeResponse(new Response(body, { headers }), response);
 }
 
-/** Gives a made response, and its clones, what only `fetch` can set. */
-function likeResponse(made: Response, { url, type, redirected }: Response): Response {
+/** Gives a made response, and its clones, what only `fetch` can set, such as a status above 599. */
+function likeResponse(made: Response, given: Response): Response {
+  const { url, type, redirected, status, statusText, ok } = given;
   Object.defineProperties(made, {
     url: { value: url },
     type: { value: type },
     redirected: { value: redirected },
+    status: { value: status },
+    statusText: { value: statusText },
+    ok: { value: ok },
     clone: {
       value: () => likeResponse(Response.prototype.clone.call(made), made),
     },
@@ -74,7 +76,8 @@ function likeResponse(made: Response, { url, type, redirected }: Response): Resp
 
 /** The text of a response's body, read from a clone; undefined if it is longer than `MAX_BODY_BYTES`, or cannot be read. */
 export async function readClone(response: Response): Promise<string | undefined> {
-  if (Number(response.headers.get("content-length") ?? 0) > MAX_BODY_BYTES) return undefined;
+  const isLong = Number(response.headers.get("content-length") ?? 0) > MAX_BODY_BYTES;
+  if (isLong || response.body?.locked !== false || response.bodyUsed) return undefined;
   const reader = response.clone().body?.getReader();
   if (reader === undefined) return undefined;
   const chunks: Uint8Array[] = [];
