@@ -1,5 +1,9 @@
-import type { Limit, Limiter, LimiterOptions } from "@headgate/core";
-import { createLimiter, fixedWindow, gcra } from "@headgate/core";
+import { once } from "node:events";
+import type { AddressInfo } from "node:net";
+import { createServer } from "node:net";
+import { setTimeout as delay } from "node:timers/promises";
+import type { Limit, Limiter } from "@headgate/core";
+import { concurrency, createLimiter, fixedWindow, gcra } from "@headgate/core";
 import type { LimitFetchOptions } from "@headgate/fetch";
 import { limitFetch, limitInterceptor } from "@headgate/fetch";
 import { Agent } from "undici";
@@ -8,8 +12,8 @@ import { startProvider } from "./provider.ts";
 
 const PLENTY = gcra({ limit: 10_000, window: "1s" });
 
-function start(limits: Limit | readonly Limit[], options: Partial<LimiterOptions> = {}): Limiter {
-  const limiter = createLimiter({ name: "api", limits: limits as Limit, ...options });
+function start(limits: Limit | readonly Limit[]): Limiter {
+  const limiter = createLimiter({ name: "api", limits: limits as Limit });
   onTestFinished(() => limiter.close());
   return limiter as Limiter;
 }
@@ -22,6 +26,20 @@ function watchUnhandled(): readonly unknown[] {
     process.off("unhandledRejection", add);
   });
   return seen;
+}
+
+/** Starts a server that answers with these bytes, and returns its URL. */
+async function serveRaw(answer: string): Promise<string> {
+  const server = createServer((socket) => {
+    socket.on("error", () => {});
+    socket.once("data", () => socket.end(answer));
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  onTestFinished(() => {
+    server.close();
+  });
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
 /** Waits until rejections without a handler have been noticed. */
@@ -87,4 +105,106 @@ describe("functions of the application", () => {
       expect(provider.arrivals).toEqual([]);
     },
   );
+});
+
+describe("a call that holds a slot", () => {
+  const LIMITS = [PLENTY, concurrency({ limit: 1, ttl: "1m" })];
+
+  function startHeld(options: Partial<LimitFetchOptions> = {}, limits: readonly Limit[] = LIMITS) {
+    const limiter = start(limits);
+    const send = limitFetch({ limiter, key: () => "me", ...options });
+    return { send, isFree: async () => (await limiter.peek("me")).allowed };
+  }
+
+  test.each(["HTTP/1.1 999 Request denied", "HTTP/1.1 200 日本"])(
+    "resolves with any response that fetch takes: %s",
+    async (line) => {
+      const url = await serveRaw(`${line}\r\nset-cookie: a=1\r\nset-cookie: b=2\r\n\r\nbody`);
+      const { send, isFree } = startHeld();
+      const [plain, held] = [await fetch(url), await send(url)];
+      for (const response of [held, held.clone()]) {
+        expect([response.status, response.statusText, response.ok]).toEqual([
+          plain.status,
+          plain.statusText,
+          plain.ok,
+        ]);
+        expect([...response.headers]).toEqual([...plain.headers]);
+      }
+      expect(await held.text()).toBe("body");
+      await expect.poll(isFree).toBe(true);
+    },
+  );
+
+  test("releases it when its signal aborts, although nobody reads the body", async () => {
+    const provider = await startProvider(() => ({ body: "body" }));
+    const { send, isFree } = startHeld();
+    const abort = new AbortController();
+    await send(provider.url, { signal: abort.signal });
+    expect(await isFree()).toBe(false);
+    abort.abort();
+    await expect.poll(isFree).toBe(true);
+  });
+
+  test("releases it at once if the response has no content, or the application reads it in settle or fetch", async () => {
+    const provider = await startProvider(() => ({ headers: { "content-length": "0" }, body: "" }));
+    const empty = startHeld();
+    await empty.send(provider.url);
+    await expect.poll(empty.isFree).toBe(true);
+
+    const settling = startHeld({
+      async settle(response) {
+        await response.text();
+        return undefined;
+      },
+    });
+    expect((await settling.send((await startProvider(() => ({}))).url)).bodyUsed).toBe(true);
+    await expect.poll(settling.isFree).toBe(true);
+
+    const headers = { "x-github-request-id": "1", "content-type": "application/json" };
+    const reading = startHeld({
+      async fetch() {
+        const response = new Response("{}", { status: 403, headers });
+        await response.text();
+        return response;
+      },
+    });
+    expect((await reading.send("http://127.0.0.1/")).status).toBe(403);
+    await expect.poll(reading.isFree).toBe(true);
+  });
+
+  test("holds it until the body is read if its ttl is longer than any timer", async () => {
+    const provider = await startProvider(() => ({ body: "body" }));
+    const { send, isFree } = startHeld({}, [PLENTY, concurrency({ limit: 1, ttl: "30d" })]);
+    const response = await send(provider.url);
+    await delay(50);
+    expect(await isFree()).toBe(false);
+    await response.text();
+    await expect.poll(isFree).toBe(true);
+  });
+});
+
+describe("a request that was redirected", () => {
+  test.each([
+    ["POST", {}, 1],
+    ["POST", { "idempotency-key": "k1" }, 2],
+    ["PUT", {}, 2],
+  ])("to a refusal: %s with the headers %o is sent %d times", async (method, headers, times) => {
+    let isLimited = true;
+    const provider = await startProvider((_, request) => {
+      if (request.method === method) return { status: 303, headers: { location: "/made" } };
+      return isLimited ? { status: 429, headers: { "retry-after": "0.02" } } : {};
+    });
+    const sent: string[] = [];
+    const send = limitFetch({
+      limiter: start(PLENTY),
+      async fetch(...given) {
+        sent.push(method);
+        const response = await fetch(...given);
+        isLimited = false;
+        return response;
+      },
+    });
+    const { status } = await send(provider.url, { method, headers, body: "order" });
+    expect([status, sent.length]).toEqual([times === 1 ? 429 : 200, times]);
+  });
 });

@@ -50,6 +50,7 @@ export function limitFetch<const Dimension extends string = string>(
       const answer = {
         status,
         header: (name: string) => headers.get(name) ?? undefined,
+        isRedirected: response.redirected,
         text: () => readClone(response),
       };
       const sendsAgain = await call.onAnswer(admission, answer, canSendAgain);

@@ -27,6 +27,8 @@ export interface Admission {
 
 /** An answer, and how to read its body; undefined if it cannot be read. */
 export interface Answer extends AnswerHead {
+  /** Whether the request was redirected: another server may have acted on it before this one refused it. */
+  readonly isRedirected?: boolean | undefined;
   readonly text: (() => Promise<string | undefined>) | undefined;
 }
 
@@ -192,11 +194,12 @@ export class OutgoingCall {
       cooldowns.onSuccess(this.#subject, admission.at);
       return false;
     }
+    const isUndone = answer.status !== UNAVAILABLE && answer.isRedirected !== true;
     const mayRetry =
       canSendAgain &&
       this.#attempts <= settings.retries &&
       read.shouldRetry !== false &&
-      (answer.status !== UNAVAILABLE || isIdempotent(this.#request));
+      (isUndone || isIdempotent(this.#request));
     let waitMs: number;
     if (read.isLimited) {
       waitMs = await this.#coolDown(admission, answer.status, read);
