@@ -34,7 +34,7 @@ describe("docs/reference/limiter.md", () => {
 
   test("lists each field of a decision", async () => {
     const limiter = createLimiter({ limits: concurrency({ limit: 1, ttl: "1m" }) });
-    const decision = await limiter.consume("ada");
+    const decision = await limiter.consume("ada", { upTo: 1 });
     // `signal` is not enumerable.
     expect(decision.signal).toBeInstanceOf(AbortSignal);
     expect(listed(path, "Decisions").sort()).toEqual([...Object.keys(decision), "signal"].sort());

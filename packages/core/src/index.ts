@@ -44,6 +44,7 @@ export type {
   RunContext,
   RunOptions,
   SubjectOptions,
+  UpToOptions,
   WaitOptions,
 } from "./limiter/limiter.ts";
 export { hotReload } from "./limiter/limiter-instance.ts";

@@ -201,6 +201,21 @@ export class Oracle {
     return new Set(rules.map((rule) => counterOf(rule, subjects)));
   }
 
+  /** The most units, up to `upTo`, that would be admitted now; 0 if not even one would be. */
+  mostAdmitted(subjects: SubjectOf, upTo: number, now: bigint): number {
+    const isBlocked = [...this.#counters(this.#rules, subjects)].some(
+      (counter) => counter.blockedFor(now) > 0n,
+    );
+    if (isBlocked) return 0;
+    let [admitted, denied] = [0, upTo + 1];
+    while (denied - admitted > 1) {
+      const units = Math.floor((admitted + denied) / 2);
+      if (this.untilAdmitted(subjects, units, now) === 0n) admitted = units;
+      else denied = units;
+    }
+    return admitted;
+  }
+
   /** Microseconds until a cost is admitted; undefined when it never fits. */
   untilAdmitted(subjects: SubjectOf, cost: number, now: bigint): bigint | undefined {
     let longest = 0n;

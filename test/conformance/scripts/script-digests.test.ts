@@ -71,6 +71,7 @@ const LIMITS: Readonly<Record<string, Limit>> = {
 
 const COLUMNS: readonly (readonly [ScriptName, isByName: boolean])[] = [
   ["decide-single", false],
+  ["decide-up-to", false],
   ...([false, true] as const).flatMap((isByName) =>
     (["decide-batch", "peek", "charge", "refund", "confirm", "block", "slots"] as const).map(
       (script) => [script, isByName] as const,

@@ -15,6 +15,8 @@ export interface OperationCounts {
   requestsWithOtherLimits: number;
   /** Requests that reported a block. */
   requestsBlocked: number;
+  /** Requests for up to so many units that got some of them, but not all. */
+  requestsGrantedInPart: number;
   charged: number;
   settled: number;
   refunded: number;
@@ -28,6 +30,7 @@ export function createOperationCounts(): OperationCounts {
     requests: 0,
     requestsWithOtherLimits: 0,
     requestsBlocked: 0,
+    requestsGrantedInPart: 0,
     charged: 0,
     settled: 0,
     refunded: 0,
@@ -41,6 +44,7 @@ export function createOperationCounts(): OperationCounts {
 export function countOperations({
   requestsWithOtherLimits,
   requestsBlocked,
+  requestsGrantedInPart,
   ...done
 }: OperationCounts): number {
   return Object.values(done).reduce((sum, count) => sum + count, 0);
@@ -62,6 +66,8 @@ export interface Steps {
   readonly block?: (last: Decision) => number;
   /** Whether some requests use a limiter in shadow mode. */
   readonly shadow?: boolean;
+  /** Whether many requests are for up to their cost. */
+  readonly upTo?: boolean;
   /** Whether slots are released. */
   readonly releases?: boolean;
 }
@@ -94,18 +100,30 @@ export async function compareExact(
   for (let step = 0; step < steps.length; step++) {
     time.advance(steps.wait(last, oracle));
     const subjects = randomSubjects(random, dimensions, isAlone ? 1 : 0.85);
-    const cost = steps.cost(last);
+    const asked = steps.cost(last);
     const charges = !random.chance(0.1);
     const plan = steps.changes ? random.pick(plans) : limits;
     const sender = steps.shadow && random.chance(0.1) ? inShadow : limiter;
     const shadow = sender !== limiter;
     oracle.change(plan);
+    const upTo = steps.upTo && random.chance(0.6) ? Number(asked) : undefined;
+    const units = upTo && oracle.mostAdmitted(subjects, upTo, time.now);
+    const cost = units === undefined ? asked : Math.max(1, units);
     last = oracle.decide(subjects, cost, time.now, { charges, shadow });
     const decide = charges ? sender.consume : sender.peek;
     const context = () =>
-      `step ${step}, ${JSON.stringify({ charges, shadow, cost, subjects, limits, plan })} at ${time.now}`;
-    const decision = await decide(subjects, plan === limits ? { cost } : { cost, limits: plan });
+      `step ${step}, ${JSON.stringify({ charges, shadow, cost, upTo, subjects, limits, plan })} at ${time.now}`;
+    const more = plan === limits ? {} : { limits: plan };
+    const decision =
+      upTo === undefined
+        ? await decide(subjects, { cost, ...more })
+        : await decide(subjects, { upTo, ...more });
     claimSame(decision, last, context);
+    if (upTo !== undefined) {
+      const { granted = 0 } = decision;
+      claim(granted === (shadow ? upTo : units), () => `grants ${granted}, ${context()}`);
+      if (granted > 0 && granted < upTo) done.requestsGrantedInPart += 1;
+    }
     done.requests += 1;
     if (plan !== limits) done.requestsWithOtherLimits += 1;
     if (decision.blocked) done.requestsBlocked += 1;

@@ -66,6 +66,9 @@ end
 --- @section allows
 (count + SLOTS <= limit or release(HOLDER) > 0)
 
+--- @section left
+cost -- a request takes one slot, whatever its cost
+
 --- @section charge
 release(HOLDER) -- already there if a reply was lost and the client resent the call
 acquire(HOLDER, SLOTS)

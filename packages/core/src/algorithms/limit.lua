@@ -6,6 +6,13 @@ the algorithm's own: a limit that the cost leaves out allows everything, and is 
 --- @section allows
 used + cost <= limit
 
+--- @section reduce
+-- Reduces a cost to the whole units that are left, which are negative if usage exceeds the limit.
+cost = math.min(cost, LEFT)
+
+--- @section left
+limit - used
+
 --- @section charge
 used = used + cost
 

@@ -61,6 +61,9 @@ end
 --- @section allows
 total - base + cost <= limit
 
+--- @section left
+limit - total + base
+
 --- @section charge
 grows, newest, frees = count > 0 and clock - entry(times, 1) or 0, 0, 0
 total, count = total + cost, count + 1

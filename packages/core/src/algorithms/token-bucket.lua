@@ -36,6 +36,9 @@ end
 --- @section allows
 (whole + cost < capacity or whole + cost == capacity and part == 0)
 
+--- @section left
+capacity - whole - (part > 0 and 1 or 0)
+
 --- @section charge
 whole = whole + cost
 

@@ -39,8 +39,16 @@ export interface Decision {
   readonly resetAfterMs: number;
   /** Every limit, in the order of the policy, except limits left out by a cost by name. */
   readonly limits: readonly LimitState[];
-  /** The cost of the request; for a cost by name, the cost of each limit. */
+  /**
+   * The cost of the request; for a cost by name, the cost of each limit. With `upTo`, the charged units, or 1 if denied: then
+   * `retryAfterMs` is the wait for one unit.
+   */
   readonly cost: Cost;
+  /**
+   * With `upTo`, the units that the caller may use: from 1 to `upTo`, or 0 if denied. In shadow mode always `upTo`, also where
+   * `cost`, the charged units, is less. Missing without `upTo`.
+   */
+  readonly granted?: number | undefined;
   /** The origin of the decision: the store, or its replacement. */
   readonly source: DecisionSource;
   /** True if the store could not answer, false otherwise. */

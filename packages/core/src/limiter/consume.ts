@@ -8,7 +8,7 @@ import type { Awaitable } from "../common/type-guards.ts";
 import type { DecideMode } from "../operations/decide-call.ts";
 import { createDecisionRequest } from "../pipeline/decision-request.ts";
 import type { CompiledPolicy, LimitGroup } from "../policy/compiled-policy.ts";
-import { assignCosts, requireCost } from "../policy/costs.ts";
+import { assignCosts, requireCost, requireUpTo } from "../policy/costs.ts";
 import type { SubjectCounter, Subjects } from "../policy/counters.ts";
 import {
   countersOf as countersOfPolicy,
@@ -16,13 +16,13 @@ import {
   knownSubjects,
 } from "../policy/counters.ts";
 import { countersOfPerCallPolicy } from "../policy/per-call-policy.ts";
-import type { ConsumeOptions, Limiter, SubjectOptions } from "./limiter.ts";
+import type { ConsumeOptions, Limiter, SubjectOptions, UpToOptions } from "./limiter.ts";
 import type { ControlFreshness, LimiterCore, LimiterInternals } from "./limiter-internals.ts";
 import type { PolicyCompiler } from "./per-call-policies.ts";
 import { PolicyCache } from "./per-call-policies.ts";
 import { countedSubjects, decisions, publishLimiterDecision } from "./published-decision.ts";
 
-const CONSUME_OPTIONS: readonly string[] = ["cost", "limits", "ignoreUnknownDimensions"];
+const CONSUME_OPTIONS: readonly string[] = ["cost", "upTo", "limits", "ignoreUnknownDimensions"];
 
 /** The methods of a limiter that decide once, without waiting. */
 export interface ConsumeMethods
@@ -32,7 +32,7 @@ export interface ConsumeMethods
   consumeInMode(
     mode: DecideMode,
     subject: Subjects,
-    options: ConsumeOptions | undefined,
+    options: ConsumeOptions | UpToOptions | undefined,
   ): Promise<Decision>;
   /**
    * The policy of a call: the limiter's own, or that of its `limits`. Throws `HEADGATE_INVALID_LIMIT`,
@@ -85,7 +85,7 @@ export function createConsumeMethods(core: LimiterCore, compiler: PolicyCompiler
   function consumeGroups(
     groups: readonly LimitGroup[] | undefined,
     given: Subjects,
-    options: ConsumeOptions | undefined,
+    options: ConsumeOptions | UpToOptions | undefined,
     freshness?: ControlFreshness,
     mode: DecideMode = "enforce",
   ): Awaitable<Decision> {
@@ -103,6 +103,7 @@ export function createConsumeMethods(core: LimiterCore, compiler: PolicyCompiler
       }
     }
     let cost: Cost = 1;
+    let upTo: number | undefined;
     const limits = options?.limits;
     let policy = ownPolicy;
     let subject = given;
@@ -111,6 +112,7 @@ export function createConsumeMethods(core: LimiterCore, compiler: PolicyCompiler
       subject = readSubject(ownPolicy, given, options);
       if (limits !== undefined) policy = policyOf(limits);
       cost = readCost(core, options.cost, policy, groups !== undefined);
+      if (options.upTo !== undefined) upTo = readUpTo(options, hasLease);
     }
     if (pipeline.admitFromLease !== undefined && limits === undefined && mode !== "peek") {
       const admitted =
@@ -129,7 +131,7 @@ export function createConsumeMethods(core: LimiterCore, compiler: PolicyCompiler
     const decidingPolicy = policy.perCallKeyspace === undefined ? ownPolicy : policy;
     if (typeof cost === "number")
       return pipeline.decide(
-        createDecisionRequest(decidingPolicy, effective, cost, effectiveMode, usedTimeoutMs),
+        createDecisionRequest(decidingPolicy, effective, cost, effectiveMode, usedTimeoutMs, upTo),
       );
     const assigned = assignCosts(effective, cost);
     return pipeline.decide(
@@ -148,7 +150,7 @@ export function createConsumeMethods(core: LimiterCore, compiler: PolicyCompiler
     refreshed: Promise<unknown>,
     groups: readonly LimitGroup[] | undefined,
     subject: Subjects,
-    options: ConsumeOptions | undefined,
+    options: ConsumeOptions | UpToOptions | undefined,
     mode: DecideMode,
     usedTimeoutMs: number,
   ): Promise<Decision> {
@@ -165,7 +167,7 @@ export function createConsumeMethods(core: LimiterCore, compiler: PolicyCompiler
   function consumeInMode(
     mode: DecideMode,
     subject: Subjects,
-    options: ConsumeOptions | undefined,
+    options: ConsumeOptions | UpToOptions | undefined,
   ): Promise<Decision> {
     const started = decisions.hasSubscribers ? performance.now() : undefined;
     try {
@@ -222,6 +224,21 @@ export function readSubject(
   if (ignoreUnknownDimensions === undefined) return subject;
   const ignores = readBoolean("ignoreUnknownDimensions", ignoreUnknownDimensions);
   return ignores ? knownSubjects(policy, subject) : subject;
+}
+
+/** The most units of a call with `upTo`. Throws `HEADGATE_INVALID_COST`, `HEADGATE_INVALID_OPTION`. */
+function readUpTo({ cost, upTo }: UpToOptions, hasLease: boolean): number {
+  if (cost !== undefined) {
+    throw invalidOption(
+      "cost charges so many units or none, and upTo as many as are left; leave one of them out",
+    );
+  }
+  if (hasLease) {
+    throw invalidOption(
+      "upTo cannot be used with lease, because units that other processes have leased count as used; leave one of them out",
+    );
+  }
+  return requireUpTo(upTo);
 }
 
 /** Units leased under one set of limits do not show whether other limits allow the request. */

@@ -50,6 +50,20 @@ export interface ConsumeOptions<Dimension extends string = string>
    * cached, and a changed object is compiled again. Cannot be used with `lease`.
    */
   readonly limits?: Policy<Dimension> | undefined;
+  /** Only for `UpToOptions`. */
+  readonly upTo?: undefined;
+}
+
+/** Options of `consume` and `peek` to take as many units as are left. */
+export interface UpToOptions<Dimension extends string = string>
+  extends Pick<ConsumeOptions<Dimension>, "limits" | "ignoreUnknownDimensions"> {
+  /**
+   * The most units to charge: a whole number of at least 1, which may be more than a limit can ever grant. The call charges as
+   * many as every limit has left, and is denied if that is none. A concurrency limit gives one slot, as always. Cannot be
+   * used with `cost` or `lease`.
+   */
+  readonly upTo: number;
+  readonly cost?: undefined;
 }
 
 /** Options of `charge`. */
@@ -89,17 +103,24 @@ export interface Limiter<Dimension extends string = string> {
   /**
    * Decides whether to admit a request, and charges the cost if every limit allows it. A denial costs nothing, and is returned,
    * not thrown. Resolves within `storeTimeout`: if the store did not answer, the decision is `degraded`, and made according to
-   * `onUnavailable`. Rejects with `HEADGATE_EMPTY_KEY`, `HEADGATE_INVALID_KEY`, `HEADGATE_INVALID_COST`, `HEADGATE_CLOSED`, and
+   * `onUnavailable`. With `upTo` it charges as many units as every limit has left, at least one, and `granted` says how many.
+   * Rejects with `HEADGATE_EMPTY_KEY`, `HEADGATE_INVALID_KEY`, `HEADGATE_INVALID_COST`, `HEADGATE_CLOSED`, and
    * with `HEADGATE_INVALID_LIMIT` for invalid `limits`, including `limits` of a dimension that the limiter lacks.
    */
-  consume(subject: Subjects<Dimension>, options?: ConsumeOptions<Dimension>): Promise<Decision>;
+  consume(
+    subject: Subjects<Dimension>,
+    options?: ConsumeOptions<Dimension> | UpToOptions<Dimension>,
+  ): Promise<Decision>;
 
   /**
    * Returns the decision that `consume` would make now, without charging. With a cost of 0 it reports the current state of the
    * limits, and is always allowed unless the store is unavailable and `onUnavailable` is `"deny"`. Rejects with the same errors
    * as `consume`.
    */
-  peek(subject: Subjects<Dimension>, options?: ConsumeOptions<Dimension>): Promise<Decision>;
+  peek(
+    subject: Subjects<Dimension>,
+    options?: ConsumeOptions<Dimension> | UpToOptions<Dimension>,
+  ): Promise<Decision>;
 
   /**
    * Refunds the charge of a decision, as far as it has not recovered by itself. Resolves with true if something was refunded.

@@ -86,7 +86,7 @@ export function createWaitMethods(
   }
 
   async function wait(given: Subjects, options: WaitOptions = {}): Promise<Decision> {
-    rejectUnknownOptions("wait", options, WAIT_OPTIONS);
+    rejectUnknownOptions("wait", options, WAIT_OPTIONS, upToHint);
     const { signal, limits } = options;
     const subject = readSubject(ownPolicy, given, options);
     const callPolicy = policyOf(limits);
@@ -168,7 +168,7 @@ export function createWaitMethods(
     wait,
 
     async run(subject, work, options: RunOptions = {}, more?: unknown) {
-      rejectUnknownOptions("run", options, WAIT_OPTIONS);
+      rejectUnknownOptions("run", options, WAIT_OPTIONS, upToHint);
       rejectExtraArgument("run(subject, work, options)", more);
       requireWork(work);
       const { timeout, ...waiting } = options;
@@ -200,6 +200,9 @@ async function runAdmitted<T>(
     await slots?.release().catch(() => {});
   }
 }
+
+/** What is left has to be taken at once: by the end of a wait it would usually be one unit. */
+const upToHint = () => ({ upTo: "consume(subject, { upTo }), which does not wait" });
 
 const WAIT_OPTIONS = ["cost", "limits", "ignoreUnknownDimensions", "timeout", "signal"] as const;
 

@@ -14,6 +14,11 @@ export interface DecideCall {
   /** Units. 0 charges nothing and reports the limits unchanged. If the counters have costs, the largest of those. */
   readonly cost: number;
   /**
+   * The most units to charge: as many as every limit has left, of at least one. Then `cost` is 1, the least that is granted.
+   * Undefined if the request is charged its cost or nothing.
+   */
+  readonly upTo?: number | undefined;
+  /**
    * What happens to an allowed request. `"enforce"` and `"charge"` charge it, and with `"enforce"` a denial may block.
    * `"peek"` reports the limits as after a charge, and `"inspect"` reports them unchanged; neither charges.
    */
@@ -32,6 +37,8 @@ export interface StoreDecision {
   readonly counters: readonly CounterDecision[];
   /** One for each limit that notifies, if the request was charged; otherwise empty. */
   readonly thresholds: readonly ThresholdReport[];
+  /** For a call with `upTo`: the units that are charged, or would be in a mode that does not charge. 0 if it is denied. */
+  readonly granted?: number;
 }
 
 /** The part of a decision that is about one counter. */
@@ -47,6 +54,19 @@ export interface CounterDecision {
 export interface LimitDecision extends LimitReport {
   /** Until the limit allows the cost: 0 if it does now, `NEVER` if the cost never fits. */
   readonly wait: number;
+}
+
+/** The units that a call for up to `upTo` gets, by the decision on one unit, whose limits are reported uncharged. */
+export function grantedUnits({ allowed, counters }: StoreDecision, upTo: number): number {
+  if (!allowed) return 0;
+  let granted = upTo;
+  for (const { counter, limits } of counters) {
+    limits.forEach(({ remaining }, i) => {
+      // A request takes one slot, whatever its units.
+      if (counter.limits[i]?.shape.slotTtl === undefined) granted = Math.min(granted, remaining);
+    });
+  }
+  return granted;
 }
 
 /** Whether an allowed request is charged. */

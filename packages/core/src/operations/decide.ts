@@ -15,16 +15,27 @@ import {
 } from "./counter.ts";
 import type { CounterState } from "./counter-state.ts";
 import type { CounterDecision, DecideCall, DecideMode, StoreDecision } from "./decide-call.ts";
-import { decideCounter, isAllowing, isCharging, spend, waitOf } from "./decide-call.ts";
-import { decodeDecision } from "./decode-decision.ts";
+import {
+  decideCounter,
+  grantedUnits,
+  isAllowing,
+  isCharging,
+  spend,
+  waitOf,
+} from "./decide-call.ts";
+import { decodeDecision, decodeUpTo } from "./decode-decision.ts";
 import type { Run } from "./list-script.ts";
 import { coalesce } from "./list-script.ts";
 import type { ThresholdReport } from "./notify-thresholds.ts";
 import { notifyThresholds } from "./notify-thresholds.ts";
 import { setBlock } from "./set-block.ts";
 
-/** The operation that decides a request in this mode. */
-export function operationFor(mode: DecideMode): Operation<DecideCall, StoreDecision> {
+/** The operation that decides a request in this mode, at its cost or for `upTo` units. */
+export function operationFor(
+  mode: DecideMode,
+  upTo?: number,
+): Operation<DecideCall, StoreDecision> {
+  if (upTo !== undefined) return isCharging(mode) ? decideUpTo : peekUpTo;
   return isCharging(mode) ? decide : peek;
 }
 
@@ -76,6 +87,51 @@ export const peek: Operation<DecideCall, StoreDecision> = {
   }),
   decode: decodeAll,
 };
+
+/** Decides requests for as many units as every limit has left, at least 1 and at most `upTo`. */
+export const decideUpTo: Operation<DecideCall, StoreDecision> = {
+  ...decide,
+  name: "decide-up-to",
+  encode: (calls, compose, clock, times = "") => ({
+    script: scriptsOf((calls[0] as DecideCall).counters).get("decide-up-to", compose),
+    args: [
+      clock,
+      ...coalesce(calls.map(atMost), isEqualCall).map((run) => encodeDecisions(run, times)),
+    ],
+  }),
+  decode: decodeAllUpTo,
+  runInMemory: decideUpToInMemory,
+};
+
+/** Decides requests for up to `upTo` units without charging, and changes nothing. */
+export const peekUpTo: Operation<DecideCall, StoreDecision> = {
+  ...peek,
+  name: "peek-up-to",
+  decode: decodeAllUpTo,
+  runInMemory: decideUpToInMemory,
+};
+
+/** A call with the most units as its cost, as the script takes them. */
+function atMost(call: DecideCall): DecideCall {
+  return { ...call, cost: call.upTo as number };
+}
+
+function decodeAllUpTo(calls: readonly DecideCall[], reply: unknown): Replies<StoreDecision> {
+  const replies: readonly unknown[] = Array.isArray(reply) ? reply : [];
+  return calls.map((call, i) => decodeUpTo(call, replies[i]));
+}
+
+/** The twin of the script. Nothing comes between looking at the limits and charging them. */
+function decideUpToInMemory(
+  call: DecideCall,
+  memory: MemoryAccess,
+  context: OperationContext,
+): StoreDecision {
+  const seen = decideInMemory({ ...call, mode: "inspect" }, memory, context);
+  const granted = grantedUnits(seen, call.upTo as number);
+  if (call.mode === "inspect") return { ...seen, granted };
+  return { ...decideInMemory({ ...call, cost: Math.max(1, granted) }, memory, context), granted };
+}
 
 /** Whether the script for a single call applies; a cost by name always uses the script for a batch. */
 function isSingle(calls: readonly DecideCall[]): boolean {

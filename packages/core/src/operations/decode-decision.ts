@@ -5,7 +5,14 @@ import type { Block } from "./block.ts";
 import type { Counter } from "./counter.ts";
 import type { CounterState } from "./counter-state.ts";
 import type { CounterDecision, DecideCall, LimitDecision, StoreDecision } from "./decide-call.ts";
-import { decideCounter, isAllowing, isBlocked, isCharging, spend } from "./decide-call.ts";
+import {
+  decideCounter,
+  grantedUnits,
+  isAllowing,
+  isBlocked,
+  isCharging,
+  spend,
+} from "./decide-call.ts";
 import { readInteger, wrongTypeError } from "./list-script.ts";
 import type { ThresholdReport } from "./notify-thresholds.ts";
 
@@ -65,6 +72,30 @@ export function decodeDecision(
   const thresholds = notifies ? decodeThresholds(cursor, decided) : NONE;
   if (thresholds === undefined || cursor.next !== values.length) return undefined;
   return { now, allowed, counters: decided, thresholds };
+}
+
+/** Decodes the reply to a call with `upTo`, which ends with the charged units if the request is charged. */
+export function decodeUpTo(call: DecideCall, reply: unknown): StoreDecision | Error | undefined {
+  const upTo = call.upTo as number;
+  if (!isCharging(call.mode)) {
+    const seen = decodeDecision({ ...call, mode: "inspect" }, reply);
+    if (seen === undefined || seen instanceof Error) return seen;
+    const granted = grantedUnits(seen, upTo);
+    if (call.mode === "inspect") return { ...seen, granted };
+    return withGranted(decodeDecision({ ...call, cost: Math.max(1, granted) }, reply), granted);
+  }
+  if (!Array.isArray(reply) || !Buffer.isBuffer(reply[0]))
+    return withGranted(decodeDecision(call, reply), 0);
+  const granted = readInteger(reply.at(-1));
+  if (!(granted >= 1 && granted <= upTo)) return undefined;
+  return withGranted(decodeDecision({ ...call, cost: granted }, reply.slice(0, -1)), granted);
+}
+
+function withGranted(
+  decision: StoreDecision | Error | undefined,
+  granted: number,
+): StoreDecision | Error | undefined {
+  return decision === undefined || decision instanceof Error ? decision : { ...decision, granted };
 }
 
 /** Whether the numbers are those of a valid reply, which are whole. */

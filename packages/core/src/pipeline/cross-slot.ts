@@ -4,6 +4,7 @@ import type { Counter } from "../operations/counter.ts";
 import { operationFor } from "../operations/decide.ts";
 import type { DecideCall, DecideMode, StoreDecision } from "../operations/decide-call.ts";
 import { isCharging } from "../operations/decide-call.ts";
+import { partialReceipt } from "../operations/refund.ts";
 import { slotsOperation } from "../operations/slots.ts";
 import type { CompiledPolicy } from "../policy/compiled-policy.ts";
 import type { SubjectCounter } from "../policy/counters.ts";
@@ -67,7 +68,7 @@ export function decideInOneCall(
   call: DecideCall,
   usedTimeoutMs: number,
 ): Promise<StoreDecision> {
-  const { counters, mode, holder } = call;
+  const { counters, mode, holder, upTo } = call;
   let needsLateReply = holder !== undefined;
   for (const { notifyingLimits } of counters) needsLateReply ||= notifyingLimits.length > 0;
   const onLateReply = needsLateReply
@@ -77,7 +78,7 @@ export function decideInOneCall(
       }
     : undefined;
   const { key } = counters[0] as Counter;
-  return monitor.run(policy.store, operationFor(mode), call, key, usedTimeoutMs, onLateReply);
+  return monitor.run(policy.store, operationFor(mode, upTo), call, key, usedTimeoutMs, onLateReply);
 }
 
 /** Bypasses the monitor, which knows that the late server is down. Slots that are not released expire. */
@@ -95,7 +96,8 @@ function releaseSlots({ store }: CompiledPolicy, { counters, holder }: DecideCal
  * also blocks, its hash slot gets a second call. In the second round, all hash slots are charged concurrently. If one of them
  * denies now because another request was faster, the charges in the others are refunded before the decision is returned. So no
  * limit is ever exceeded. A denied decision can cost only the units that drained while it held its charge, or the whole cost if
- * the refund failed.
+ * the refund failed. With `upTo`, the second round takes at most what every hash slot had left in the first. If a hash slot has less
+ * left by then, the others refund what they took beyond that.
  */
 class CrossSlotDecision {
   readonly #servers: PolicyOnServers;
@@ -134,8 +136,10 @@ class CrossSlotDecision {
   }
 
   async #decide(): Promise<HashSlotDecisions> {
-    const { cost, mode } = this.#request;
-    const checks = await Promise.all(this.#hashSlots.map((some) => this.#send(some, "inspect")));
+    const { cost, mode, upTo } = this.#request;
+    const checks = await Promise.all(
+      this.#hashSlots.map((some) => this.#send(some, "inspect", upTo)),
+    );
     if (checks.some(({ allowed }) => !allowed)) {
       return {
         decisions: mode === "enforce" ? await this.#setBlocks(checks) : checks,
@@ -144,7 +148,10 @@ class CrossSlotDecision {
     }
     // A cost of 0 charges nothing, so there is no second round.
     if (cost === 0 || this.#isOver) return { decisions: checks, isCacheable: false };
-    const settled = await Promise.allSettled(this.#hashSlots.map((some) => this.#send(some, mode)));
+    const left = upTo && leastGranted(checks);
+    const settled = await Promise.allSettled(
+      this.#hashSlots.map((some) => this.#send(some, mode, left)),
+    );
     const decisions = settled.flatMap((one) => (one.status === "fulfilled" ? [one.value] : []));
     const charges = isCharging(mode) ? decisions.filter(({ allowed }) => allowed) : [];
     const failed = settled.find((one) => one.status === "rejected");
@@ -155,6 +162,7 @@ class CrossSlotDecision {
     if (failed !== undefined || denials.length > 0 || this.#isOver) await this.#undo(charges);
     if (this.#denial !== undefined) return this.#denial;
     if (failed !== undefined) throw failed.reason;
+    if (left !== undefined) await this.#refundBeyond(leastGranted(charges), charges);
     return { decisions, isCacheable: false };
   }
 
@@ -175,9 +183,13 @@ class CrossSlotDecision {
     return check;
   }
 
-  async #send(counters: readonly SubjectCounter[], mode: DecideMode): Promise<StoreDecision> {
+  async #send(
+    counters: readonly SubjectCounter[],
+    mode: DecideMode,
+    upTo?: number,
+  ): Promise<StoreDecision> {
     const { policy, cost, holder } = this.#request;
-    const call = { cost, mode, counters, holder: isCharging(mode) ? holder : undefined };
+    const call = { cost, upTo, mode, counters, holder: isCharging(mode) ? holder : undefined };
     const decision = await decideInOneCall(this.#servers.monitor, policy, call, 0);
     publishThresholds(policy, decision.thresholds);
     return decision;
@@ -185,11 +197,29 @@ class CrossSlotDecision {
 
   /** Refunds charges and releases the slots. If a refund fails, the charge stays. */
   async #undo(charges: readonly StoreDecision[]): Promise<void> {
-    const refunds = receiptsOf(this.#request.policy, this.#request.cost, charges).map((receipt) =>
-      mutateOnServers(this.#servers, refundMutation(receipt)),
-    );
-    await Promise.allSettled([...refunds, this.#slots?.release()]);
+    await Promise.allSettled([...this.#refunds(charges), this.#slots?.release()]);
   }
+
+  /** Refunds the units that some hash slots charged beyond those that every one granted. If a refund fails, they stay charged. */
+  async #refundBeyond(units: number, charges: readonly StoreDecision[]): Promise<void> {
+    const beyond = charges.filter(({ granted = 0 }) => granted > units);
+    await Promise.allSettled(this.#refunds(beyond, units));
+  }
+
+  /** Begins to refund charges, except for the units that stay charged. */
+  #refunds(charges: readonly StoreDecision[], stillCharged = 0): Promise<unknown>[] {
+    const { policy, cost } = this.#request;
+    return charges.flatMap((charge) =>
+      receiptsOf(policy, charge.granted ?? cost, [charge]).map((receipt) =>
+        mutateOnServers(this.#servers, refundMutation(partialReceipt(receipt, stillCharged))),
+      ),
+    );
+  }
+}
+
+/** The units that every one of some decisions with `upTo` grants. */
+function leastGranted(decisions: readonly StoreDecision[]): number {
+  return Math.min(...decisions.map(({ granted = 0 }) => granted));
 }
 
 function timeoutError(timeoutMs: number): HeadgateError {

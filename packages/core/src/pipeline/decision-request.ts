@@ -13,7 +13,7 @@ import type { CompiledPolicy } from "../policy/compiled-policy.ts";
 import { includedCounters } from "../policy/costs.ts";
 import type { SubjectCounter } from "../policy/counters.ts";
 import type { DecisionInit, SlotHandle } from "../policy/limiter-decision.ts";
-import { LimiterDecision, withCostByName } from "../policy/limiter-decision.ts";
+import { GrantedDecision, LimiterDecision, withCostByName } from "../policy/limiter-decision.ts";
 
 const MICROS_PER_MS = 1_000;
 
@@ -31,13 +31,14 @@ export interface DecisionRequest extends DecideCall {
   readonly usedTimeoutMs: number;
 }
 
-/** Creates the request that travels through the stages. A cost of 0 is never charged and never sets a block. */
+/** Creates the request that travels through the stages. With `upTo`, its cost is 1. A cost of 0 is never charged and never sets a block. */
 export function createDecisionRequest(
   policy: CompiledPolicy,
   counters: readonly SubjectCounter[],
   cost: number,
   mode: DecideMode,
   usedTimeoutMs = 0,
+  upTo?: number,
 ): DecisionRequest {
   const hasCostByName = counters[0]?.costs !== undefined;
   return {
@@ -45,6 +46,7 @@ export function createDecisionRequest(
     counters: hasCostByName ? includedCounters(counters) : counters,
     allCounters: hasCostByName ? counters : undefined,
     cost,
+    upTo,
     mode: cost === 0 && mode !== "peek" ? "inspect" : mode,
     usedTimeoutMs,
     holder: undefined,
@@ -61,7 +63,7 @@ export function toDecision(
   source: DecisionSource,
   slots?: SlotHandle,
 ): Decision {
-  const { policy, counters, allCounters, mode } = request;
+  const { policy, counters, allCounters, mode, upTo } = request;
   /**
    * By position in the policy, with holes for limits whose counter is not in the request, or that a cost by name excludes. Not an
    * array of a given length, which V8 is slow to create.
@@ -87,7 +89,8 @@ export function toDecision(
   }
   if (allowed) slots?.markGranted();
   const hasAll = allCounters === undefined && counters.length === policy.groups.length;
-  return createDecision(request, {
+  const decided = upTo === undefined ? request : { ...request, cost: costUpTo(decisions) };
+  return createDecision(decided, {
     allowed,
     blocked,
     limits: hasAll ? (states as readonly LimitState[]) : removeHoles(states),
@@ -98,9 +101,14 @@ export function toDecision(
   });
 }
 
+/** The units charged by decisions with `upTo`, of which the least counts; 1 for a denial, which is one of the least cost. */
+function costUpTo(decisions: readonly StoreDecision[]): number {
+  return Math.max(1, Math.min(...decisions.map(({ granted = 0 }) => granted)));
+}
+
 /** The decision on a request with these contents. */
 export function createDecision(
-  { policy, cost, counters, allCounters }: DecisionRequest,
+  { policy, cost, upTo, counters, allCounters }: DecisionRequest,
   contents: Omit<DecisionInit, "cost" | "overrideEffect" | "allCounters">,
 ): Decision {
   const { allowed, blocked = false, limits, source, slots, retryAfterMs = 0 } = contents;
@@ -119,6 +127,7 @@ export function createDecision(
     retryAfterMs,
     overrideEffect,
   };
+  if (upTo !== undefined) return new GrantedDecision(policy, init, upTo);
   return new LimiterDecision(
     policy,
     allCounters === undefined ? init : withCostByName(policy, allCounters, init),

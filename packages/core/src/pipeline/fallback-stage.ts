@@ -62,7 +62,8 @@ export function createFallbackStage(
     decide(request) {
       if (onUnavailable === "local") return local.decide(onLocalShare(request));
       const allowed = onUnavailable === "allow";
-      return createDecision(request, {
+      const { cost, upTo = cost } = request;
+      return createDecision(allowed ? { ...request, cost: upTo } : request, {
         allowed,
         limits: [],
         receipts: [],

@@ -50,7 +50,11 @@ export function createMemoryStage(
     call: DecideCall,
     slots: HeldSlots | undefined,
   ): Promise<Decision> {
-    return complete(request, await store.run(operationFor(request.mode), call), slots);
+    return complete(
+      request,
+      await store.run(operationFor(request.mode, request.upTo), call),
+      slots,
+    );
   }
 
   return {
@@ -59,7 +63,7 @@ export function createMemoryStage(
       const call = slots === undefined ? request : { ...request, holder: slots.holder };
       return store.runSync === undefined
         ? decideLater(request, call, slots)
-        : complete(request, store.runSync(operationFor(request.mode), call), slots);
+        : complete(request, store.runSync(operationFor(request.mode, request.upTo), call), slots);
     },
 
     async mutate({ operation, counters, callOf, thresholdsOf }) {

@@ -26,6 +26,14 @@ function requireUnits(what: string, units: unknown): number {
   );
 }
 
+/** Requires the most units of a call with `upTo`. Throws `HEADGATE_INVALID_COST`. */
+export function requireUpTo(upTo: unknown): number {
+  if (Number.isSafeInteger(upTo) && (upTo as number) >= 1) return upTo as number;
+  throw invalidCost(
+    `upTo must be a whole number of units from 1 to 2^53 - 1, got ${formatNumber(upTo)}`,
+  );
+}
+
 /** Requires units by the names of limits, each a whole number from 0. Throws `HEADGATE_INVALID_COST`. */
 function requireUnitsByName(
   what: string,

@@ -134,6 +134,17 @@ export class LimiterDecision implements Decision {
   }
 }
 
+/** The decision on a request for up to `upTo` units. */
+export class GrantedDecision extends LimiterDecision {
+  readonly granted: number;
+
+  constructor(policy: CompiledPolicy, init: DecisionInit, upTo: number) {
+    super(policy, init);
+    // In shadow mode, nothing is withheld from the caller.
+    this.granted = this.shadow ? upTo : init.allowed ? (init.cost as number) : 0;
+  }
+}
+
 /** The contents of a decision with a cost by name: with all counters, and receipts for the excluded ones. */
 export function withCostByName(
   policy: CompiledPolicy,

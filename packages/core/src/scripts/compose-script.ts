@@ -38,6 +38,7 @@ const EXPRESSIONS: Readonly<Record<string, string>> = {
   EXCEEDS: "",
   WINDOW_AGE: "",
   USED: "",
+  LEFT: "",
   WINDOW_LEFT: "",
 };
 
@@ -82,8 +83,10 @@ class Composition {
     this.#isSingle = script === "decide-single";
     this.#inTables = needsTables(shapes, isByName);
     if (isByName) this.#variants.push("by-name");
+    if (script === "decide-up-to") this.#variants.push("up-to");
     // A batch writes its keys at the end; a log, which is read in parts, cannot wait for that.
-    if (script === "decide-batch" && !limits.some(({ hasLog }) => hasLog)) {
+    const isBatch = script === "decide-batch" || script === "decide-up-to";
+    if (isBatch && !limits.some(({ hasLog }) => hasLog)) {
       this.#variants.push("late");
     }
     let keys = 0;
@@ -112,6 +115,7 @@ class Composition {
         (shape.reported ?? []).map((name) => getName(own, name)),
       ),
     ]);
+    const granted = this.#script === "decide-up-to" ? ["cost"] : [];
     return new Map([
       ["CLOCK", this.#isSingle ? "ARGV[2]" : 'ARGV[1] ~= "" and ARGV[1]'],
       // The holder of slots comes last.
@@ -119,7 +123,10 @@ class Composition {
       ["COST_AT", String(this.#argument.offsetOf("cost"))],
       ["HOLDERS_AT", String(this.#argument.size + 1)],
       ["KEY_COUNT", String(keyCount)],
-      ["CHARGED", formatTable([...values, ...namesInLimits(this.#counters, "reached")])],
+      [
+        "CHARGED",
+        formatTable([...values, ...namesInLimits(this.#counters, "reached"), ...granted]),
+      ],
       ["REPORTED", values.join(", ")],
       ["COUNTED", this.#chargeAnswer()],
     ]);

@@ -5,7 +5,7 @@ KEYS, ARGV  as in counter.lua; after the number of requests: the cost, the rules
             A single request has as [1] the digits: the parameters of the limits, the rules, a random number, the cost if it is not 1;
             and as [2] the clock, if the caller passes one
 Returns for each request the value of each counter or, if it is denied, the clock, then each value, false for an absent counter; a
-        charge also returns how many thresholds it reached, for each limit that notifies
+        charge also returns how many thresholds it reached, for each limit that notifies, and with `upTo` the charged units
 SCRIPTS.md explains the directives (--- @...) and the names in capitals.
 ]]
 
@@ -38,6 +38,17 @@ return reply
 
 --- @section answer
 --- @counters advance
+--- @include decision
+
+--- @section answer-up-to
+-- Charges as many units as every limit has left: from 1 to the cost of the call, which the next request of the run needs unchanged.
+local cost = cost
+--- @counters advance
+--- @limits reduce
+cost = math.max(1, cost)
+--- @include decision
+
+--- @section decision
 local isAllowed
 if not isBlocked and ALLOWS then
   isAllowed = true

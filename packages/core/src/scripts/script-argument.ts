@@ -9,6 +9,7 @@ import { getName, namesInLimits } from "./script-names.ts";
 export type ScriptName =
   | "decide-single"
   | "decide-batch"
+  | "decide-up-to"
   | "peek"
   | "charge"
   | "refund"
@@ -24,6 +25,7 @@ export type ScriptName =
 const FIELDS: Readonly<Record<ScriptName, readonly string[]>> = {
   "decide-single": ["rules", "thresholds", "generation", "cost"],
   "decide-batch": ["requests", "cost", "rules", "thresholds", "generation"],
+  "decide-up-to": ["requests", "cost", "rules", "thresholds", "generation"],
   peek: ["requests", "cost"],
   charge: ["requests", "cost", "thresholds", "generation"],
   refund: ["requests", "chargedUnits", "chargedAt", "chargedGeneration"],

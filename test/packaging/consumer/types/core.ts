@@ -43,6 +43,15 @@ void limiter.wait("u", { cost: { tokens: undefined } });
 // @ts-expect-error what is charged by name is reported by name
 void limiter.charge("u", { cost: estimate }).then(({ charged }) => charged.toFixed());
 
+void limiter.consume("u", { upTo: 50 }).then(({ granted = 0 }) => granted.toFixed());
+void limiter.peek("u", { upTo: 50, limits: gcra({ limit: 10, window: "1s" }) });
+// @ts-expect-error a cost is charged in full, so it cannot be used with upTo
+void limiter.consume("u", { upTo: 50, cost: 1 });
+// @ts-expect-error upTo is one number
+void limiter.consume("u", { upTo: { tokens: 50 } });
+// @ts-expect-error wait takes no upTo
+void limiter.wait("u", { upTo: 50 });
+
 const byTenant = createLimiter({ limits: gcra({ limit: 1000, window: "1h", per: "tenant" }) });
 // @ts-expect-error a misspelt dimension
 void byTenant.consume({ tenatn: "b" });
