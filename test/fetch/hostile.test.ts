@@ -3,12 +3,16 @@ import type { AddressInfo } from "node:net";
 import { createServer } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 import type { Limit, Limiter } from "@headgate/core";
-import { concurrency, createLimiter, fixedWindow, gcra } from "@headgate/core";
+import { concurrency, createLimiter, fixedWindow, gcra, tokenBucket } from "@headgate/core";
+import { redisStore } from "@headgate/core/redis";
 import type { LimitFetchOptions } from "@headgate/fetch";
 import { limitFetch, limitInterceptor } from "@headgate/fetch";
+import { Redis } from "ioredis";
 import { Agent } from "undici";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { startProvider } from "./provider.ts";
+import { startRedis } from "../support/redis-process.ts";
+import { waitUntil } from "../support/wait-until.ts";
+import { startProvider, tooManyUntil, trackSent } from "./provider.ts";
 
 const PLENTY = gcra({ limit: 10_000, window: "1s" });
 
@@ -206,5 +210,48 @@ describe("a request that was redirected", () => {
     });
     const { status } = await send(provider.url, { method, headers, body: "order" });
     expect([status, sent.length]).toEqual([times === 1 ? 429 : 200, times]);
+  });
+});
+
+describe("a fetch whose Redis goes away", () => {
+  async function startWithRedis(limits: Limit) {
+    const server = await startRedis();
+    onTestFinished(() => server.stop());
+    const client = new Redis(server.socket, { maxRetriesPerRequest: null });
+    client.on("error", () => {});
+    const limiter = createLimiter({ name: "api", store: redisStore(client), limits });
+    onTestFinished(async () => {
+      await limiter.close();
+      client.disconnect();
+    });
+    const stop = async () => {
+      await server.stop();
+      await waitUntil("the limiter decides without Redis", 20_000, async () => {
+        const { degraded } = await limiter.peek("someone else");
+        return degraded || undefined;
+      });
+    };
+    return { limiter: limiter as Limiter, stop };
+  }
+
+  test("keeps to the limit when a cooldown ends that only this process holds", async () => {
+    const { limiter, stop } = await startWithRedis(
+      tokenBucket({ capacity: 2, refill: 1, every: "50ms" }),
+    );
+    let until = 0;
+    const provider = await startProvider((number) => {
+      if (number === 3) until = performance.now() + 700;
+      return performance.now() < until ? tooManyUntil(until) : {};
+    });
+    const sent = trackSent();
+    const send = limitFetch({ limiter, fetch: sent.fetch });
+    await send(provider.url);
+    await stop();
+    await Promise.all(Array.from({ length: 24 }, async () => (await send(provider.url)).text()));
+    const late = sent.times.filter((time) => time > until - 20);
+    expect(late.length).toBeGreaterThan(12);
+    const spanMs = (late.at(-1) as number) - (late[0] as number);
+    // The bucket gives two at once, and then one each 50 ms; one more of them may be sent late.
+    expect(late.length).toBeLessThanOrEqual(2 + spanMs / 50 + 1);
   });
 });

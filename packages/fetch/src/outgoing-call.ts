@@ -92,21 +92,22 @@ export class OutgoingCall {
   /** Waits for admission. Rejects with the limiter's errors and the signal's reason. */
   async admit(signal: AbortSignal | undefined): Promise<Admission> {
     const startedAt = performance.now();
+    const { cooldowns } = this.#calls;
     try {
       await this.#sleep(this.#backoffMs, startedAt, signal);
-      await this.#sleepLocalCooldown(startedAt, signal);
-      const admission = await this.#enter(Math.ceil(this.#leftMs - elapsed(startedAt)), signal);
-      // A cooldown that the store does not hold may have begun while it was in line.
-      try {
-        await this.#sleepLocalCooldown(startedAt, signal);
-      } catch (error) {
+      for (;;) {
+        await this.#sleep(cooldowns.localRestMs(this.#subject), startedAt, signal);
+        const admission = await this.#enter(Math.ceil(this.#leftMs - elapsed(startedAt)), signal);
+        // A cooldown that the store does not hold may have begun while it was in line.
+        if (cooldowns.localRestMs(this.#subject) === 0) {
+          this.#attempts += 1;
+          return { ...admission, at: performance.now() };
+        }
+        // Calls that kept their admissions until its end would all be sent at once.
         await Promise.all([this.#limiter.refund(admission.decision), admission.release()]).catch(
           () => {},
         );
-        throw error;
       }
-      this.#attempts += 1;
-      return { ...admission, at: performance.now() };
     } finally {
       this.#waitedMs += elapsed(startedAt);
       this.#backoffMs = 0;
@@ -145,15 +146,6 @@ export class OutgoingCall {
     });
   }
 
-  /** Sleeps until this process may send, as far as the store does not hold the calls of the subject. */
-  async #sleepLocalCooldown(startedAt: number, signal: AbortSignal | undefined): Promise<void> {
-    for (;;) {
-      const restMs = this.#calls.cooldowns.localRestMs(this.#subject);
-      if (restMs === 0) return;
-      await this.#sleep(restMs, startedAt, signal);
-    }
-  }
-
   /**
    * Sleeps, or rejects at once with `HEADGATE_WAIT_TIMEOUT` if that would take longer than the call may wait. It has waited since
    * `startedAt`.
@@ -168,7 +160,11 @@ export class OutgoingCall {
       );
     }
     try {
-      await delay(Math.min(ms, MAX_TIMER_MS), undefined, signal === undefined ? {} : { signal });
+      await delay(
+        Math.min(Math.ceil(ms), MAX_TIMER_MS),
+        undefined,
+        signal === undefined ? {} : { signal },
+      );
     } catch (error) {
       signal?.throwIfAborted();
       throw error;
