@@ -113,6 +113,15 @@ describe("the page of versions", () => {
     expect(ranges).toEqual([peers("fastify")["fastify"], express, hono, nest, prom, api]);
   });
 
+  test("names the versions of undici and of SDKs that calls to others are tested with", () => {
+    const named = codeIn(section(versions, "Calls to others"));
+    expect(named).toContain(peers("fetch")["undici"]);
+    const text = section(versions, "Calls to others").replaceAll(/\s+/g, " ");
+    for (const sdk of ["octokit", "openai", "@shopify/admin-api-client"]) {
+      expect(text).toContain(`\`${sdk}\` ${majorOf(sdk)}`);
+    }
+  });
+
   test("names the versions of Redis clients that the tests run on", () => {
     const tested = {
       ioredis: ["ioredis5", "ioredis"],

@@ -1,5 +1,6 @@
 import { concurrency, createLimiter, fixedWindow, gcra, tokenBucket } from "@headgate/core";
 import { redisStore } from "@headgate/core/redis";
+import { limitFetch } from "@headgate/fetch";
 import Bottleneck from "bottleneck";
 import { Redis } from "ioredis";
 import { expect, inject, onTestFinished } from "vitest";
@@ -133,7 +134,24 @@ describeRows(
         }
       }
     },
-    "schedule(fn)": runsJobs,
+    async "schedule(fn)"() {
+      await runsJobs();
+      const sent: number[] = [];
+      const paced = limitFetch({
+        limits: gcra({ limit: 1, window: "50ms" }),
+        fetch: async () => {
+          sent.push(performance.now());
+          return new Response();
+        },
+      });
+      onTestFinished(() => paced.limiter.close());
+      const start = performance.now();
+      await Promise.all([1, 2, 3].map(() => paced("https://partner.example")));
+      expect(sent).toHaveLength(3);
+      for (const [i, at] of sent.entries()) {
+        expect(at - start).toBeGreaterThanOrEqual(50 * i - EARLY);
+      }
+    },
     async "wrap(fn)"() {
       const before = new Bottleneck({ maxConcurrent: 1 });
       onTestFinished(() => void before.disconnect());
@@ -201,6 +219,14 @@ describeRows(
         // Retries keep the slot, so the next job starts after them.
         expect(order).toEqual(["fails", "fails", "fails", "next"]);
       }
+      const statuses = [429, 429, 200];
+      const again = limitFetch({
+        limits: slots(1),
+        fetch: async () =>
+          new Response("", { status: statuses.shift() ?? 500, headers: { "retry-after": "0.01" } }),
+      });
+      expect((await again("https://partner.example")).status).toBe(200);
+      await again.limiter.close();
     },
     async "running()"() {
       const before = new Bottleneck({ maxConcurrent: 2 });
