@@ -1,6 +1,7 @@
 import { createLimiter, fixedWindow } from "@headgate/core";
 import { createAdmin, hashSubject } from "@headgate/core/admin";
 import { redisStore } from "@headgate/core/redis";
+import { limitFetch } from "@headgate/fetch";
 import { expect, onTestFinished, test } from "vitest";
 import { sendUsage } from "../support/send-usage.ts";
 import { writeRegistry } from "../support/write-registry.ts";
@@ -54,6 +55,28 @@ test("headgate blocks lists blocks with the time left and the operator or limit 
   );
   expect(rest).toEqual([]);
   expect(stderr).toContain("Each #... is the hash of a subject");
+});
+
+test("headgate blocks lists a cooldown of an API with its reason, until an operator ends it", async () => {
+  const store = redisStore(own.client, { usage: { subjects: "plain" } });
+  const limits = fixedWindow({ limit: 100, window: "1h" });
+  const limiter = createLimiter({ name: "partner", limits, store, storeTimeout: "20s" });
+  onTestFinished(() => limiter.close());
+  await writeRegistry(store);
+  const headers = { "retry-after": "1800" };
+  const send = limitFetch({
+    limiter,
+    key: () => "account-1",
+    fetch: async () => new Response("", { status: 429, headers }),
+  });
+  expect((await send("https://api.example/orders")).status).toBe(429);
+  await sendUsage(store);
+  const { stdout } = await blocks();
+  expect(stdout).toMatch(
+    /^partner +account-1 +(30 min|29 min) +the application +api\.example answered 429$/m,
+  );
+  await createAdmin(store).unblock({ name: "partner", limits }, "account-1");
+  expect((await blocks()).stdout).toBe("No blocks are in force.\n");
 });
 
 test("headgate blocks --json prints one document, also for one limiter", async () => {

@@ -293,7 +293,7 @@ export interface BlockRow extends Omit<DenyListRow, "network" | "from"> {
   readonly subject: SubjectByDimension;
   /** The hash of the subject, if the subject itself is unknown. */
   readonly hash?: string | undefined;
-  /** The name of the limit that set the block; missing if an operator set it. */
+  /** The name of the limit that set the block; missing if an operator or the application set it. */
   readonly limit?: string | undefined;
   /** In the list of all blocks: whether the limiter is in shadow mode, so that the block denies no request. */
   readonly shadow?: boolean | undefined;

@@ -1,6 +1,12 @@
+import { createLimiter, fixedWindow } from "@headgate/core";
+import { redisStore } from "@headgate/core/redis";
+import { limitFetch } from "@headgate/fetch";
+import { Redis } from "ioredis";
 import type { Browser, Locator, Page } from "playwright-core";
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import { hasChromium, startChromium } from "../../support/chromium.ts";
+import { sendUsage } from "../../support/send-usage.ts";
+import { writeRegistry } from "../../support/write-registry.ts";
 import type { LiveFleet } from "./live-fleet.ts";
 import { startLiveFleet } from "./live-fleet.ts";
 
@@ -240,6 +246,37 @@ describe.runIf(hasChromium())("the page of a fleet under traffic", { timeout: 18
     await dialog.waitFor({ state: "detached" });
     expect(await focused(page)).toBe("Block…");
     await expectView(page, /OPS-7/);
+    await page.close();
+  });
+
+  test("shows a cooldown of an API that the fleet calls, with its reason, and ends it", async () => {
+    const client = new Redis(fleet.redis.socket);
+    const store = redisStore(client, { usage: { subjects: "plain" } });
+    const limits = fixedWindow({ limit: 100, window: "1h" });
+    const limiter = createLimiter({ name: "partner", limits, store, storeTimeout: "20s" });
+    onTestFinished(async () => {
+      await limiter.close();
+      client.disconnect();
+    });
+    await writeRegistry(store);
+    const refusal = { status: 429, headers: { "retry-after": "1800" } };
+    const send = limitFetch({
+      limiter,
+      key: () => "account-1",
+      fetch: async () => new Response("", refusal),
+    });
+    await send("https://api.example/orders");
+    await sendUsage(store);
+    const page = await open("#/control");
+    const row = page.getByRole("row", { name: /account-1/ });
+    await row.waitFor();
+    expect(await row.textContent()).toMatch(/partner.*the application.*api\.example answered 429/s);
+    const step = { at: "#/control", button: "Unblock account-1 in partner", title: "Unblock" };
+    const dialog = await begin(page, step);
+    await dialog.getByLabel("Reason").fill("their outage is over");
+    await expectEnabled(dialog.getByRole("button", { name: "Unblock", exact: true }), dialog);
+    await dialog.getByRole("button", { name: "Unblock", exact: true }).click();
+    await expect.poll(async () => (await limiter.peek("account-1")).allowed).toBe(true);
     await page.close();
   });
 

@@ -87,7 +87,10 @@ function print(found: ActiveBlocks, { stdout, stderr, environment }: CommandCont
   }
 }
 
-function formatSetter({ limit, by }: ActiveBlock): string {
+function formatSetter({ limit, by, setAt, reason }: ActiveBlock): string {
   if (limit !== undefined) return `the limit ${limit}`;
-  return by === undefined ? "an operator" : `the operator ${by}`;
+  if (by !== undefined) return `the operator ${by}`;
+  if (setAt !== undefined) return "an operator";
+  // The log has no entry of it: an operator's block whose entry made room for others has no reason.
+  return reason === undefined ? "the application or an operator" : "the application";
 }

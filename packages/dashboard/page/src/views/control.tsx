@@ -142,7 +142,7 @@ const BLOCK_COLUMNS: readonly Column<BlockRow>[] = [
     cell: ({ limit, by }) =>
       limit === undefined ? (
         by === undefined ? (
-          "an operator"
+          "the application or an operator"
         ) : (
           <Name value={by} plain />
         )

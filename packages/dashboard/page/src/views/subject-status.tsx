@@ -52,7 +52,7 @@ export function StatusPanel({
         <p key={block.id}>
           <Badge tone="bad">blocked</Badge>{" "}
           {block.limit === undefined ? (
-            "by an operator"
+            `by ${setterOf(block)}`
           ) : (
             <>
               by the limit <Name value={block.limit} />
@@ -77,6 +77,11 @@ export function StatusPanel({
       )}
     </section>
   );
+}
+
+/** Who set a block that is no limit's: applications set blocks, too, and have no name. */
+function setterOf({ by }: BlockRow): string {
+  return by === undefined ? "the application or an operator" : "an operator";
 }
 
 function Author({ row: { by, reason } }: { row: BlockRow | OverrideRow }): JSX.Element {
@@ -173,7 +178,7 @@ export function DenialCause({
 }): JSX.Element {
   const limit =
     deniedBy?.kind === "limit" ? limits.find((row) => row.limit === deniedBy.limit) : undefined;
-  const isManual = blocks.some((block) => block.limit === undefined);
+  const manual = blocks.find((block) => block.limit === undefined);
   return (
     <>
       {until !== undefined && (
@@ -181,7 +186,7 @@ export function DenialCause({
           until <ShortTime at={until} />{" "}
         </>
       )}
-      by {deniedBy?.kind === "block" && `a block that ${isManual ? "an operator" : "a limit"} set`}
+      by {deniedBy?.kind === "block" && `a block that ${manual ? setterOf(manual) : "a limit"} set`}
       {deniedBy?.kind === "denyList" && "the deny list"}
       {deniedBy?.kind === "limit" &&
         (deniedBy.limit === undefined ? (
