@@ -9,7 +9,7 @@ import type { LimitFetchOptions } from "@headgate/fetch";
 import { limitFetch, limitInterceptor } from "@headgate/fetch";
 import { Redis } from "ioredis";
 import { Agent } from "undici";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { startRedis } from "../support/redis-process.ts";
 import { waitUntil } from "../support/wait-until.ts";
 import { startProvider, tooManyUntil, trackSent } from "./provider.ts";
@@ -254,4 +254,63 @@ describe("a fetch whose Redis goes away", () => {
     // The bucket gives two at once, and then one each 50 ms; one more of them may be sent late.
     expect(late.length).toBeLessThanOrEqual(2 + spanMs / 50 + 1);
   });
+});
+
+describe("a refusal whose body does not end", () => {
+  const never = new Promise(() => {});
+  const github = { "x-github-request-id": "1", "content-type": "application/json" };
+
+  /** Sends a request, and resolves with the status of its response. */
+  const WAYS: Readonly<Record<string, (limiter: Limiter, url: string) => Promise<number>>> = {
+    async fetch(limiter, url) {
+      const response = await limitFetch({ limiter, retries: 0 })(url);
+      await response.body?.cancel();
+      return response.status;
+    },
+    async undici(limiter, url) {
+      const agent = new Agent();
+      onTestFinished(() => agent.destroy());
+      const dispatcher = agent.compose(limitInterceptor({ limiter }));
+      const sent = { origin: url, path: "/", method: "GET" } as const;
+      const { statusCode, body } = await dispatcher.request(sent);
+      body.on("error", () => {}).destroy();
+      return statusCode;
+    },
+  };
+
+  test.each([
+    ["fetch", "60", {}],
+    ["fetch", undefined, github],
+    ["undici", "60", {}],
+    ["undici", undefined, github],
+  ])(
+    "reaches the application of %s, and holds back the others: Retry-After %s, headers %o",
+    async (way, wait, headers) => {
+      vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+      onTestFinished(() => {
+        vi.useRealTimers();
+      });
+      const provider = await startProvider(() => ({
+        status: 429,
+        headers: { ...headers, ...(wait && { "retry-after": wait }) },
+        body: "{}",
+        ends: never,
+      }));
+      const limiter = start(PLENTY);
+      const isBlocked = async () => (await limiter.peek(provider.url)).blocked;
+      let status: number | undefined;
+      const sent = WAYS[way]?.(limiter, provider.url).then((got) => {
+        status = got;
+      });
+      // A time in the head is heard at once, although the body has not ended.
+      while (wait !== undefined && !(await isBlocked())) await delay(5);
+      while (status === undefined) {
+        vi.advanceTimersByTime(1_000);
+        await delay(5);
+      }
+      await sent;
+      expect(status).toBe(429);
+      expect(await isBlocked()).toBe(true);
+    },
+  );
 });

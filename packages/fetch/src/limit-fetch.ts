@@ -53,9 +53,11 @@ export function limitFetch<const Dimension extends string = string>(
         isRedirected: response.redirected,
         text: () => readClone(response),
       };
-      const sendsAgain = await call.onAnswer(admission, answer, canSendAgain);
+      const refusal = await call.onAnswer(admission, answer);
       if (settle !== undefined) calls.settle(admission.decision, () => settle(response));
-      if (!sendsAgain) return held(response, admission);
+      if (refusal === undefined || !canSendAgain || !call.retries(refusal)) {
+        return held(response, admission);
+      }
       last = response;
       await admission.release();
     }

@@ -1,22 +1,19 @@
 import type { Limiter } from "@headgate/core";
 import { readAnswer } from "./dialects/read-answer.ts";
-import { MAX_BODY_BYTES, needsBody } from "./dialects/read-body.ts";
+import { MAX_BODY_BYTES, MAX_BODY_MS, needsBody } from "./dialects/read-body.ts";
 import type { LimitInterceptorOptions, OutgoingRequest } from "./fetch-options.ts";
-import type { Admission, Answer, OutgoingCall } from "./outgoing-call.ts";
+import type { Admission, Answer, OutgoingCall, Refusal } from "./outgoing-call.ts";
 import { OutgoingCalls } from "./outgoing-calls.ts";
-import { isReusable, outgoingRequest } from "./outgoing-request.ts";
+import { isReusable } from "./outgoing-request.ts";
 import { readOptions } from "./read-options.ts";
-import type { Controller, Handler, HeaderRecord, LegacyHandler } from "./undici-handler.ts";
-import { headersOf, readHeaders, toHandler } from "./undici-handler.ts";
-
-/** What undici's `dispatch` takes, as far as a limit needs to know. */
-interface DispatchOptions {
-  readonly origin?: string | URL | undefined;
-  readonly path: string;
-  readonly method: string;
-  readonly headers?: unknown;
-  readonly body?: unknown;
-}
+import type {
+  Controller,
+  DispatchOptions,
+  Handler,
+  HeaderRecord,
+  LegacyHandler,
+} from "./undici-handler.ts";
+import { describeRequest, headersOf, originOf, toHandler } from "./undici-handler.ts";
 
 // biome-ignore lint/suspicious/noExplicitAny: the types of undici are not needed to install this package.
 type Dispatch = (options: any, handler: any) => boolean;
@@ -61,6 +58,8 @@ interface KeptResponse {
   readonly chunks: Buffer[];
   size: number;
   trailers: HeaderRecord;
+  /** What it means for the request: known by its head, or at the end of its body. */
+  refusal: Promise<Refusal | undefined> | undefined;
 }
 
 /** How an attempt ended: its response was passed on, or was kept. */
@@ -134,10 +133,10 @@ class Exchange implements Controller {
         if (admission === undefined) break;
         last = await this.#attempt(call, admission);
         if (last === undefined) return;
-        const sendsAgain = await call.onAnswer(admission, answerOf(last), isReusable(sent.body));
-        this.#settle(admission, last.status, last.headers);
+        const refusal = await last.refusal;
         await admission.release();
-        if (!sendsAgain) break;
+        this.#wait.signal.throwIfAborted();
+        if (refusal === undefined || !isReusable(sent.body) || !call.retries(refusal)) break;
       }
       this.#deliver(last as KeptResponse);
     } catch (error) {
@@ -159,11 +158,24 @@ class Exchange implements Controller {
   #attempt(call: OutgoingCall, admission: Admission): Promise<AttemptEnd> {
     const { dispatch, sent, handler } = this.#parts;
     let kept: KeptResponse | undefined;
+    let late: NodeJS.Timeout | undefined;
     this.#release = admission.release;
+    const learn = (response: KeptResponse, hasBody: boolean): void => {
+      response.refusal = call.onAnswer(admission, answerOf(response, hasBody));
+      this.#settle(admission, response.status, response.headers);
+    };
     return new Promise((resolve, reject) => {
       const end = (): void => {
         clearTimeout(this.#idle);
+        clearTimeout(late);
         void admission.release();
+      };
+      /** Passes a response on that is too long to keep, or takes too long; its request is not sent again. */
+      const giveUp = (response: KeptResponse): void => {
+        clearTimeout(late);
+        kept = undefined;
+        if (response.refusal === undefined) learn(response, false);
+        this.#pass(response);
       };
       const attempt: Handler = {
         onRequestStart: (controller) => {
@@ -177,16 +189,28 @@ class Exchange implements Controller {
         },
         onResponseStart: (_, status, headers, statusMessage) => {
           kept = undefined;
-          const response = { status, headers, statusMessage, chunks: [], size: 0, trailers: {} };
-          if (status >= 200 && this.#decidesByBody(response)) {
-            kept = response;
+          if (status < 200) {
+            handler.onResponseStart?.(this, status, headers, statusMessage);
             return;
           }
-          if (status >= 200) {
-            void call.onAnswer(admission, answerOf(response, false), false);
-            this.#settle(admission, status, headers);
+          const response: KeptResponse = {
+            ...{ status, headers, statusMessage },
+            ...{ chunks: [], size: 0, trailers: {}, refusal: undefined },
+          };
+          const { isRefused, hasMore } = this.#readHead(response);
+          if (!hasMore) learn(response, false);
+          if (!hasMore && !isRefused) {
+            this.#pass(response);
+            return;
           }
-          handler.onResponseStart?.(this, status, headers, statusMessage);
+          kept = response;
+          late = setTimeout(() => {
+            try {
+              giveUp(response);
+            } catch (error) {
+              this.abort(error as Error);
+            }
+          }, MAX_BODY_MS);
         },
         onResponseData: (_, chunk) => {
           if (kept === undefined) {
@@ -195,19 +219,16 @@ class Exchange implements Controller {
           }
           kept.chunks.push(chunk);
           kept.size += chunk.length;
-          if (kept.size <= MAX_BODY_BYTES) return;
-          // Too long to keep: it is passed on, and the request is not sent again.
-          void call.onAnswer(admission, answerOf(kept, false), false);
-          this.#settle(admission, kept.status, kept.headers);
-          this.#pass(kept);
-          kept = undefined;
+          if (kept.size > MAX_BODY_BYTES) giveUp(kept);
         },
         onResponseEnd: (_, trailers) => {
+          clearTimeout(late);
           if (kept === undefined) {
             end();
             handler.onResponseEnd?.(this, trailers);
           } else {
             kept.trailers = trailers;
+            if (kept.refusal === undefined) learn(kept, true);
           }
           resolve(kept);
         },
@@ -225,14 +246,17 @@ class Exchange implements Controller {
     });
   }
 
-  /** Whether it depends on the end of this response if the request is sent again. */
-  #decidesByBody(response: KeptResponse): boolean {
+  /** Whether a response refuses its request by its head, and whether its body says more. */
+  #readHead(response: KeptResponse): { readonly isRefused: boolean; readonly hasMore: boolean } {
     const answer = answerOf(response);
     const read = readAnswer(answer, Date.now(), this.#calls.settings.dialects);
     const { pathname: path } = this.#request.url;
     const contentType = answer.header("content-type");
     const { status } = response;
-    return read.isLimited || status === 503 || needsBody({ status, path, contentType }, read);
+    return {
+      isRefused: read.isLimited || status === 503,
+      hasMore: needsBody({ status, path, contentType }, read),
+    };
   }
 
   #settle({ decision }: Admission, status: number, headers: HeaderRecord): void {
@@ -261,20 +285,4 @@ function answerOf({ status, headers, chunks }: KeptResponse, hasBody = true): An
     header: (name) => [headers[name]].flat().join(", ") || undefined,
     text: hasBody ? async () => Buffer.concat(chunks).toString() : undefined,
   };
-}
-
-function originOf({ origin }: DispatchOptions): string | undefined {
-  return origin === undefined ? undefined : new URL(origin).origin;
-}
-
-function describeRequest(sent: DispatchOptions): OutgoingRequest {
-  const { path, method, headers, body } = sent;
-  const origin = originOf(sent) ?? "http://origin.invalid";
-  return outgoingRequest({
-    // Not resolved against the origin: the path `//name/` is that of another host then, but it is sent to this one.
-    url: new URL(`${origin}${path.startsWith("/") ? "" : "/"}${path}`),
-    method,
-    headers: () => readHeaders(headers),
-    body: body ?? null,
-  });
 }

@@ -32,6 +32,17 @@ export interface Answer extends AnswerHead {
   readonly text: (() => Promise<string | undefined>) | undefined;
 }
 
+/** An answer that refused a request. */
+export interface Refusal {
+  readonly status: number;
+  /** How long the cooldown lasts, in milliseconds; undefined if it began none. */
+  readonly cooldownMs: number | undefined;
+  /** Whether the provider has done nothing, so that the request may be sent again whatever its method. */
+  readonly isUndone: boolean;
+  /** Whether the provider does not want the request again. */
+  readonly isFinal: boolean;
+}
+
 /** Methods that may be sent again although the server may have acted on them (RFC 9110, section 9.2.2); so may a request with a key. */
 const IDEMPOTENT: readonly string[] = ["GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE"];
 
@@ -177,37 +188,42 @@ export class OutgoingCall {
   }
 
   /**
-   * Learns from an answer: begins a cooldown, charges what the provider counts beyond the limiter. Resolves with whether to send the
-   * request again.
+   * Learns from an answer: begins a cooldown, charges what the provider counts beyond the limiter. Resolves with the refusal if it is
+   * one. Never rejects.
    */
-  async onAnswer(admission: Admission, answer: Answer, canSendAgain: boolean): Promise<boolean> {
-    const { settings, cooldowns, budgets } = this.#calls;
+  async onAnswer(admission: Admission, answer: Answer): Promise<Refusal | undefined> {
+    const { cooldowns, budgets } = this.#calls;
     const read = await this.#read(answer);
     this.#calls.report(this.#request.url, read.unreadable);
     // When a cooldown is over, more is left than the answer that began it says.
     if (!read.isLimited) void budgets.apply(this.#subject, admission.decision, read.budgets);
     if (!read.isLimited && answer.status !== UNAVAILABLE) {
       cooldowns.onSuccess(this.#subject, admission.at);
+      return undefined;
+    }
+    const { status } = answer;
+    return {
+      status,
+      cooldownMs: read.isLimited ? await this.#coolDown(admission, status, read) : undefined,
+      isUndone: status !== UNAVAILABLE && answer.isRedirected !== true,
+      isFinal: read.shouldRetry === false,
+    };
+  }
+
+  /** Whether the request is sent again after a refusal. The next attempt waits for its time. */
+  retries({ status, cooldownMs, isUndone, isFinal }: Refusal): boolean {
+    const { retries } = this.#calls.settings;
+    if (this.#attempts > retries || isFinal || !(isUndone || isIdempotent(this.#request))) {
       return false;
     }
-    const isUndone = answer.status !== UNAVAILABLE && answer.isRedirected !== true;
-    const mayRetry =
-      canSendAgain &&
-      this.#attempts <= settings.retries &&
-      read.shouldRetry !== false &&
-      (isUndone || isIdempotent(this.#request));
-    let waitMs: number;
-    if (read.isLimited) {
-      waitMs = await this.#coolDown(admission, answer.status, read);
-    } else {
-      waitMs = this.#backoffMs = mayRetry ? backoffMs(this.#attempts - 1) : 0;
-    }
+    const ownMs = cooldownMs === undefined ? backoffMs(this.#attempts - 1) : 0;
     // Even alone in line, the call would not be admitted in time.
-    if (!mayRetry || waitMs > this.#leftMs) return false;
+    if ((cooldownMs ?? ownMs) > this.#leftMs) return false;
+    this.#backoffMs = ownMs;
     if (retryChannel.hasSubscribers) {
       publish(retryChannel, {
         ...this.#labels,
-        status: answer.status,
+        status,
         attempts: this.#attempts,
       } satisfies CallRetry);
     }

@@ -1,4 +1,4 @@
-import { MAX_BODY_BYTES } from "./dialects/read-body.ts";
+import { MAX_BODY_BYTES, MAX_BODY_MS } from "./dialects/read-body.ts";
 
 /** A response whose body calls back when it ends. */
 interface HeldBody {
@@ -74,7 +74,10 @@ function likeResponse(made: Response, given: Response): Response {
   return made;
 }
 
-/** The text of a response's body, read from a clone; undefined if it is longer than `MAX_BODY_BYTES`, or cannot be read. */
+/**
+ * The text of a response's body, read from a clone; undefined if it is longer than `MAX_BODY_BYTES`, takes longer than `MAX_BODY_MS`,
+ * or cannot be read.
+ */
 export async function readClone(response: Response): Promise<string | undefined> {
   const isLong = Number(response.headers.get("content-length") ?? 0) > MAX_BODY_BYTES;
   if (isLong || response.body?.locked !== false || response.bodyUsed) return undefined;
@@ -82,10 +85,15 @@ export async function readClone(response: Response): Promise<string | undefined>
   if (reader === undefined) return undefined;
   const chunks: Uint8Array[] = [];
   let size = 0;
+  let isLate = false;
+  const timer = setTimeout(() => {
+    isLate = true;
+    void reader.cancel().catch(() => {});
+  }, MAX_BODY_MS);
   try {
     for (;;) {
       const { done, value } = await reader.read();
-      if (done) return Buffer.concat(chunks).toString();
+      if (done) return isLate ? undefined : Buffer.concat(chunks).toString();
       size += value.length;
       if (size > MAX_BODY_BYTES) {
         void reader.cancel().catch(() => {});
@@ -96,5 +104,7 @@ export async function readClone(response: Response): Promise<string | undefined>
   } catch {
     // The application gets the error when it reads the body.
     return undefined;
+  } finally {
+    clearTimeout(timer);
   }
 }

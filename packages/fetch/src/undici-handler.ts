@@ -1,3 +1,15 @@
+import type { OutgoingRequest } from "./fetch-options.ts";
+import { outgoingRequest } from "./outgoing-request.ts";
+
+/** What undici's `dispatch` takes, as far as a limit needs to know. */
+export interface DispatchOptions {
+  readonly origin?: string | URL | undefined;
+  readonly path: string;
+  readonly method: string;
+  readonly headers?: unknown;
+  readonly body?: unknown;
+}
+
 /** Controls an exchange: the part of undici's controller that handlers use. */
 export interface Controller {
   readonly aborted: boolean;
@@ -98,7 +110,7 @@ export function headersOf(record: HeaderRecord): Headers {
 }
 
 /** Reads headers in any form that undici takes: an object, a list of names and values in turns, or pairs. */
-export function readHeaders(given: unknown): Headers {
+function readHeaders(given: unknown): Headers {
   if (!Array.isArray(given) || Array.isArray(given[0])) {
     const isIterable = typeof given === "object" && given !== null && Symbol.iterator in given;
     const pairs = isIterable
@@ -111,4 +123,22 @@ export function readHeaders(given: unknown): Headers {
     headers.append(String(given[at]), String(given[at + 1]));
   }
   return headers;
+}
+
+/** The origin that a request is sent to; undefined if its dispatcher has only one. */
+export function originOf({ origin }: DispatchOptions): string | undefined {
+  return origin === undefined ? undefined : new URL(origin).origin;
+}
+
+/** Describes a request for functions of the application. */
+export function describeRequest(sent: DispatchOptions): OutgoingRequest {
+  const { path, method, headers, body } = sent;
+  const origin = originOf(sent) ?? "http://origin.invalid";
+  return outgoingRequest({
+    // Not resolved against the origin: the path `//name/` is that of another host then, but it is sent to this one.
+    url: new URL(`${origin}${path.startsWith("/") ? "" : "/"}${path}`),
+    method,
+    headers: () => readHeaders(headers),
+    body: body ?? null,
+  });
 }

@@ -4,6 +4,9 @@ import { DIALECTS } from "./dialects.ts";
 /** The largest body that is read, in bytes. */
 export const MAX_BODY_BYTES = 1_048_576;
 
+/** The longest time for which a body is read before the application gets its response, in milliseconds. */
+export const MAX_BODY_MS = 10_000;
+
 /** The part of a request and its answer that decides whether the body is read. */
 export interface AnswerWithBody {
   readonly status: number;
