@@ -18,10 +18,10 @@ const CUSTOMERS: ReadonlyMap<string, string> = new Map([
   ["linus-key", "linus"],
 ]);
 
-const customerOf = (req: Request) => CUSTOMERS.get(req.get("x-api-key") ?? "");
+export const customerOf = (req: Request) => CUSTOMERS.get(req.get("x-api-key") ?? "");
 
 /** Here a token is a word and the space behind it. Yours: the model's tokenizer, or the usage that its answer reports. */
-const countTokens = (text: string) => text.split(" ").length - 1;
+export const countTokens = (text: string) => text.split(" ").length - 1;
 
 const promptTokens = (req: Request) => countTokens(`${req.body?.prompt} `);
 

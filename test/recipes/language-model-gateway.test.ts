@@ -2,6 +2,7 @@ import type { Store } from "@headgate/core";
 import { memoryStore } from "@headgate/core";
 import { redisStore } from "@headgate/core/redis";
 import { describe, expect, test } from "vitest";
+import { createMeteredApp } from "../../examples/language-model-gateway/metered.ts";
 import { createModel } from "../../examples/language-model-gateway/model.ts";
 import { createApp } from "../../examples/language-model-gateway/server.ts";
 import { useLongStoreTimeout } from "../support/long-store-timeout.ts";
@@ -108,4 +109,27 @@ describe.each(Object.entries(STORES))("a language-model gateway, %s", (_, create
     expect(tokens).toBeLessThanOrEqual(PROMPT + (await model()).tokens);
     expect((await model()).tokens).toBeLessThan(100_000);
   });
+});
+
+test("a metered gateway stops an answer when the tokens of its customer are gone, and others go on", async () => {
+  const store = redisStore(redis, { prefix: "metered", clock });
+  const model = await serve(createModel());
+  const url = await serve(createMeteredApp(store, model));
+  const send = (key: string, words: number) =>
+    fetch(`${url}/answers`, {
+      method: "POST",
+      headers: { "x-api-key": key, "content-type": "application/json" },
+      body: JSON.stringify({ prompt: `say ${words} words` }),
+    });
+  expect((await (await send("ada-key", 300)).text()).split(" ")).toHaveLength(301);
+  const answer = await (await send("ada-key", 1_000_000)).text();
+  expect(answer).toMatch(/word \[no tokens left\]$/);
+  // 700 were left: the meter charges every 50, and the model writes 10 words between two pauses.
+  const words = answer.split(" ").length - 3;
+  expect(words).toBeGreaterThan(600);
+  expect(words).toBeLessThan(2_000);
+  const denied = await send("ada-key", 1);
+  expect(denied.status).toBe(429);
+  expect(Number(denied.headers.get("retry-after"))).toBeGreaterThan(0);
+  expect((await (await send("grace-key", 20)).text()).split(" ")).toHaveLength(21);
 });

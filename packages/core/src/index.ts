@@ -41,6 +41,8 @@ export type {
   CostOptions,
   Limiter,
   LimiterOptions,
+  Meter,
+  MeterOptions,
   RunContext,
   RunOptions,
   SubjectOptions,

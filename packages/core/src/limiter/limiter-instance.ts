@@ -18,6 +18,8 @@ import type { FailurePolicy } from "./failure-options.ts";
 import type { Limiter } from "./limiter.ts";
 import type { LimiterCore, LimiterInternals, LimiterWithInternals } from "./limiter-internals.ts";
 import { LIMITER } from "./limiter-internals.ts";
+import type { MeterMethods } from "./meter.ts";
+import { createMeterMethods } from "./meter.ts";
 import type { PolicyCompiler } from "./per-call-policies.ts";
 import { PerCallPolicies } from "./per-call-policies.ts";
 import { backendOf, openInMemory } from "./store-backend.ts";
@@ -68,6 +70,7 @@ export function openHandle(
     isClosed: false,
   };
   instance.handles += 1;
+  let meterMethods: MeterMethods | undefined;
 
   /** A method that rejects once this handle is closed, and that can be awaited in a loop. */
   function rejectWhenClosed<Args extends unknown[], Result>(
@@ -91,6 +94,7 @@ export function openHandle(
     instance.handles -= 1;
     const isLast = instance.handles === 0;
     limiterQueue.queue.close(closedError(name), waiterGroup);
+    meterMethods?.close(closedError(name));
     await (isLast ? instance.end() : instance.allDone());
   }
 
@@ -109,6 +113,10 @@ export function openHandle(
     unblock: track(blockMethods.unblock),
     wait: rejectWhenClosed(wait),
     run: rejectWhenClosed(run) as Limiter["run"],
+    meter: rejectWhenClosed((...args) => {
+      meterMethods ??= createMeterMethods(core, consumeMethods, chargeMethods);
+      return meterMethods.meter(...args);
+    }),
     ready: track(async () => backendOf(policy.store)?.warmUp(core) ?? true),
     close,
   };

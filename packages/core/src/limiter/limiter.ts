@@ -94,6 +94,38 @@ export interface RunContext {
   readonly decision: Decision;
 }
 
+/** Options of `meter`. */
+export interface MeterOptions<Dimension extends string = string>
+  extends Pick<ConsumeOptions<Dimension>, "limits" | "ignoreUnknownDimensions"> {
+  /** Units that arrive between two charges: a whole number of at least 1, well below the limits. */
+  readonly every: number;
+  /** Units that are charged before the stream begins: a whole number of at least 0. Default `every`. */
+  readonly estimate?: number | undefined;
+}
+
+/** A stream whose units are charged while they are used. */
+export interface Meter {
+  /** The decision on the estimate. If it is not `allowed`, nothing was charged, and nothing will be. */
+  readonly decision: Decision;
+  /**
+   * Aborts when the stream should stop. The reason is `HEADGATE_DENIED`, whose `cause` is the decision, if the estimate or a later
+   * charge was denied; `HEADGATE_SLOT_LOST`; `HEADGATE_CLOSED` after `close` of the limiter; or the error of a charge.
+   */
+  readonly signal: AbortSignal;
+  /** The units added so far. */
+  readonly used: number;
+  /**
+   * Adds units that were used: a whole number of at least 0. Those beyond the estimate are charged once there are `every`, or after
+   * 250 ms. Throws `HEADGATE_INVALID_COST`, and `HEADGATE_CLOSED` after `end`. After `close` of the limiter, units are ignored.
+   */
+  add(units: number): void;
+  /**
+   * Settles the charge at the units that were used, as `settle` does, and releases slots. `charged` is the total. Resolves with the same
+   * result each time. Rejects with the errors of `settle`.
+   */
+  end(): Promise<ChargeResult>;
+}
+
 /** A rate limiter: a named policy on a store. */
 export interface Limiter<Dimension extends string = string> {
   readonly name: string;
@@ -210,6 +242,15 @@ export interface Limiter<Dimension extends string = string> {
   ): Promise<T>;
 
   /**
+   * Meters a stream, whose units are charged while they are used, such as the tokens of a language model. Charges the estimate like
+   * `consume`, then further units as they come. When such a charge is denied, the meter's `signal` aborts. Until then, at most `every` units,
+   * one chunk, and what arrives during two calls to the store are not charged yet. The stream counts as one request. If
+   * the process dies, what was charged stays charged. Rejects with the same errors as `consume`, and with
+   * `HEADGATE_INVALID_OPTION` for a limiter with `blockOn: "settle"` or without a limit of units.
+   */
+  meter(subject: Subjects<Dimension>, options: MeterOptions<Dimension>): Promise<Meter>;
+
+  /**
    * Prepares the store for the first decision: connects, reads operators' changes, and loads the scripts. Resolves with whether
    * the store answered, within `connectTimeout`; `true` at once in memory. An unavailable store is not an error. Rejects with
    * `HEADGATE_CLOSED`, and with `HEADGATE_BAD_REPLY` or `HEADGATE_WRONG_TYPE`, like `reset`.
@@ -217,7 +258,7 @@ export interface Limiter<Dimension extends string = string> {
   ready(): Promise<boolean>;
 
   /**
-   * Frees the name, and rejects the waiting calls with `HEADGATE_CLOSED`. Resolves when the decisions in progress have been made. For
+   * Frees the name, rejects the waiting calls with `HEADGATE_CLOSED`, and ends meters. Resolves when the decisions in progress have been made. For
    * HTTP requests whose callbacks, such as `key`, do not settle, it waits a second at most. The store's client stays open.
    */
   close(): Promise<void>;

@@ -18,7 +18,7 @@ export function unitsFor(units: CostByName, name: string): number | undefined {
 }
 
 /** Requires a whole number of units, from 0. Throws `HEADGATE_INVALID_COST`. */
-function requireUnits(what: string, units: unknown): number {
+export function requireUnits(what: string, units: unknown): number {
   // Turns -0 into 0.
   if (Number.isSafeInteger(units) && (units as number) >= 0) return (units as number) + 0;
   throw invalidCost(

@@ -52,6 +52,16 @@ void limiter.consume("u", { upTo: { tokens: 50 } });
 // @ts-expect-error wait takes no upTo
 void limiter.wait("u", { upTo: 50 });
 
+void limiter.meter("u", { estimate: 500, every: 100 }).then(async (meter) => {
+  meter.add(20);
+  const reason: unknown = meter.signal.reason;
+  return [reason, meter.decision.allowed, (await meter.end()).charged.toFixed()];
+});
+// @ts-expect-error every is required
+void limiter.meter("u", { estimate: 500 });
+// @ts-expect-error an estimate is one number
+void limiter.meter("u", { every: 10, estimate: { tokens: 500 } });
+
 const byTenant = createLimiter({ limits: gcra({ limit: 1000, window: "1h", per: "tenant" }) });
 // @ts-expect-error a misspelt dimension
 void byTenant.consume({ tenatn: "b" });
