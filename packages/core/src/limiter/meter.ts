@@ -6,6 +6,7 @@ import { rejectExtraArgument, rejectUnknownOptions } from "../common/options.ts"
 import { WeakList } from "../common/weak-list.ts";
 import { requireUnits } from "../policy/costs.ts";
 import type { Subjects } from "../policy/counters.ts";
+import type { SlotHandle } from "../policy/limiter-decision.ts";
 import { slotsOf } from "../policy/limiter-decision.ts";
 import type { ConsumeMethods } from "./consume.ts";
 import { recordDecision } from "./consume.ts";
@@ -67,6 +68,19 @@ export function createMeterMethods(
     return requireUnits("estimate", estimate);
   }
 
+  /** If the slots cannot be released, they expire. */
+  async function settleAndRelease(
+    decision: Decision,
+    slots: SlotHandle | undefined,
+    units: number,
+  ): Promise<ChargeResult> {
+    try {
+      return await settle(decision, units);
+    } finally {
+      await slots?.release().catch(() => false);
+    }
+  }
+
   return {
     async meter(subject: Subjects, options: MeterOptions, more?: unknown): Promise<Meter> {
       rejectUnknownOptions("meter", options, METER_OPTIONS);
@@ -83,10 +97,7 @@ export function createMeterMethods(
           // A stream counts as one request, and as a denied one if it is ended.
           return charged.allowed ? charged : recordDecision(core, subject, charged, started);
         },
-        settle: (units) =>
-          inFlight.track(
-            settle(decision, units).finally(() => slots?.release().catch(() => false)),
-          ),
+        settle: (units) => inFlight.track(settleAndRelease(decision, slots, units)),
       });
       const weak = new WeakRef(meter);
       slots?.startRenewing(() => weak.deref() !== undefined);
