@@ -291,6 +291,16 @@ describe("an answer that was limited", () => {
   });
 });
 
+test.each(["315360000", "99999999999999", "Fri, 31 Dec 9999 23:59:59 GMT"])(
+  "a time of many years is a year, and not the shorter backoff of an answer without a time: %s",
+  (value) => {
+    expect(read(429, { "retry-after": value })).toMatchObject({
+      waitMs: 366 * 86_400_000,
+      unreadable: [],
+    });
+  },
+);
+
 describe("nonsense in headers", () => {
   test.each([
     ["x-ratelimit-remaining", "-1"],

@@ -1,7 +1,7 @@
 /** The longest value of a header that is read, in characters. */
 export const MAX_VALUE = 4_096;
 
-/** The longest time that is read, in milliseconds: a value beyond it is no time to wait. */
+/** The longest time that a value means, in milliseconds: a longer one means this. */
 const MAX_TIME_MS = 366 * 86_400_000;
 
 /** A number in a header: digits, perhaps with a fraction. Undefined for everything else, such as `-1`, `1e9` or ` `. */
@@ -16,7 +16,7 @@ const EPOCH_MS = 1e11;
 /**
  * Milliseconds from `now` (since the Unix epoch) to a time in a header, never negative. A number is in seconds, or a time since the
  * Unix epoch in seconds or milliseconds, told apart by its size; text is a duration like `6m0s` or `12ms` (as Go prints it), an
- * RFC 3339 time, or an HTTP date (RFC 9110). Undefined for everything else, and for times more than a year away.
+ * RFC 3339 time, or an HTTP date (RFC 9110). Undefined for everything else. More than a year is a year.
  */
 export function parseTime(text: string, now: number): number | undefined {
   const number = parseNumber(text);
@@ -24,7 +24,7 @@ export function parseTime(text: string, now: number): number | undefined {
     number === undefined
       ? (parseGoDuration(text) ?? untilDate(text, now))
       : fromNumber(number, now);
-  return ms === undefined || ms > MAX_TIME_MS ? undefined : Math.max(0, Math.ceil(ms));
+  return ms === undefined ? undefined : Math.min(MAX_TIME_MS, Math.max(0, Math.ceil(ms)));
 }
 
 function fromNumber(number: number, now: number): number {
