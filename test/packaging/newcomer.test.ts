@@ -1,5 +1,8 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { Redis } from "ioredis";
-import { afterAll, beforeAll, expect, inject, test } from "vitest";
+import { afterAll, beforeAll, expect, inject, onTestFinished, test } from "vitest";
+import { startGitHub } from "../../examples/providers/github.mjs";
 import type { Page } from "../docs/markdown.ts";
 import { page, section } from "../docs/markdown.ts";
 import type { RedisProcess } from "../support/redis-process.ts";
@@ -12,6 +15,7 @@ const SHARED = page("docs/start/with-redis.md");
 const LOGIN = page("docs/recipes/login.md");
 const MOVE = page("docs/moving/from-express-rate-limit.md");
 const WHY = page("docs/how-to/why-429.md");
+const CALLS = page("docs/how-to/call-another-api.md");
 
 /** The first text of a page that a pattern finds. */
 function found({ path, text }: Pick<Page, "path" | "text">, pattern: RegExp): string {
@@ -43,7 +47,7 @@ beforeAll(async () => {
   folder = new NewcomerFolder(`redis://127.0.0.1:${redis.port}`);
   const imported = [...moved.matchAll(/from "([^"]+)"/g)].map(([, name = ""]) => name);
   const fetched = startsLogin.split(" ")[1] ?? "";
-  const names = [START, SHARED, LOGIN, MOVE, WHY].flatMap(toInstall);
+  const names = [START, SHARED, LOGIN, MOVE, WHY, CALLS].flatMap(toInstall);
   await folder.install([...names, ...imported, fetched], tarballsOf(names));
   // On a slow machine a minute's limit has room again before the command looks, and Redis is late for the first answer.
   const server = program(SHARED, "js [Express]")
@@ -187,4 +191,35 @@ test("a newcomer finds out why a client gets 429: the response names the limit, 
   expect((await folder.run(typed("inspect"))).stdout).toContain(
     `${limit}: 5 of 5 used; fully recovers at`,
   );
+});
+
+test("a newcomer calls an API from three processes: they share its budget, wait for the next one, and lose no call", async () => {
+  const [budget, calls] = [20, 15];
+  const api = await startGitHub({ limit: budget, windowMs: 1_000, latencyMs: 10 });
+  onTestFinished(() => api.stop());
+  // The page's program, with the address, the budget and the Redis of this test; windows of the mock API take up to a second longer.
+  const replaced = [
+    ["https://api.github.com", api.url],
+    ["limit: 5_000", `limit: ${budget}`],
+    ['window: "1h"', 'window: "2s"'],
+    ["new Redis()", `new Redis("redis://127.0.0.1:${redis.port}")`],
+    ["limits:", 'storeTimeout: "10s", limits:'],
+  ] as const;
+  const crawl = replaced.reduce(
+    (text, [from, to]) => {
+      expect(text).toContain(from);
+      return text.replaceAll(from, to);
+    },
+    program(CALLS, "ts"),
+  );
+  const repositories = JSON.stringify(Array.from({ length: calls }, (_, i) => `acme/${i}`));
+  const rest = `\nconsole.log((await Promise.all(${repositories}.map(stars))).join(" "));\nprocess.exit();\n`;
+  writeFileSync(join(folder.dir, "crawl.mts"), crawl + rest);
+  const printed = await Promise.all([1, 2, 3].map(() => folder.run("npx tsx crawl.mts")));
+  for (const { stdout, stderr } of printed) {
+    expect([stdout, stderr]).toEqual([`${Array(calls).fill(3).join(" ")}\n`, ""]);
+  }
+  const answered = api.arrivals.filter(({ status }) => status === 200);
+  expect(answered).toHaveLength(3 * calls);
+  expect(api.arrivals.length - answered.length).toBeLessThanOrEqual(budget);
 });

@@ -27,6 +27,7 @@ const root = join(import.meta.dirname, "../..");
 const DEPENDENCIES = {
   "@fastify/type-provider-typebox": ".",
   "@opentelemetry/api": ".",
+  "@shopify/admin-api-client": ".",
   "@types/express": ".",
   "@types/node": ".",
   express: ".",
@@ -41,6 +42,7 @@ const DEPENDENCIES = {
   "reflect-metadata": ".",
   rxjs: ".",
   ioredis: ".",
+  openai: ".",
   "prom-client": ".",
   "cluster-key-slot": "packages/core",
   "lru-cache": "packages/core",

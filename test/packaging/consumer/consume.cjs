@@ -15,6 +15,8 @@ module.exports = async function consume({
   http,
   admin,
   breaker,
+  fetching,
+  sdks,
   telemetry,
   headgate,
   rateLimit,
@@ -42,6 +44,28 @@ module.exports = async function consume({
     refusals.push(await guarded.run(call, { fallback: ({ reason }) => reason }));
   }
   assert.deepEqual(refusals, ["error", "error", "open"]);
+
+  const send = fetching.limitFetch({
+    name: "partner",
+    limits,
+    key: () => "account",
+    timeout: 0,
+    fetch: async () => Response.json({ data: {}, choices: [] }),
+  });
+  const { OpenAI, createAdminApiClient } = sdks;
+  const openai = new OpenAI({ apiKey: "secret", maxRetries: 0, fetch: send });
+  const question = { model: "any", messages: [] };
+  assert.equal((await openai.chat.completions.create(question)).choices.length, 0);
+  const shopify = createAdminApiClient({
+    storeDomain: "https://tea.myshopify.com",
+    apiVersion: "2026-10",
+    accessToken: "secret",
+    customFetchApi: send,
+    logger: () => {},
+  });
+  assert.equal((await shopify.request("query { shop { name } }")).errors, undefined);
+  await assert.rejects(send("https://api.example"), { code: "HEADGATE_DENIED" });
+  await send.limiter.close();
 
   const fastify = createFastify();
   fastify.register(headgate, { limits });

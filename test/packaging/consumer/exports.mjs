@@ -12,6 +12,7 @@ for (const name of [
   "hono",
   "nestjs",
   "breaker",
+  "fetch",
   "telemetry",
   "dashboard",
 ]) {

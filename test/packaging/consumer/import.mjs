@@ -9,7 +9,9 @@ import * as fetching from "@headgate/fetch";
 import * as hono from "@headgate/hono";
 import * as nestjs from "@headgate/nestjs";
 import * as telemetry from "@headgate/telemetry";
+import { createAdminApiClient } from "@shopify/admin-api-client";
 import express from "express";
+import OpenAI from "openai";
 import consume from "./consume.cjs";
 
 await consume({
@@ -19,6 +21,7 @@ await consume({
   admin,
   breaker,
   fetching,
+  sdks: { OpenAI, createAdminApiClient },
   telemetry,
   headgate,
   rateLimit,

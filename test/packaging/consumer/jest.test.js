@@ -7,6 +7,8 @@ test("Headgate can be required by Jest", async () => {
     http: require("@headgate/core/http"),
     admin: require("@headgate/core/admin"),
     breaker: require("@headgate/breaker"),
+    fetching: require("@headgate/fetch"),
+    sdks: { ...require("openai"), ...require("@shopify/admin-api-client") },
     telemetry: require("@headgate/telemetry"),
     headgate: require("@headgate/fastify").default,
     rateLimit: require("@headgate/express").rateLimit,

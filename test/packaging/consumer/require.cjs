@@ -7,6 +7,7 @@ void consume({
   admin: require("@headgate/core/admin"),
   breaker: require("@headgate/breaker"),
   fetching: require("@headgate/fetch"),
+  sdks: { ...require("openai"), ...require("@shopify/admin-api-client") },
   telemetry: require("@headgate/telemetry"),
   // As the documentation of Fastify's plugins has it, and as TypeScript compiles a default import.
   headgate: require("@headgate/fastify"),

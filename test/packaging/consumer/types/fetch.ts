@@ -1,6 +1,8 @@
 import { concurrency, createLimiter, gcra, memoryStore } from "@headgate/core";
 import type { Cooldown, LimitedFetch, OutgoingRequest } from "@headgate/fetch";
 import { FETCH_CHANNELS, limitFetch, limitInterceptor } from "@headgate/fetch";
+import { createAdminApiClient } from "@shopify/admin-api-client";
+import OpenAI from "openai";
 
 const limiter = createLimiter({
   name: "api",
@@ -23,13 +25,17 @@ const limited: LimitedFetch = limitFetch({
   dialects: ["github", "ietf"],
 });
 
-/** A client that takes a fetch. */
-declare function createClient(options: { fetch: typeof fetch }): void;
-createClient({ fetch: limited });
+new OpenAI({ fetch: limited, maxRetries: 0 });
+createAdminApiClient({
+  storeDomain: "tea.myshopify.com",
+  apiVersion: "2026-10",
+  accessToken: "secret",
+  customFetchApi: limited,
+});
 
 void limited("https://api.example", { signal: AbortSignal.timeout(1) }).then(({ ok }) => ok);
 void limited.limiter.block("me", "5m", { reason: "three failed payments" });
-limitInterceptor({ limits: gcra({ limit: 1, window: "1s" }), key: () => 42 }).limiter.close();
+void limitInterceptor({ limits: gcra({ limit: 1, window: "1s" }), key: () => 42 }).limiter.close();
 export const durationOf = (message: unknown): [string, number] => [
   FETCH_CHANNELS.cooldown,
   (message as Cooldown).durationMs,
