@@ -204,6 +204,29 @@ describe("a meter", () => {
     });
   });
 
+  test("can be paid from a lease, and settles what the lease did not pay", async () => {
+    const { store, held } = holdStore(() => 0);
+    const name = "tokens";
+    const limiter = createLimiter({
+      name,
+      limits: thousand,
+      store,
+      storeTimeout: "1m",
+      lease: { max: 100, ttl: "10s" },
+    });
+    const other = createLimiter({ name, limits: thousand, store, storeTimeout: "1m" });
+    for (let i = 0; i < 20; i += 1) await resultOf(held, limiter.consume("u"));
+    const meter = await resultOf(held, limiter.meter("u", { estimate: 10, every: 10 }));
+    for (let i = 0; i < 9; i += 1) {
+      meter.add(5);
+      await resultOf(held, flushMicrotasks());
+    }
+    expect(await resultOf(held, meter.end())).toMatchObject({ charged: 45, overflow: 0 });
+    await resultOf(held, limiter.close());
+    const { remaining } = await resultOf(held, other.peek("u", { cost: 0 }));
+    expect(remaining).toBe(1_000 - 20 - 45);
+  });
+
   test("continues with the share of this process while the store is unavailable", async () => {
     const { store, held } = holdStore(() => 0);
     const limiter = createLimiter({ name: "tokens", limits: thousand, store, localShare: 0.5 });

@@ -89,7 +89,7 @@ export const peek: Operation<DecideCall, StoreDecision> = {
 };
 
 /** Decides requests for as many units as every limit has left, at least 1 and at most `upTo`. */
-export const decideUpTo: Operation<DecideCall, StoreDecision> = {
+const decideUpTo: Operation<DecideCall, StoreDecision> = {
   ...decide,
   name: "decide-up-to",
   encode: (calls, compose, clock, times = "") => ({
@@ -104,7 +104,7 @@ export const decideUpTo: Operation<DecideCall, StoreDecision> = {
 };
 
 /** Decides requests for up to `upTo` units without charging, and changes nothing. */
-export const peekUpTo: Operation<DecideCall, StoreDecision> = {
+const peekUpTo: Operation<DecideCall, StoreDecision> = {
   ...peek,
   name: "peek-up-to",
   decode: decodeAllUpTo,
