@@ -1,5 +1,5 @@
 // The OpenAI SDK at the pace of a limiter, which works for all APIs that take this SDK. Requests and tokens have a limit each. A call
-// is charged the tokens that it may use, an estimate of its prompt and max_completion_tokens: OpenAI does the same.
+// is charged the tokens that it may use, an estimate of its prompt and max_completion_tokens; OpenAI counts no more.
 //
 //   npx -y pnpm@10.34.9 build
 //   node examples/openai/main.mjs
