@@ -135,6 +135,28 @@ describe("a fetch whose Redis is away", () => {
   });
 });
 
+test("a cooldown that began without Redis holds for the whole fleet once Redis is back", async () => {
+  const server = await startRedis();
+  onTestFinished(() => server.stop());
+  const limits = tokenBucket({ capacity: 50, refill: 50, every: "1s" });
+  const [one, other] = [member(limits, server.socket), member(limits, server.socket)];
+  const isDenied = async () => {
+    const { allowed, degraded } = await other.limiter.peek("me");
+    return !allowed && !degraded;
+  };
+  expect(await isDenied()).toBe(false);
+  const provider = await startProvider(() => tooManyUntil(performance.now() + 60_000));
+  await server.kill();
+  const send = limitFetch({ limiter: one.limiter, key: () => "me", timeout: "20s" });
+  expect((await send(provider.url)).status).toBe(429);
+  await server.restart();
+  await expect.poll(isDenied).toBe(true);
+  // The store holds it now, so that an operator can end it for this process, too.
+  await createAdmin(one.store).unblock({ name: "api", limits }, "me");
+  expect((await send(provider.url)).status).toBe(429);
+  expect(provider.arrivals).toHaveLength(2);
+});
+
 describe("the slots of calls", () => {
   test("are shared by the fleet, and held until the body is read", async () => {
     const provider = await startProvider(() => ({ body: "0123456789" }));

@@ -1,4 +1,5 @@
 import type { Limiter, Subjects } from "@headgate/core";
+import { codeOf } from "@headgate/core/internal";
 
 /** The most subjects whose cooldowns are remembered; the oldest is forgotten first. */
 const MAX_SUBJECTS = 10_000;
@@ -11,6 +12,9 @@ const MAX_DOUBLINGS = 20;
 
 /** How long after a cooldown began, in milliseconds, calls may arrive here that were admitted before it. */
 const ADMISSION_MS = 250;
+
+/** How often a cooldown is sent again to a store that did not take it, in milliseconds. */
+const SEND_AGAIN_MS = 1_000;
 
 /** The cooldowns of a subject in a row, with no answer in between that was not limited. */
 interface CooldownState {
@@ -48,7 +52,10 @@ export function backoffMs(doublings: number, random: number = Math.random()): nu
   return Math.ceil(longest * (0.5 + random / 2));
 }
 
-/** The cooldowns of the subjects of a limiter. They are blocks in its store; if it does not take one, this process holds it alone. */
+/**
+ * The cooldowns of the subjects of a limiter. They are blocks in its store; if it does not take one, this process holds it alone until
+ * it does.
+ */
 export class Cooldowns {
   readonly #limiter: Limiter;
   readonly #maxMs: number;
@@ -90,17 +97,34 @@ export class Cooldowns {
       startedAt: wasInFlight ? known.startedAt : now,
       endsAt,
       before,
-      // A longer one that the store did not take is still held here.
-      isLocal: answer.isShadow || (known?.isLocal === true && endsAt > now + durationMs),
+      isLocal: answer.isShadow,
     };
     this.#remember(id, state);
+    // The store may not have taken the one before, which may last longer.
+    const blockMs = known?.isLocal === true ? Math.ceil(endsAt - now) : durationMs;
     try {
-      await this.#limiter.block(subject, durationMs, { reason: answer.reason });
+      await this.#limiter.block(subject, blockMs, { reason: answer.reason });
     } catch {
       // The store is unavailable, or the limiter closed: other processes do not hear of it, but this one keeps to it.
       state.isLocal = true;
+      this.#sendLater(subject, state, answer.reason);
     }
     return { durationMs, isLocal: state.isLocal, isNew: true };
+  }
+
+  /** Sends the rest of a cooldown that the store did not take, until it does or the cooldown is over or followed by another. */
+  #sendLater(subject: Subjects, state: CooldownState, reason: string): void {
+    const send = async (): Promise<void> => {
+      const restMs = Math.ceil(state.endsAt - performance.now());
+      if (restMs <= 0 || this.#states.get(idOf(subject)) !== state) return;
+      try {
+        await this.#limiter.block(subject, restMs, { reason });
+        state.isLocal = false;
+      } catch (error) {
+        if (codeOf(error) !== "HEADGATE_CLOSED") this.#sendLater(subject, state, reason);
+      }
+    };
+    setTimeout(send, SEND_AGAIN_MS).unref();
   }
 
   /** An answer to a request admitted at this time was not limited: the next backoff is a short one again. */
