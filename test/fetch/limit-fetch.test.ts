@@ -201,26 +201,76 @@ describe.each(Object.entries(STORES))("a fetch with a limiter %s", (_, makeStore
 
   test("never shortens a cooldown, and never makes it longer than maxCooldown", async () => {
     const waits = ["30", "0.05", "40", "9999"];
-    const provider = await startProvider((number) => ({
-      status: 429,
-      headers: { "retry-after": waits[number] as string },
-      begins: number * 60,
-    }));
+    let third: () => void = () => {};
+    const allAreThere = new Promise<void>((resolve) => {
+      third = resolve;
+    });
+    const provider = await startProvider((number) => {
+      if (number === 2) third();
+      return {
+        status: 429,
+        headers: { "retry-after": waits[number] as string },
+        begins: allAreThere.then(() => delay(number * 60)),
+      };
+    });
     const limiter = start(makeStore());
     const send = limitFetch({ limiter, retries: 0, maxCooldown: "10m" });
     const rest = async () => (await limiter.peek(provider.url)).retryAfterMs;
     // All three are in flight when the first is answered.
-    const [first, second, third] = [send(provider.url), send(provider.url), send(provider.url)];
-    await Promise.all([first, second]);
+    const [one, two, three] = [send(provider.url), send(provider.url), send(provider.url)];
+    await Promise.all([one, two]);
     expect(await rest()).toBeGreaterThan(29_000);
     expect(await rest()).toBeLessThanOrEqual(30_000);
-    await third;
+    await three;
     expect(await rest()).toBeGreaterThan(39_000);
     expect(await rest()).toBeLessThanOrEqual(40_000);
     await limiter.unblock(provider.url);
     await send(provider.url);
     expect(await rest()).toBeGreaterThan(590_000);
     expect(await rest()).toBeLessThanOrEqual(600_000);
+  });
+
+  test("after a cooldown, one call goes first, and as many follow as the provider then has left", async () => {
+    let answerTrial: () => void = () => {};
+    const trial = new Promise<void>((resolve) => {
+      answerTrial = resolve;
+    });
+    const provider = await startProvider((number) => {
+      if (number === 0) return { status: 429, headers: { "retry-after": "0.3" } };
+      const headers = { "x-ratelimit-limit": "10", "x-ratelimit-remaining": `${3 - number}` };
+      return { headers, begins: number === 1 ? trial : 0 };
+    });
+    const limiter = start(makeStore(), fixedWindow({ limit: 10, window: "1h" }));
+    const send = limitFetch({ limiter, timeout: "2s" });
+    const first = send(provider.url);
+    await waitUntil("the cooldown began", 5_000, async () =>
+      (await limiter.peek(provider.url)).allowed ? undefined : true,
+    );
+    const others = Array.from({ length: 5 }, () => send(provider.url));
+    await waitUntil("the trial call is sent", 5_000, () => provider.arrivals[1]);
+    await delay(200);
+    expect(provider.arrivals).toHaveLength(2);
+    answerTrial();
+    const ends = await Promise.allSettled([first, ...others]);
+    const sent = ends.filter(({ status }) => status === "fulfilled");
+    expect([sent.length, provider.arrivals.length]).toEqual([3, 4]);
+  });
+
+  test.each<[string, { status?: number; begins?: () => Promise<unknown> }]>([
+    ["has no answer after 2 s", { begins: () => new Promise(() => {}) }],
+    ["fails", { begins: () => Promise.reject(new Error("the connection breaks")) }],
+    ["is answered 503", { status: 503 }],
+  ])("goes on with another call if the one after a cooldown %s", async (_, fate) => {
+    const provider = await startProvider((number) => {
+      if (number === 0) return { status: 429, headers: { "retry-after": "0.1" } };
+      return number > 1 ? {} : { ...fate, begins: fate.begins?.() ?? 0 };
+    });
+    const limiter = start(makeStore());
+    const send = limitFetch({ limiter, retries: 0 });
+    expect((await send(provider.url)).status).toBe(429);
+    const calls = [1, 2, 3].map(() => send(provider.url).then(({ status }) => status));
+    for (const call of calls) call.catch(() => {});
+    await expect.poll(() => provider.statuses()).toEqual([429, fate.status ?? 200, 200, 200]);
   });
 
   test("backs off longer each time if the provider gives no time", async () => {

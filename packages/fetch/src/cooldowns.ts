@@ -16,6 +16,37 @@ const ADMISSION_MS = 250;
 /** How often a cooldown is sent again to a store that did not take it, in milliseconds. */
 const SEND_AGAIN_MS = 1_000;
 
+/** How long the calls of a process wait for the answer to a trial call, in milliseconds; then another call is sent. */
+const TRIAL_MS = 2_000;
+
+/**
+ * The call that a process sends first after a cooldown, while its others wait: what has passed by then may be more than the provider
+ * takes, which its answer says.
+ */
+export class Trial {
+  readonly startedAt: number = performance.now();
+  /** Resolves when it has ended. */
+  readonly ended: Promise<void>;
+  /** Whether its answer is there, so that its end has to wait for what the answer says. */
+  isAnswered = false;
+  #resolve: () => void = () => {};
+
+  constructor() {
+    this.ended = new Promise((resolve) => {
+      this.#resolve = resolve;
+    });
+  }
+
+  end(): void {
+    this.#resolve();
+  }
+
+  /** Milliseconds until another call is sent without its answer. */
+  get restMs(): number {
+    return Math.max(0, this.startedAt + TRIAL_MS - performance.now());
+  }
+}
+
 /** The cooldowns of a subject in a row, with no answer in between that was not limited. */
 interface CooldownState {
   /** When the present one began and ends, in milliseconds of `performance.now()`. */
@@ -25,6 +56,8 @@ interface CooldownState {
   before: number;
   /** Whether only this process holds it. */
   isLocal: boolean;
+  /** The call that was sent since then, if it has not ended. */
+  trial: Trial | undefined;
 }
 
 /** A cooldown that has begun. */
@@ -72,6 +105,31 @@ export class Cooldowns {
     return state?.isLocal ? Math.max(0, state.endsAt - performance.now()) : 0;
   }
 
+  /** After a cooldown: the trial call that is on its way. Undefined if there is none, or it takes too long. */
+  trialOf(subject: Subjects): Trial | undefined {
+    const trial = this.#states.size === 0 ? undefined : this.#states.get(idOf(subject))?.trial;
+    return trial === undefined || trial.restMs === 0 ? undefined : trial;
+  }
+
+  /** Makes a call that is about to be sent the trial call, if a cooldown came before it. */
+  startTrial(subject: Subjects): Trial | undefined {
+    const state = this.#states.size === 0 ? undefined : this.#states.get(idOf(subject));
+    if (state === undefined) return undefined;
+    const trial = new Trial();
+    state.trial = trial;
+    void trial.ended.then(() => {
+      if (state.trial === trial) state.trial = undefined;
+    });
+    return trial;
+  }
+
+  /** The provider took a trial call: the cooldown is over. */
+  passTrial(subject: Subjects, trial: Trial): void {
+    const id = idOf(subject);
+    if (this.#states.get(id)?.trial === trial) this.#states.delete(id);
+    trial.end();
+  }
+
   /** Begins a cooldown, or extends the present one; never shortens it. Never rejects. */
   async start(subject: Subjects, answer: LimitedAnswer): Promise<StartedCooldown> {
     const id = idOf(subject);
@@ -98,6 +156,7 @@ export class Cooldowns {
       endsAt,
       before,
       isLocal: answer.isShadow,
+      trial: undefined,
     };
     this.#remember(id, state);
     // The store may not have taken the one before, which may last longer.

@@ -5,7 +5,7 @@ import { HeadgateError } from "@headgate/core";
 import { codeOf, publish } from "@headgate/core/internal";
 import type { CallRetry, Cooldown } from "./channels.ts";
 import { FETCH_CHANNELS } from "./channels.ts";
-import type { Cooldowns } from "./cooldowns.ts";
+import type { Cooldowns, Trial } from "./cooldowns.ts";
 import { backoffMs } from "./cooldowns.ts";
 import type { ProviderAnswer } from "./dialects/dialect.ts";
 import type { AnswerHead } from "./dialects/read-answer.ts";
@@ -21,9 +21,13 @@ export interface Admission {
   readonly decision: Decision;
   /** When it was admitted, in milliseconds of `performance.now()`. */
   readonly at: number;
+  /** Set if other calls of this process wait for its answer. */
+  readonly trial: Trial | undefined;
   /** Releases its slots, once. Never rejects. */
   release(): Promise<unknown>;
 }
+
+type Admitted = Pick<Admission, "decision" | "release">;
 
 /** An answer, and how to read its body; undefined if it cannot be read. */
 export interface Answer extends AnswerHead {
@@ -108,16 +112,15 @@ export class OutgoingCall {
       await this.#sleep(this.#backoffMs, startedAt, signal);
       for (;;) {
         await this.#sleep(cooldowns.localRestMs(this.#subject), startedAt, signal);
-        const admission = await this.#enter(Math.ceil(this.#leftMs - elapsed(startedAt)), signal);
-        // A cooldown that the store does not hold may have begun while it was in line.
-        if (cooldowns.localRestMs(this.#subject) === 0) {
-          this.#attempts += 1;
-          return { ...admission, at: performance.now() };
+        const admitted = await this.#enter(Math.ceil(this.#leftMs - elapsed(startedAt)), signal);
+        const trial = this.#trial;
+        if (trial === undefined && cooldowns.localRestMs(this.#subject) === 0) {
+          return this.#send(admitted);
         }
-        // Calls that kept their admissions until its end would all be sent at once.
-        await Promise.all([this.#limiter.refund(admission.decision), admission.release()]).catch(
-          () => {},
-        );
+        // A cooldown that the store does not hold began while it was in line, or one has just ended. Calls that kept their admissions
+        // would all be sent at once, and fewer units may be left by then.
+        await this.#giveBack(admitted);
+        if (trial !== undefined) await this.#waitForTrial(trial, startedAt, signal);
       }
     } finally {
       this.#waitedMs += elapsed(startedAt);
@@ -125,11 +128,46 @@ export class OutgoingCall {
     }
   }
 
-  /** Enters the limiter's line. Slots are held and renewed until they are released. */
-  #enter(
-    leftMs: number,
+  /** The trial call that it has to wait for. A call that does not wait is sent as the limiter allows. */
+  get #trial(): Trial | undefined {
+    if (this.#calls.settings.timeoutMs === 0) return undefined;
+    return this.#calls.cooldowns.trialOf(this.#subject);
+  }
+
+  #send({ decision, release }: Admitted): Admission {
+    this.#attempts += 1;
+    const trial = this.#calls.cooldowns.startTrial(this.#subject);
+    return {
+      decision,
+      at: performance.now(),
+      trial,
+      release() {
+        if (trial?.isAnswered === false) trial.end();
+        return release();
+      },
+    };
+  }
+
+  async #giveBack({ decision, release }: Admitted): Promise<void> {
+    await Promise.all([this.#limiter.refund(decision), release()]).catch(() => {});
+  }
+
+  /** Waits for the end of a trial call, or until it takes too long. Rejects as `#sleep` does. */
+  async #waitForTrial(
+    trial: Trial,
+    startedAt: number,
     signal: AbortSignal | undefined,
-  ): Promise<Pick<Admission, "decision" | "release">> {
+  ): Promise<void> {
+    const ended = new AbortController();
+    void trial.ended.then(() => ended.abort());
+    const waits = signal === undefined ? [ended.signal] : [ended.signal, signal];
+    const waitMs = Math.min(trial.restMs, Math.max(0, this.#leftMs - elapsed(startedAt)));
+    await delay(waitMs, undefined, { signal: AbortSignal.any(waits) }).catch(() => {});
+    signal?.throwIfAborted();
+  }
+
+  /** Enters the limiter's line. Slots are held and renewed until they are released. */
+  #enter(leftMs: number, signal: AbortSignal | undefined): Promise<Admitted> {
     const { slotTtlMs, timeoutMs } = this.#calls.settings;
     const timeout = timeoutMs === 0 ? 0 : Math.max(1, leftMs);
     const options = { cost: this.#cost, timeout, signal };
@@ -193,18 +231,26 @@ export class OutgoingCall {
    */
   async onAnswer(admission: Admission, answer: Answer): Promise<Refusal | undefined> {
     const { cooldowns, budgets } = this.#calls;
+    const { trial } = admission;
+    if (trial !== undefined) trial.isAnswered = true;
     const read = await this.#read(answer);
     this.#calls.report(this.#request.url, read.unreadable);
     // When a cooldown is over, more is left than the answer that began it says.
-    if (!read.isLimited) void budgets.apply(this.#subject, admission.decision, read.budgets);
+    const charged = read.isLimited
+      ? undefined
+      : budgets.apply(this.#subject, admission.decision, read.budgets, trial !== undefined);
     if (!read.isLimited && answer.status !== UNAVAILABLE) {
-      cooldowns.onSuccess(this.#subject, admission.at);
+      // The calls behind a trial call line up for no more than the provider has left.
+      if (trial === undefined) cooldowns.onSuccess(this.#subject, admission.at);
+      else void Promise.resolve(charged).then(() => cooldowns.passTrial(this.#subject, trial));
       return undefined;
     }
     const { status } = answer;
+    const cooldownMs = read.isLimited ? await this.#coolDown(admission, status, read) : undefined;
+    trial?.end();
     return {
       status,
-      cooldownMs: read.isLimited ? await this.#coolDown(admission, status, read) : undefined,
+      cooldownMs,
       isUndone: status !== UNAVAILABLE && answer.isRedirected !== true,
       isFinal: read.shouldRetry === false,
     };

@@ -55,17 +55,18 @@ export class ProviderBudgets {
   }
 
   /**
-   * Charges in the background what the answer to a decision's request says. Never throws. Resolves when it is done; with
-   * undefined if there was nothing to do.
+   * Charges in the background what the answer to a decision's request says, now or, unless `isUrgent`, if the last time is long
+   * enough ago. Never throws. Resolves when it is done; undefined if there is nothing to do.
    */
   apply(
     subject: Subjects,
     decision: Decision,
     budgets: readonly Budget[],
+    isUrgent: boolean,
   ): Promise<void> | undefined {
     if (decision.shadow || decision.degraded || budgets.length === 0) return undefined;
     const lower = correctionsFor(budgets, decision.limits);
-    if (lower.length === 0 || !this.#isDue(subject)) return undefined;
+    if (lower.length === 0 || (!this.#isDue(subject) && !isUrgent)) return undefined;
     // The store is unavailable, or the limiter closed: the next answer says it again.
     return this.#correct(subject, budgets).catch(() => {});
   }
