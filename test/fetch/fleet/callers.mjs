@@ -23,7 +23,7 @@ const FIRST_BACKOFF_MS = 1_000;
 export const CALLERS = { headgate, bottleneck, retrying };
 
 /** `limits` are the options of limits with their algorithm: `{ algorithm: "gcra", limit: 100, window: "1s" }`. */
-function headgate({ redis, nodes, name, limits, ...options }, send) {
+function headgate({ redis, nodes, name, limits, settles = true, ...options }, send) {
   const settings = { maxRetriesPerRequest: null, retryStrategy: () => 50 };
   const client = nodes ? new Cluster(nodes) : new Redis(redis, settings);
   client.on("error", () => {});
@@ -35,10 +35,11 @@ function headgate({ redis, nodes, name, limits, ...options }, send) {
     timeout: "2m",
     retries: RETRIES,
     ...options,
-    ...(options.cost?.tokens && { settle: settleTokens }),
+    ...(settles && options.cost?.tokens && { settle: settleTokens }),
     fetch: send,
   });
   return {
+    ready: () => limited.limiter.peek("credential", { cost: 0 }),
     async call(url, init) {
       const response = await limited(url, init);
       await response.arrayBuffer();
@@ -59,7 +60,7 @@ async function settleTokens(response) {
 }
 
 /** Bottleneck's cluster mode as its documentation shows it: a reservoir in Redis, and a job that failed runs again after a time. */
-function bottleneck({ redis, name, reservoir, windowMs, weight = 1 }, send) {
+function bottleneck({ redis, name, weight = 1, expiration = null, ...options }, send) {
   const limiter = new Bottleneck({
     id: name,
     datastore: "ioredis",
@@ -68,11 +69,7 @@ function bottleneck({ redis, name, reservoir, windowMs, weight = 1 }, send) {
     clearDatastore: false,
     // The default, 5 s, would refresh these short windows late.
     heartbeatInterval: 100,
-    ...(reservoir && {
-      reservoir,
-      reservoirRefreshAmount: reservoir,
-      reservoirRefreshInterval: windowMs,
-    }),
+    ...options,
   });
   limiter.on("error", () => {});
   limiter.on("failed", (error, { retryCount }) => {
@@ -86,9 +83,10 @@ function bottleneck({ redis, name, reservoir, windowMs, weight = 1 }, send) {
     return response.status;
   };
   return {
+    ready: () => limiter.ready(),
     call: (url, init) =>
       limiter
-        .schedule({ weight }, attempt, url, init)
+        .schedule({ weight, expiration }, attempt, url, init)
         .catch((error) => error.status ?? Promise.reject(error)),
     close: () => limiter.disconnect(false),
   };
@@ -107,6 +105,7 @@ function retrying(_, send) {
         await new Promise((resolve) => setTimeout(resolve, waitMs));
       }
     },
+    ready() {},
     close() {},
   };
 }

@@ -37,6 +37,8 @@ export async function startFleet(count = 8) {
   return {
     /** Gives each process a caller: see callers.mjs. @param {{ tool: string, [option: string]: unknown }} setup */
     open: (setup) => all("open", setup),
+    /** @param {number} i @param {{ tool: string, [option: string]: unknown }} setup */
+    openOne: (i, setup) => processes[i].call("open", setup),
     /**
      * Deals calls to the processes, which send them at once. Resolves when all have ended.
      * @param {readonly Call[]} calls @param {number} [deadlineMs] @returns {Promise<Outcome[]>}

@@ -23,9 +23,10 @@ function send(url, init) {
 
 async function open({ tool, ...setup }) {
   await caller?.close();
+  caller = CALLERS[tool](setup, send);
+  await caller.ready();
   delays.reset();
   seen = { sent: [], cooldowns: [], warnings: [] };
-  caller = await CALLERS[tool](setup, send);
 }
 
 /** A call that a caller loses never ends, so every call has a deadline. */
