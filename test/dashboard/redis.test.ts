@@ -1,9 +1,12 @@
 import { createLimiter } from "@headgate/core";
 import { redisStore } from "@headgate/core/redis";
+import type { Permission } from "@headgate/dashboard";
 import { Redis } from "ioredis";
 import { describe, expect, onTestFinished, test } from "vitest";
+import type { Outage } from "../../packages/dashboard/src/api.ts";
 import { useOwnRedis } from "../support/own-redis.ts";
 import { sendUsage } from "../support/send-usage.ts";
+import { startTcpProxy } from "../support/tcp-proxy.ts";
 import { waitUntil } from "../support/wait-until.ts";
 import { writeRegistry } from "../support/write-registry.ts";
 import { consume, createFleet, THREE_AN_HOUR } from "./support/fleet.ts";
@@ -47,6 +50,68 @@ describe("while Redis is unavailable", () => {
     for (const view of VIEWS) {
       await waitUntil(`${view} is back`, 20_000, isStatus(view, 200));
     }
+  });
+
+  test("tells what requests get meanwhile: as the registry listed it, or else of this process's own limiters", async () => {
+    const fleet = createFleet(own.client);
+    const more = { limits: THREE_AN_HOUR, store: fleet.store } as const;
+    const limiters = [
+      createLimiter({ name: "half", localShare: 0.5, ...more }),
+      createLimiter({ name: "open", onUnavailable: "allow", ...more }),
+      createLimiter({ name: "shut", onUnavailable: "deny", ...more }),
+    ];
+    onTestFinished(async () => {
+      for (const one of limiters) await one.close();
+    });
+    await fleet.report();
+    const proxy = await startTcpProxy({ socket: own.server.socket });
+    onTestFinished(() => proxy.close());
+    const client = new Redis(proxy.port, { retryStrategy: () => 20 });
+    client.on("error", () => {});
+    onTestFinished(() => client.disconnect());
+    const store = redisStore(client, { prefix: "fleet" });
+    const mount = (permission: Permission) =>
+      nodeMount.mount({ store, authorize: () => permission, storeTimeout: "300ms" });
+    const listed = await mount("read");
+    const restricted = await mount({ by: "eve", actions: [], limiters: (name) => name === "open" });
+    for (const page of [listed, restricted]) expect((await api(page, "overview")).status).toBe(200);
+    proxy.hold();
+    const began = Date.now();
+    const outageOf = async (page: string) => {
+      const { status, json } = await api(page, "overview?span=30d");
+      return status === 503 ? (json.outage as Outage) : undefined;
+    };
+    const outage = await waitUntil("Redis is away", 20_000, () => outageOf(listed));
+    expect(outage).toMatchObject({
+      servers: [`localhost:${proxy.port}`],
+      limiters: [
+        { name: "half", onUnavailable: "local", localShare: 0.5 },
+        { name: "open", onUnavailable: "allow", localShare: null },
+        { name: "shut", onUnavailable: "deny", localShare: null },
+      ],
+    });
+    expect(outage.listedAt).toBeLessThanOrEqual(began);
+    expect(outage.since).toBeGreaterThanOrEqual(began);
+    expect((await outageOf(listed))?.since).toBe(outage.since);
+    expect(await waitUntil("it is away", 20_000, () => outageOf(restricted))).toMatchObject({
+      servers: [],
+      limiters: [{ name: "open", onUnavailable: "allow" }],
+    });
+    const mine = createLimiter({ name: "mine", limits: THREE_AN_HOUR, store });
+    onTestFinished(() => mine.close());
+    expect(
+      await waitUntil("it is away", 20_000, async () => outageOf(await mount("read"))),
+    ).toMatchObject({
+      limiters: [{ name: "mine", onUnavailable: "local", localShare: 1 }],
+      listedAt: null,
+    });
+    proxy.pass();
+    await waitUntil("it is back", 20_000, async () =>
+      (await api(listed, "overview?span=24h")).status === 200 ? true : undefined,
+    );
+    proxy.hold();
+    const second = await waitUntil("it is away again", 20_000, () => outageOf(listed));
+    expect(second.since).toBeGreaterThan(outage.since);
   });
 
   test("a view that the Redis user may not read is 503 with the error's code", async () => {

@@ -60,6 +60,8 @@ describe("a limiter in the registry", () => {
         { per: "tenant", fingerprint: expect.any(String), limits: ["2-at-once"] },
       ],
       shadow: false,
+      onUnavailable: "local",
+      localShare: 1,
       uses: [],
       version: coreVersion,
       processes: [expect.any(String)],

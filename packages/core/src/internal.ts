@@ -46,6 +46,7 @@ export type { NameClaim } from "./policy/names.ts";
 export { claimName, requireName } from "./policy/names.ts";
 export {
   addToRegistry,
+  ownLimitersOf,
   removeFromRegistry,
 } from "./registry/add-to-registry.ts";
 export type { BreakerRecord } from "./registry/record.ts";

@@ -79,6 +79,25 @@ export interface ApiError {
   readonly error: { readonly code: string; readonly message: string };
   /** With 409 on `act`: the action's current preview. */
   readonly preview?: ActionPreview | undefined;
+  /** With 503 if Redis does not answer. */
+  readonly outage?: Outage | undefined;
+}
+
+/** Redis does not answer the dashboard's process. Times are by the clock of that process. */
+export interface Outage {
+  /** When a read failed for the first time since the last answer. */
+  readonly since: number;
+  readonly at: number;
+  /** The addresses of the servers; empty if unknown, or if limiters are hidden from the visitor. */
+  readonly servers: readonly string[];
+  /** How each limiter that the visitor may see decides meanwhile; `onUnavailable` is null if its process does not tell. */
+  readonly limiters: readonly {
+    readonly name: string;
+    readonly onUnavailable: "local" | "allow" | "deny" | null;
+    readonly localShare: number | null;
+  }[];
+  /** When the limiters of the fleet were read; null if they are those of the dashboard's process only. */
+  readonly listedAt: number | null;
 }
 
 /** The visitor's session, from the application's `authorize`. */
@@ -94,6 +113,8 @@ export interface Session {
   readonly pollMs: number;
   /** Whether `redis` has findings. */
   readonly hasDoctor: boolean;
+  /** The URL of the application's own runbook; null if there is none. */
+  readonly runbook: string | null;
 }
 
 /** The subject's value for each dimension; for a breaker, its target under `target`. */

@@ -9,7 +9,7 @@ import { PageFiles } from "./serve/page-files.ts";
 
 /** A dashboard, independent of the framework. */
 export interface Dashboard
-  extends Pick<DashboardOptions, "createBreaker" | "doctor" | "hashSecret"> {
+  extends Pick<DashboardOptions, "createBreaker" | "doctor" | "hashSecret" | "runbook"> {
   readonly reader: FleetReader;
   readonly actions: ActionRunner;
   readonly readBudget: ReadBudget;
@@ -25,7 +25,7 @@ export function createDashboard(
   adapterOptions: readonly string[] = [],
 ): Dashboard {
   validateOptions(options, adapterOptions);
-  const { store, title = "Headgate", doctor, createBreaker, hashSecret } = options;
+  const { store, title = "Headgate", doctor, createBreaker, hashSecret, runbook } = options;
   const reader = createFleetReader(store, options.storeTimeout);
   return {
     reader,
@@ -37,5 +37,6 @@ export function createDashboard(
     doctor,
     createBreaker,
     hashSecret,
+    runbook,
   };
 }

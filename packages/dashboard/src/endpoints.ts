@@ -31,11 +31,11 @@ type WriteEndpoint = (context: EndpointContext, body: Record<string, unknown>) =
 export const READ_ENDPOINTS: Readonly<Record<string, ReadEndpoint>> = {
   // The page loads it first; it does not need Redis.
   session({
-    dashboard: { prefix, title, doctor },
+    dashboard: { prefix, title, doctor, runbook },
     visitor: { by, actions, isRestricted },
   }): Session {
     const hasDoctor = doctor !== undefined && !isRestricted;
-    return { by, actions, prefix, title, pollMs: 5_000, hasDoctor };
+    return { by, actions, prefix, title, pollMs: 5_000, hasDoctor, runbook: runbook ?? null };
   },
   overview({ dashboard, visitor, reader }, query) {
     const span = parseSpan(query);

@@ -18,9 +18,11 @@ import {
   readUsageCoverage,
 } from "@headgate/core/admin";
 import { parseDuration, requireStore, toMilliseconds, withTimeout } from "@headgate/core/internal";
+import type { Outage } from "./api.ts";
 import type { Visibility } from "./caches.ts";
 import { ResultCache, SnapshotCache } from "./caches.ts";
 import type { Span } from "./counts.ts";
+import { OutageTracker } from "./outage.ts";
 import { withInputErrors } from "./serve/http-error.ts";
 
 /** Loads data from Redis, with a cache that all visitors share. */
@@ -52,15 +54,20 @@ export interface FleetReader {
   ): Promise<Result>;
   /** Caches data that no action changes: each key is read at most once in `everyMs`. */
   cacheRead<T>(key: string, read: () => Promise<T>, everyMs?: number): Promise<T>;
+  /** The outage in progress; undefined if Redis answered last. */
+  outage(): Outage | undefined;
   /** Drops cached data, after an action. */
   clearCache(): void;
 }
 
-/** The control record, and how long it took to read. */
+/** The control record, and how long Redis takes to answer: the median of the last reads of the record. */
 export interface TimedControl {
   readonly record: ControlRecord;
   readonly latencyMs: number;
 }
+
+/** The number of reads in that median: one slow read is no slow Redis. */
+const MAX_LATENCIES = 15;
 
 const SEES_ALL: Visibility = { canSee: () => true, answers: new Map() };
 
@@ -77,8 +84,16 @@ export function createFleetReader(store: Store, timeout: Duration = "2s"): Fleet
   const actionIndependent = new SnapshotCache();
   const cacheRead: FleetReader["cacheRead"] = (key, read, everyMs) =>
     actionIndependent.get(key, read, everyMs);
+  const outages = new OutageTracker(store);
+  const latencies: number[] = [];
+  const load = <T>(key: string, read: () => Promise<T>): Promise<T> =>
+    snapshots.get(key, () => outages.watch(read()));
   const loadRegistry: FleetReader["loadRegistry"] = () =>
-    snapshots.get("registry", () => readRegistry(store, { timeout }));
+    load("registry", async () => {
+      const registry = await readRegistry(store, { timeout });
+      outages.remember(registry);
+      return registry;
+    });
   return {
     store,
     client,
@@ -90,22 +105,18 @@ export function createFleetReader(store: Store, timeout: Duration = "2s"): Fleet
         ? results.get(`whole ${key}`, SEES_ALL, load, make)
         : results.get(key, visibility, load, make),
     loadUsage: (span) =>
-      snapshots.get(`usage ${span}`, () => readUsage(store, { span, timeout, summaryOnly: true })),
+      load(`usage ${span}`, () => readUsage(store, { span, timeout, summaryOnly: true })),
     loadLimiterUsage: (limiter, span) =>
-      snapshots.get(`limiter ${span} ${limiter}`, () =>
-        readUsage(store, { limiter, span, timeout }),
-      ),
+      load(`limiter ${span} ${limiter}`, () => readUsage(store, { limiter, span, timeout })),
     loadBlocks: () =>
-      snapshots.get("blocks", async () =>
-        readBlocks(store, { timeout, registry: await loadRegistry() }),
-      ),
+      load("blocks", async () => readBlocks(store, { timeout, registry: await loadRegistry() })),
     loadCoverage: () =>
-      snapshots.get("coverage", async () =>
+      load("coverage", async () =>
         readUsageCoverage(store, { timeout, registry: await loadRegistry() }),
       ),
     loadRegistry,
-    loadControl: () => snapshots.get("control", () => readControl(admin)),
-    loadLog: () => snapshots.get("log", () => admin.log()),
+    loadControl: () => load("control", () => readControl(admin, latencies)),
+    loadLog: () => load("log", () => admin.log()),
     findDenyListEntries: (address) => withInputErrors(() => admin.denyList(address)),
     async serverTime() {
       const here = (): number => Date.now() - performance.now();
@@ -113,6 +124,7 @@ export function createFleetReader(store: Store, timeout: Duration = "2s"): Fleet
       const offset = await withTimeout(timeoutMs, known.catch(here), here);
       return Math.floor(offset + performance.now());
     },
+    outage: () => outages.current(),
     clearCache() {
       snapshots.clear();
       results.clear();
@@ -129,10 +141,15 @@ function checkingInput(admin: Admin): Admin {
   return Object.fromEntries(methods) as Admin;
 }
 
-async function readControl(admin: Admin): Promise<TimedControl> {
+/** Reads the control record, and adds how long that took to `latencies`. */
+async function readControl(admin: Admin, latencies: number[]): Promise<TimedControl> {
   const began = performance.now();
   const record = await admin.readControl();
-  return { record, latencyMs: Math.round((performance.now() - began) * 100) / 100 };
+  latencies.push(performance.now() - began);
+  if (latencies.length > MAX_LATENCIES) latencies.shift();
+  const sorted = latencies.toSorted((one, other) => one - other);
+  const median = sorted[Math.floor(sorted.length / 2)] as number;
+  return { record, latencyMs: Math.round(median * 100) / 100 };
 }
 
 /** The part of a Redis client that reads the server's time: ioredis returns strings, node-redis a date. */

@@ -18,6 +18,8 @@ export interface DashboardOptions<Request = never, Response = never> {
   readonly storeTimeout?: Duration | undefined;
   /** Checks Redis, and returns its findings for display. Called at most every 30 seconds. */
   readonly doctor?: (() => Promise<DoctorReport>) | undefined;
+  /** The URL of your runbook, to which the page links while Redis does not answer: `http://…` or `https://…`. */
+  readonly runbook?: string | undefined;
   /** `createBreaker` of `@headgate/breaker`. Without it, breakers are shown but cannot be ordered open or closed. */
   readonly createBreaker?: ((options: never) => BreakerLike) | undefined;
   /** The `hashSecret` of the limiters' `byHeader` keys, to look up the value of a header. */
@@ -76,7 +78,7 @@ export interface TargetSnapshot {
 }
 
 const FUNCTION_OPTIONS = ["doctor", "createBreaker"] as const;
-const STRING_OPTIONS = ["title", "hashSecret", "secret", "files"] as const;
+const STRING_OPTIONS = ["title", "hashSecret", "secret", "files", "runbook"] as const;
 const OPTION_NAMES = ["store", "authorize", "storeTimeout", ...FUNCTION_OPTIONS, ...STRING_OPTIONS];
 
 /** Validates options; `adapterOptions` are the names of the adapter's own options. Throws `HEADGATE_INVALID_OPTION`. */
@@ -100,6 +102,10 @@ export function validateOptions<Options extends DashboardOptions>(
     if (value === undefined || (typeof value === "string" && value !== "")) continue;
     // The message leaves out the value, which may be a secret.
     throw invalidOption(`${name} must be a string that is not empty`);
+  }
+  const { runbook } = options;
+  if (runbook !== undefined && !(/^https?:\/\//i.test(runbook) && URL.canParse(runbook))) {
+    throw invalidOption(`runbook must be an http or https URL, got ${formatReceived(runbook)}`);
   }
 }
 

@@ -4,8 +4,9 @@ import { visibleTo } from "./access/visible-to.ts";
 import type { Visitor } from "./access/visitor.ts";
 import { parsePermission } from "./access/visitor.ts";
 import type { Dashboard } from "./dashboard.ts";
+import type { EndpointContext } from "./endpoints.ts";
 import { READ_ENDPOINTS, WRITE_ENDPOINTS } from "./endpoints.ts";
-import { HttpError } from "./serve/http-error.ts";
+import { HttpError, storeUnavailable } from "./serve/http-error.ts";
 import type { HttpExchange, HttpResponse } from "./serve/http-exchange.ts";
 import { errorResponse, jsonResponse, textResponse } from "./serve/http-exchange.ts";
 import { readBody } from "./serve/read-body.ts";
@@ -61,12 +62,23 @@ async function handleApi(
   const context = { dashboard, visitor, reader: visibleTo(dashboard.reader, visitor) };
   if (read !== undefined) {
     requireMethod(raw.method, ["GET", "HEAD"]);
-    return jsonResponse(await read(context, query));
+    return jsonResponse(await withOutage(context, async () => read(context, query)));
   }
   if (write === undefined) throw new HttpError(404, "NOT_FOUND", "there is no such endpoint");
   requireMethod(raw.method, ["POST"]);
   requireSameOrigin(raw.headers);
-  return jsonResponse(await write(context, await readBody(exchange)));
+  const body = await readBody(exchange);
+  return jsonResponse(await withOutage(context, () => write(context, body)));
+}
+
+/** Tells the visitor about the outage if Redis does not answer. */
+async function withOutage<T>({ reader }: EndpointContext, answer: () => Promise<T>): Promise<T> {
+  try {
+    return await answer();
+  } catch (error) {
+    if (codeOf(error) !== "HEADGATE_STORE_UNAVAILABLE") throw error;
+    throw storeUnavailable(reader.outage());
+  }
 }
 
 /** The visitor; undefined if the application has responded itself. */
@@ -104,7 +116,6 @@ function requireMethod(method: string | undefined, allowed: readonly string[]): 
 
 /** Messages for errors of Redis, which name neither a server nor a user. */
 const STORE_ERROR_MESSAGES: Readonly<Record<string, string>> = {
-  HEADGATE_STORE_UNAVAILABLE: "Redis did not answer",
   HEADGATE_HASH_SLOT_UNAVAILABLE: "Redis did not answer for this hash slot",
   HEADGATE_STORE_MISCONFIGURED: "Redis, as it is configured, refuses this",
   HEADGATE_CONTROL_CORRUPT: "the control record in Redis cannot be read",

@@ -1,5 +1,6 @@
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import type { Outage } from "../../../packages/dashboard/src/api.ts";
 import { hasChromium, startChromium } from "../../support/chromium.ts";
 import { recordingAt } from "../support/demo-fleet/recording.ts";
 import type { DemoServer } from "./demo-server.ts";
@@ -206,19 +207,74 @@ describe.runIf(hasChromium())("the dashboard's page", () => {
     }
   });
 
-  test("keeps the last view while Redis is unavailable, and shows its age", async () => {
+  const redisAway = (outage: Partial<Outage> = {}) => {
+    const local = { name: "api", onUnavailable: "local", localShare: 1 } as const;
+    const body = {
+      error: { code: "HEADGATE_STORE_UNAVAILABLE", message: "Redis did not answer" },
+      outage: {
+        since: Date.now() - 245_000,
+        at: Date.now(),
+        servers: ["redis-1.internal:6379"],
+        limiters: [
+          local,
+          { ...local, name: "search" },
+          { ...local, name: "login", localShare: 0.25 },
+          { name: "export", onUnavailable: "allow", localShare: null },
+          { name: "billing", onUnavailable: "deny", localShare: null },
+        ],
+        listedAt: Date.now() - 250_000,
+        ...outage,
+      },
+    };
+    for (const view of ["overview", "breakers", "redis"])
+      demo.overrides.set(view, { status: 503, body });
+  };
+
+  test("while Redis is unavailable, says what requests get, and greys the last figures with their age", async () => {
     demo.session = { pollMs: 200 };
-    const page = await open("#/breakers");
-    demo.overrides.set("breakers", {
-      status: 503,
-      body: { error: { code: "STORE", message: "" } },
-    });
-    await expect.poll(() => page.locator("main").textContent()).toContain("Redis does not answer.");
-    expect(await page.locator("main").textContent()).toContain("https://pay.example.net");
-    await expect.poll(() => page.locator(".age").textContent()).toMatch(/^Not live: \d+ s old$/);
-    demo.overrides.clear();
-    await pressed(page, "Not live");
-    await expect.poll(() => page.locator("main").textContent()).not.toContain("does not answer");
+    for (const [hash, figure] of [
+      ["#/", "of requests were denied."],
+      ["#/breakers", "https://pay.example.net"],
+      ["#/redis", "It answered in"],
+    ] as const) {
+      const page = await open(hash);
+      redisAway();
+      const away = page.getByRole("alert");
+      await expect.poll(() => away.textContent()).toContain("Redis does not answer.");
+      const text = (await away.textContent()) ?? "";
+      expect(text).toContain("redis-1.internal:6379 has not answered this page for 4 min ");
+      expect(text).toContain("api, search: each process limits by itself, with the whole of");
+      expect(text).toContain("login: each process limits by itself, with 25.0 % of every limit.");
+      expect(text).toContain("export: all are allowed, without limits.");
+      expect(text).toContain("billing: all are denied, with status 503.");
+      expect(await away.getByRole("link", { name: "your runbook" }).getAttribute("href")).toBe(
+        "https://wiki.example.com/runbooks/redis",
+      );
+      const last = page.getByRole("region", { name: "The last figures" });
+      expect(await last.textContent()).toContain(figure);
+      expect(await last.textContent()).not.toMatch(/\bnow\b|answers in/);
+      expect(await violations(page), hash).toEqual([]);
+      await page.setViewportSize({ width: 360, height: 800 });
+      expect(await isTooWide(page), hash).toBe(false);
+      await expect.poll(() => page.locator(".age").textContent()).toMatch(/^Not live: \d+ s old$/);
+      demo.overrides.clear();
+      await pressed(page, "Not live");
+      await expect.poll(() => page.locator("main").textContent()).not.toContain("does not answer");
+      expect(await last.count()).toBe(0);
+      await page.close();
+    }
+  });
+
+  test("a first visit while Redis is unavailable shows the same, without figures", async () => {
+    redisAway({ listedAt: null, limiters: [], servers: [] });
+    const page = await open("#/");
+    const text = (await page.locator("main").textContent()) ?? "";
+    expect(text).toContain("It has not answered this page for 4 min ");
+    expect(text).toContain("By default, each process goes on limiting by itself.");
+    expect(await page.locator("h1").allTextContents()).toEqual([
+      "Redis does not answer.",
+      "Overview",
+    ]);
     await page.close();
   });
 

@@ -113,7 +113,7 @@ function createInstance(
   const displayText = own.blocksOnSettle ? `${policyText} with blockOn: "settle"` : policyText;
   warnAboutShortDuration(own.limits.map(({ source }) => source));
   const claim = claimName(store, name, { canonical: own.canonical, displayText });
-  backendOf(store)?.register(name, own, parent?.name);
+  backendOf(store)?.register(name, own, failure, parent?.name);
   const compiler: PolicyCompiler = {
     compileSameShape: (limits) => replaceLimits(own, limits),
     compileOtherShape: (limits) => compilePerCallPolicy(own, limits, blockOn),

@@ -20,7 +20,12 @@ export interface StoreBackend {
     perCallPolicies: PerCallPolicies,
   ): BackendParts;
   /** Adds the limiter to the registry. */
-  register(name: string, own: CompiledPolicy, parent: string | undefined): void;
+  register(
+    name: string,
+    own: CompiledPolicy,
+    failure: FailurePolicy,
+    parent: string | undefined,
+  ): void;
   /** Records in the registry how an adapter uses a limiter. */
   recordUse(store: CountingStore, name: string, use: HttpUse): void;
   /** Returns a tracker that lists per-call policies in the registry; undefined if the store has no registry. */

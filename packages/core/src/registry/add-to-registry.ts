@@ -1,5 +1,6 @@
 import { shareByPrefix } from "../common/client-state.ts";
 import { fingerprint } from "../common/key.ts";
+import type { FallbackOptions } from "../pipeline/fallback-stage.ts";
 import type { CompiledPolicy, LimitGroup } from "../policy/compiled-policy.ts";
 import type { CountingStore } from "../store/store.ts";
 import { VERSION } from "../version.generated.ts";
@@ -40,6 +41,11 @@ export async function removeFromRegistry(
   if (store.registry === true) await registryOf(store).remove(kind, name, store);
 }
 
+/** The limiters that this process lists, or will list; none if the store has no registry. */
+export function ownLimitersOf(store: CountingStore): readonly LimiterRecord[] {
+  return store.registry === true ? registryOf(store).limiters() : [];
+}
+
 /** The listings of this process for the client and prefix of a store. */
 export const registryOf: (store: CountingStore) => ProcessRegistry = shareByPrefix(
   "registry",
@@ -63,10 +69,12 @@ const MAX_SHAPES = 64;
 export function addLimiterToRegistry(
   name: string,
   own: CompiledPolicy,
+  fallback: FallbackOptions,
   extended: string | undefined,
 ): void {
   // In memory of this process it costs nothing.
-  if (own.store.registry === true) addToRegistry(own.store, limiterRecord(name, own, extended));
+  if (own.store.registry === true)
+    addToRegistry(own.store, limiterRecord(name, own, fallback, extended));
 }
 
 /** Lists policies of other shapes with a limiter, while they are in use; undefined if the store keeps no registry. */
@@ -91,6 +99,7 @@ interface PerCallPolicyTracker {
 function limiterRecord(
   name: string,
   own: CompiledPolicy,
+  { onUnavailable, localShare }: FallbackOptions,
   extended: string | undefined,
 ): LimiterRecord {
   return {
@@ -101,6 +110,8 @@ function limiterRecord(
     ...registryPolicyOf(own),
     ...(extended === undefined ? {} : { extends: extended }),
     shadow: own.shadow,
+    onUnavailable,
+    ...(onUnavailable === "local" ? { localShare } : {}),
     uses: [],
     version: VERSION,
   };

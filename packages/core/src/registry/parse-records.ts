@@ -107,6 +107,10 @@ function isSource(value: unknown, levels: number): value is SubjectSource {
   return arrayOf((key): key is SubjectSource => isSource(key, levels - 1))(keys);
 }
 
+function isShare(value: unknown): value is number {
+  return typeof value === "number" && value > 0 && value <= 1;
+}
+
 const isLimiter = objectOf<LimiterRecord>({
   kind: oneOf("limiter"),
   name: isString,
@@ -119,6 +123,8 @@ const isLimiter = objectOf<LimiterRecord>({
   morePerCallPolicies: optional(isWholeNumber),
   extends: optional(isString),
   shadow: isBoolean,
+  onUnavailable: optional(oneOf("local", "allow", "deny")),
+  localShare: optional(isShare),
   uses: arrayOf(isUse),
   version: isString,
   isTruncated: optional(isBoolean),

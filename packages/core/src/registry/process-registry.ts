@@ -11,6 +11,7 @@ import { INDEX_STATES, updateRegistry } from "./operations.ts";
 import type {
   GetTargetNames,
   HttpUse,
+  LimiterRecord,
   ProcessRecord,
   RegistryPolicy,
   RegistryRecord,
@@ -101,6 +102,13 @@ export class ProcessRegistry {
 
   removePerCallPolicy(limiter: string, policy: RegistryPolicy): void {
     this.#entries.get(idOf("limiter", limiter))?.removePerCallPolicy(policy);
+  }
+
+  /** The records of the limiters, without what adapters and calls added to them. */
+  limiters(): readonly LimiterRecord[] {
+    return [...this.#entries.values()].flatMap(({ record }) =>
+      record.kind === "limiter" ? [record] : [],
+    );
   }
 
   /** Removes a name. With the last one the process leaves the registry, waiting only briefly for the store. Never rejects. */

@@ -1,5 +1,6 @@
 import { fingerprint } from "../common/key.ts";
 import type { Limit } from "../common/policy.ts";
+import type { OnUnavailable } from "../pipeline/fallback-stage.ts";
 import type { CountingStore } from "../store/store.ts";
 import type { SharedRecord } from "./operations.ts";
 
@@ -69,6 +70,10 @@ export interface LimiterRecord {
   /** The name of the limiter that it extends. */
   readonly extends?: string | undefined;
   readonly shadow: boolean;
+  /** How it decides while the store is unavailable; missing in records of earlier versions. */
+  readonly onUnavailable?: OnUnavailable | undefined;
+  /** With `"local"`: the share of each limit that a process admits then, above 0, up to 1. */
+  readonly localShare?: number | undefined;
   /** How adapters use it: at most 16 entries; empty without HTTP. */
   readonly uses: readonly HttpUse[];
   /** The version of Headgate. */
@@ -142,14 +147,14 @@ export class RegistryEntry {
   readonly store: CountingStore;
   /** Names the targets of a breaker; undefined if an earlier version of Headgate listed it. */
   readonly getTargetNames: GetTargetNames | undefined;
-  readonly #record: RegistryRecord;
+  readonly record: RegistryRecord;
   readonly #httpUses = new Map<string, HttpUse>();
   /** By shape, with the number of users in this process. */
   readonly #perCallPolicies = new Map<string, { readonly policy: RegistryPolicy; users: number }>();
   #formatted: SharedRecord | undefined;
 
   constructor(record: RegistryRecord, store: CountingStore, nameTargets?: GetTargetNames) {
-    this.#record = record;
+    this.record = record;
     this.store = store;
     this.getTargetNames = nameTargets;
   }
@@ -180,7 +185,7 @@ export class RegistryEntry {
 
   toSharedRecord(): SharedRecord {
     this.#formatted ??= formatRecord(
-      this.#record,
+      this.record,
       sortedValues(this.#httpUses),
       sortedValues(this.#perCallPolicies).map(({ policy }) => policy),
     );

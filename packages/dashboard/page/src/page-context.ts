@@ -48,6 +48,9 @@ export const PageContext: Context<PageState> = createContext<PageState>(
   undefined as unknown as PageState,
 );
 
+/** Whether the figures of the current view are the last ones before requests began to fail: nothing in them is true of now. */
+export const StaleContext: Context<boolean> = createContext(false);
+
 type SubjectAction = "block" | "unblock" | "reset" | "setOverride" | "unsetOverride" | "forget";
 
 /** The drafts of the actions on a subject of a limiter. */

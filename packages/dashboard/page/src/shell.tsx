@@ -5,10 +5,11 @@ import { useServerNow } from "./client/server-clock.ts";
 import { truncateVisible } from "./format/text.ts";
 import { formatDuration } from "./format/time.ts";
 import type { LiveState } from "./page-context.ts";
-import { PageContext } from "./page-context.ts";
-import { Name } from "./parts/text.tsx";
+import { PageContext, StaleContext } from "./page-context.ts";
+import { Name, ShortTime } from "./parts/text.tsx";
 import type { Route, View } from "./route.ts";
 import { hrefOf } from "./route.ts";
+import { RedisAway } from "./views/redis-away.tsx";
 
 const TABS: readonly (readonly [View, string])[] = [
   ["overview", "Overview"],
@@ -51,7 +52,9 @@ export function Shell({
       <Tabs view={route.view} />
       <main ref={main} tabIndex={-1}>
         <FailureNotice live={live} />
-        {children}
+        <StaleContext.Provider value={live.failure !== undefined}>
+          <LastFigures live={live}>{children}</LastFigures>
+        </StaleContext.Provider>
       </main>
     </>
   );
@@ -196,7 +199,8 @@ function Tabs({ view }: { view: View }): JSX.Element {
 function FailureNotice({ live: { at, failure } }: { live: LiveState }): JSX.Element {
   return (
     <div aria-live="polite">
-      {failure && (
+      {failure?.outage && <RedisAway outage={failure.outage} />}
+      {failure && !failure.outage && (
         <div class="notice bad">
           <strong>{formatFailure(failure)}</strong>
           {at !== undefined && " Below is the last response; its age is at the top."}
@@ -204,5 +208,28 @@ function FailureNotice({ live: { at, failure } }: { live: LiveState }): JSX.Elem
         </div>
       )}
     </div>
+  );
+}
+
+/** A view, greyed and with its age if Redis does not answer. */
+function LastFigures({
+  live: { at, failure },
+  children,
+}: {
+  live: LiveState;
+  children: ComponentChildren;
+}): JSX.Element {
+  const now = useServerNow();
+  const isStale = failure?.outage !== undefined && at !== undefined;
+  // The same elements either way, so that the view keeps its state.
+  return (
+    <section class={isStale ? "stale" : "current"} aria-labelledby={isStale ? "stale" : undefined}>
+      {isStale && (
+        <h2 id="stale">
+          The last figures, from <ShortTime at={at} /> ({formatDuration(now - at)} old)
+        </h2>
+      )}
+      {children}
+    </section>
   );
 }

@@ -43,6 +43,12 @@ export function visibleTo(reader: FleetReader, given: Visitor): FleetReader {
     },
     findDenyListEntries: async (address) =>
       (await reader.findDenyListEntries(address)).map(withoutReason),
+    outage() {
+      const outage = reader.outage();
+      if (outage === undefined) return undefined;
+      const limiters = outage.limiters.filter(({ name }) => visitor.canSee(name));
+      return { ...outage, servers: [], limiters };
+    },
     async loadLog() {
       const { entries } = await reader.loadLog();
       return { entries: entries.flatMap((entry) => visibleEntry(entry, visitor)), unreadable: 0 };

@@ -1,5 +1,5 @@
 import { codeOf } from "@headgate/core/internal";
-import type { ActionPreview } from "../api.ts";
+import type { ActionPreview, Outage } from "../api.ts";
 
 /** An error response: a status, a code, and a message that visitors may read. */
 export class HttpError extends Error {
@@ -8,6 +8,8 @@ export class HttpError extends Error {
   readonly headers: Readonly<Record<string, string>>;
   /** With 409: the action's current preview. */
   readonly preview: ActionPreview | undefined;
+  /** With 503: the outage of Redis. */
+  readonly outage: Outage | undefined;
 
   constructor(
     status: number,
@@ -16,6 +18,7 @@ export class HttpError extends Error {
     more: {
       readonly headers?: Readonly<Record<string, string>>;
       readonly preview?: ActionPreview;
+      readonly outage?: Outage | undefined;
     } = {},
   ) {
     super(message);
@@ -23,6 +26,7 @@ export class HttpError extends Error {
     this.code = code;
     this.headers = more.headers ?? {};
     this.preview = more.preview;
+    this.outage = more.outage;
   }
 }
 
@@ -32,8 +36,8 @@ export function badRequest(message: string): HttpError {
 }
 
 /** For a result that is not that of the fleet, because Redis did not answer. */
-export function storeUnavailable(): HttpError {
-  return new HttpError(503, "HEADGATE_STORE_UNAVAILABLE", "Redis did not answer");
+export function storeUnavailable(outage?: Outage): HttpError {
+  return new HttpError(503, "HEADGATE_STORE_UNAVAILABLE", "Redis did not answer", { outage });
 }
 
 /**

@@ -58,8 +58,9 @@ export function errorResponse({
   message,
   headers,
   preview,
+  outage,
 }: HttpError): HttpResponse {
-  const body: ApiError = { error: { code, message }, preview };
+  const body: ApiError = { error: { code, message }, preview, outage };
   return jsonResponse(body, status, headers);
 }
 

@@ -27,6 +27,7 @@ export const SESSION: Session = {
   title: "Example shop",
   pollMs: 5_000,
   hasDoctor: true,
+  runbook: "https://wiki.example.com/runbooks/redis",
 };
 
 function processesAt(at: number): readonly ProcessSummary[] {

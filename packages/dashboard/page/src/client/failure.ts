@@ -1,4 +1,4 @@
-import type { ActionPreview, ApiError } from "../../../src/api.ts";
+import type { ActionPreview, ApiError, Outage } from "../../../src/api.ts";
 
 /** A request that failed: a response with an error status, or no response. */
 export class Failure extends Error {
@@ -8,27 +8,31 @@ export class Failure extends Error {
   readonly retryAfterMs: number | undefined;
   /** The action's current preview, after 409. */
   readonly preview: ActionPreview | undefined;
+  /** The outage of Redis, after 503. */
+  readonly outage: Outage | undefined;
 
   constructor(
     status: number | undefined,
     message: string,
-    rest: { retryAfterMs?: number | undefined; preview?: ActionPreview | undefined } = {},
+    rest: Partial<Pick<Failure, "retryAfterMs" | "preview" | "outage">> = {},
   ) {
     super(message);
     this.name = "Failure";
     this.status = status;
     this.retryAfterMs = rest.retryAfterMs;
     this.preview = rest.preview;
+    this.outage = rest.outage;
   }
 }
 
 /** Parses the body of a response with an error status; a body in another format gives no message. */
 export function parseFailure(status: number, body: unknown, retryAfter: string | null): Failure {
-  const { error, preview } = (body ?? {}) as Partial<ApiError>;
+  const { error, preview, outage } = (body ?? {}) as Partial<ApiError>;
   const seconds = retryAfter === null ? Number.NaN : Number(retryAfter);
   return new Failure(status, typeof error?.message === "string" ? error.message : "", {
     retryAfterMs: Number.isFinite(seconds) ? seconds * 1_000 : undefined,
     preview,
+    outage,
   });
 }
 

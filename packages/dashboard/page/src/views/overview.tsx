@@ -1,11 +1,13 @@
 import { formatShare, formatShortCount } from "@headgate/replay/internal";
 import type { ComponentChildren, JSX } from "preact";
+import { useContext } from "preact/hooks";
 import type { Overview } from "../../../src/api.ts";
 import { formatCount, pluralize } from "../../../src/counts.ts";
 import { ChartPanel } from "../chart/chart.tsx";
 import { usePolling } from "../client/use-polling.ts";
 import { formatRate, ratesOfMinute } from "../format/rates.ts";
 import { formatLatency, SPAN_PHRASES } from "../format/time.ts";
+import { StaleContext } from "../page-context.ts";
 import { Loading, Panel } from "../parts/panel.tsx";
 import { LimiterLink, ServerText, Subject } from "../parts/text.tsx";
 import type { Route } from "../route.ts";
@@ -42,6 +44,8 @@ export function OverviewView({ route }: { route: Route }): JSX.Element {
 /** The current state in a sentence, and the totals over the span. */
 function OverviewHeadline({ overview }: { overview: Overview }): JSX.Element {
   const { totals, span, limiters, lastMinute: now, shadow } = overview;
+  const isStale = useContext(StaleContext);
+  const when = isStale ? "were denied" : "are denied now";
   const all = totals.allowed + totals.denied;
   const first = limiters.find((one) => !one.shadow);
   if (all === 0) return <NoRequests overview={overview} />;
@@ -49,8 +53,8 @@ function OverviewHeadline({ overview }: { overview: Overview }): JSX.Element {
     <div class="headline">
       <h1>
         {now.denied === 0
-          ? "Nothing is denied now."
-          : `${formatShare(now.denied, now.allowed + now.denied)} of requests are denied now.`}
+          ? `${isStale ? "Nothing was denied" : "Nothing is denied now"}.`
+          : `${formatShare(now.denied, now.allowed + now.denied)} of requests ${when}.`}
       </h1>
       <p>
         {capitalize(SPAN_PHRASES[span])}, {formatCount(totals.denied)} of {formatCount(all)}{" "}
@@ -148,15 +152,20 @@ function Attention({ overview }: { overview: Overview }): JSX.Element | null {
 
 function OverviewTiles({ overview }: { overview: Overview }): JSX.Element {
   const { lastMinute, shadow, totals, span, store, active } = overview;
+  const isStale = useContext(StaleContext);
   const inShadow = ratesOfMinute(shadow.lastMinute);
   const now = ratesOfMinute(lastMinute);
   return (
     <dl class="tiles">
-      <Tile label="Requests now" value={formatRate(now.allowed + now.denied)} unit="/s">
-        last minute
+      <Tile
+        label={isStale ? "Requests" : "Requests now"}
+        value={formatRate(now.allowed + now.denied)}
+        unit="/s"
+      >
+        {isStale ? "in the last minute with figures" : "last minute"}
       </Tile>
       <Tile
-        label="Denied now"
+        label={isStale ? "Denied" : "Denied now"}
         value={formatRate(now.denied)}
         unit="/s"
         tone={now.denied > 0 ? "denied" : undefined}
@@ -189,7 +198,7 @@ function OverviewTiles({ overview }: { overview: Overview }): JSX.Element {
         {active.denyListEntries === 1 ? "network" : "networks"}
       </Tile>
       <Tile label="Redis" value={formatLatency(store.latencyMs)} href={hrefOf("redis")}>
-        to answer
+        {isStale ? "before it failed" : "to answer, median"}
       </Tile>
     </dl>
   );

@@ -5,7 +5,7 @@ import { formatCount, pluralize } from "../../../src/counts.ts";
 import { usePolling } from "../client/use-polling.ts";
 import { formatBytes, truncateVisible } from "../format/text.ts";
 import { formatDuration, formatLatency } from "../format/time.ts";
-import { PageContext } from "../page-context.ts";
+import { PageContext, StaleContext } from "../page-context.ts";
 import type { Tone } from "../parts/panel.tsx";
 import { Badge, Empty, Loading, Panel } from "../parts/panel.tsx";
 import { Name, ServerText } from "../parts/text.tsx";
@@ -43,6 +43,7 @@ function formatFact(value: string | number, unit: "bytes" | "seconds" | undefine
 /** The doctor's findings on Redis. */
 export function RedisFindings(): JSX.Element {
   const { session } = useContext(PageContext);
+  const isStale = useContext(StaleContext);
   const { data, failure } = usePolling<RedisView>("redis", (source, signal) =>
     source.redis(signal),
   );
@@ -57,10 +58,16 @@ export function RedisFindings(): JSX.Element {
           {bad.length > 0
             ? `${pluralize(bad.length, "finding needs", "findings need")} attention.`
             : findings.length > 0
-              ? "Redis is in order."
-              : `Redis answers in ${formatLatency(latencyMs)}.`}
+              ? isStale
+                ? "Redis was in order."
+                : "Redis is in order."
+              : `Redis ${isStale ? "answered" : "answers"} in ${formatLatency(latencyMs)}.`}
         </h1>
-        {findings.length > 0 && <p>It answers in {formatLatency(latencyMs)}.</p>}
+        {findings.length > 0 && (
+          <p>
+            It {isStale ? "answered" : "answers"} in {formatLatency(latencyMs)} (median).
+          </p>
+        )}
       </div>
       {bad.length > 0 && <Findings title="Needs attention" findings={bad} />}
       {rest.length > 0 && (

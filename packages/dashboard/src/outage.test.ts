@@ -1,0 +1,26 @@
+import { expect, test } from "vitest";
+import { addressesOf } from "./outage.ts";
+
+test.each([
+  ["ioredis", { options: { host: "redis-1", port: 6380, password: "p4ss" } }, ["redis-1:6380"]],
+  ["ioredis on a Unix socket", { options: { host: "localhost", path: "/run/r" } }, ["/run/r"]],
+  [
+    "ioredis with sentinels",
+    { options: { host: "localhost", sentinels: [{ host: "s1", port: 26379 }, { host: "s2" }] } },
+    ["s1:26379", "s2:6379"],
+  ],
+  [
+    "ioredis for a cluster",
+    { options: {}, startupNodes: [7000, { host: "n2", port: 7001 }, "redis://me:p4ss@n3:7002"] },
+    ["127.0.0.1:7000", "n2:7001", "n3:7002"],
+  ],
+  [
+    "node-redis",
+    { options: { url: "redis://me:p4ss@r:1", socket: { host: "r", port: 1 } } },
+    ["r:1"],
+  ],
+  ["node-redis for a cluster", { masters: [{ address: "m1:7000" }] }, ["m1:7000"]],
+  ["an unknown client", {}, []],
+])("names the servers of %s, without credentials", (_, client, addresses) => {
+  expect(addressesOf(client)).toEqual(addresses);
+});

@@ -1,0 +1,103 @@
+import type { OnUnavailable, Store } from "@headgate/core";
+import type { Registry } from "@headgate/core/admin";
+import { codeOf, ownLimitersOf, requireStore } from "@headgate/core/internal";
+import type { Outage } from "./api.ts";
+
+/** The part of a limiter's record that says how it decides while Redis is unavailable. */
+interface ListedLimiter {
+  readonly name: string;
+  readonly onUnavailable?: OnUnavailable | undefined;
+  readonly localShare?: number | undefined;
+}
+
+/** Follows whether Redis answers this process, and what is known about the limiters in case it does not. */
+export class OutageTracker {
+  readonly #store: Store;
+  #since: number | undefined;
+  #known: { readonly limiters: readonly ListedLimiter[]; readonly at: number } | undefined;
+
+  constructor(store: Store) {
+    this.#store = store;
+  }
+
+  /** Watches a read. Other errors than that of an unavailable store come from a server that answers. */
+  async watch<T>(read: Promise<T>): Promise<T> {
+    try {
+      const result = await read;
+      this.#since = undefined;
+      return result;
+    } catch (error) {
+      if (codeOf(error) === "HEADGATE_STORE_UNAVAILABLE") this.#since ??= Date.now();
+      throw error;
+    }
+  }
+
+  /** Remembers the limiters that the registry lists. */
+  remember({ limiters }: Registry): void {
+    this.#known = { limiters, at: Date.now() };
+  }
+
+  /** The outage in progress; undefined if Redis answered last, or was never asked. */
+  current(): Outage | undefined {
+    if (this.#since === undefined) return undefined;
+    // Before the registry was read, the limiters of this process are the only ones that are known.
+    const known = this.#known ?? { limiters: ownLimitersOf(requireStore(this.#store)), at: null };
+    return {
+      since: this.#since,
+      at: Date.now(),
+      servers: addressesOf(requireStore(this.#store).owner),
+      limiters: known.limiters.map(({ name, onUnavailable, localShare }) => ({
+        name,
+        onUnavailable: onUnavailable ?? null,
+        localShare: localShare ?? null,
+      })),
+      listedAt: known.at,
+    };
+  }
+}
+
+/** The parts of the clients ioredis and node-redis, alone or for a cluster or a sentinel, that name servers. */
+interface AddressedClient {
+  readonly options?: Endpoint & {
+    /** ioredis with sentinels. */
+    readonly sentinels?: readonly Endpoint[] | null;
+    /** node-redis. */
+    readonly socket?: Endpoint;
+  };
+  /** ioredis for a cluster. */
+  readonly startupNodes?: readonly unknown[];
+  /** node-redis for a cluster. */
+  readonly masters?: readonly { readonly address?: unknown }[];
+}
+
+interface Endpoint {
+  readonly host?: unknown;
+  readonly port?: unknown;
+  readonly path?: unknown;
+}
+
+/** The most servers that are named. */
+const MAX_SERVERS = 10;
+
+/** The addresses to which a client connects, without credentials; none if the client does not tell. */
+export function addressesOf(client: object): readonly string[] {
+  const { options = {}, startupNodes, masters } = client as AddressedClient;
+  const { sentinels, socket } = options;
+  const endpoints = startupNodes ?? sentinels ?? masters?.map(({ address }) => address);
+  return (endpoints ?? [socket ?? options])
+    .flatMap((endpoint) => formatEndpoint(endpoint) ?? [])
+    .slice(0, MAX_SERVERS);
+}
+
+function formatEndpoint(endpoint: unknown): string | undefined {
+  if (typeof endpoint === "number") return `127.0.0.1:${endpoint}`;
+  // A URL may hold a password.
+  if (typeof endpoint === "string")
+    return URL.canParse(endpoint) && endpoint.includes("://") ? new URL(endpoint).host : endpoint;
+  const { host, port, path } = (endpoint ?? {}) as Endpoint;
+  if (typeof path === "string" && path !== "") return path;
+  const isHost = typeof host === "string" && host !== "";
+  return isHost || port !== undefined
+    ? `${isHost ? host : "127.0.0.1"}:${typeof port === "number" || typeof port === "string" ? port : 6379}`
+    : undefined;
+}
