@@ -24,7 +24,7 @@ const authorize = (): Permission => ({
 /** Requests to each endpoint. */
 const REQUESTS: readonly (readonly [path: string, body?: object])[] = [
   ["session"],
-  ...["1h", "24h", "30d"].map((span) => [`overview?span=${span}`] as const),
+  ...["15m", "1h", "24h", "30d"].map((span) => [`overview?span=${span}`] as const),
   ["limiter?name=api"],
   [`limiter?name=${MARK}`],
   ["breakers"],

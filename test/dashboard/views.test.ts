@@ -86,6 +86,24 @@ describe("the overview", () => {
     expect(json.processes[0].reportedAt).toBeLessThanOrEqual(json.at);
   });
 
+  test("begins with 15 minutes while nothing is older, and lists the most denied clients of all limiters", async () => {
+    const { page } = await seed();
+    const { json } = await api(page, "overview");
+    expect(json).toMatchObject({ span: "15m", stepMs: 10_000, totals: { allowed: 6, denied: 2 } });
+    const sum = json.series.reduce((all: number, one: { denied: number }) => all + one.denied, 0);
+    expect(sum).toBe(2);
+    expect(json.denied).toEqual([
+      {
+        limiter: "api",
+        dimension: "default",
+        subject: "ann",
+        hash: null,
+        count: 2,
+        maxError: 0,
+      },
+    ]);
+  });
+
   test("lists overrides that no process applies, and limiters with several versions of their policy", async () => {
     const { fleet, operator: admin, page } = await seed();
     await admin.setOverride({ limiter: "gone", shadow: true });

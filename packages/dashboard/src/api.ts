@@ -164,6 +164,8 @@ export interface Overview extends UsageView {
   readonly limiters: readonly LimiterSummary[];
   /** All limiters after the first 500 together; null if there are none, or if limiters are hidden from the visitor. */
   readonly others: Counts | null;
+  /** The subjects with the most denials in the limiters with the most denials, which are not in shadow mode. */
+  readonly denied: readonly (TopSubjectRow & { readonly limiter: string })[];
   readonly mixedVersions: readonly { readonly name: string; readonly versions: number }[];
   readonly ignoredOverrides: readonly {
     readonly limiter: string;

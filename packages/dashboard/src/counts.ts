@@ -1,10 +1,11 @@
 /** The period that totals and series cover. */
-export type Span = "1h" | "24h" | "30d";
+export type Span = "15m" | "1h" | "24h" | "30d";
 
 /** The spans to choose from. */
-export const SPANS: readonly Span[] = ["1h", "24h", "30d"];
+export const SPANS: readonly Span[] = ["15m", "1h", "24h", "30d"];
 
 export const SPAN_MS: Readonly<Record<Span, number>> = {
+  "15m": 900_000,
   "1h": 3_600_000,
   "24h": 86_400_000,
   "30d": 2_592_000_000,

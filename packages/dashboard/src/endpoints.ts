@@ -9,7 +9,7 @@ import { buildBreakersView } from "./views/breakers.ts";
 import { buildControlView } from "./views/control.ts";
 import { buildLimiterView } from "./views/limiter.ts";
 import { buildLogView } from "./views/log.ts";
-import { buildOverview, loadOverviewData } from "./views/overview.ts";
+import { buildOverview, chooseSpan, loadOverviewData } from "./views/overview.ts";
 import { buildRedisView } from "./views/redis.ts";
 import { buildSubjectView } from "./views/subject.ts";
 import { parseLookup } from "./views/subject-lookup.ts";
@@ -37,8 +37,8 @@ export const READ_ENDPOINTS: Readonly<Record<string, ReadEndpoint>> = {
     const hasDoctor = doctor !== undefined && !isRestricted;
     return { by, actions, prefix, title, pollMs: 5_000, hasDoctor, runbook: runbook ?? null };
   },
-  overview({ dashboard, visitor, reader }, query) {
-    const span = parseSpan(query);
+  async overview({ dashboard, visitor, reader }, query) {
+    const span = query.has("span") ? parseSpan(query) : await chooseSpan(reader);
     const load = async () => {
       // All others share one result.
       if (visitor.isRestricted) await dashboard.readBudget.spend(visitor, VIEW_LOOKUPS);

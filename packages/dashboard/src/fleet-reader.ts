@@ -5,6 +5,7 @@ import type {
   Admin,
   ControlRecord,
   DeniedNetwork,
+  LimiterUsage,
   Registry,
   Usage,
   UsageCoverage,
@@ -35,6 +36,8 @@ export interface FleetReader {
   loadUsage(span: Span): Promise<UsageSummary>;
   /** The decision counts of one limiter, with its top subjects. */
   loadLimiterUsage(limiter: string, span: Span): Promise<Usage>;
+  /** The same for the limiter's most denied subjects; of a day or longer, at most a minute old, because much is read for them. */
+  loadDenied(limiter: string, span: Span): Promise<readonly LimiterUsage[]>;
   loadRegistry(): Promise<Registry>;
   loadBlocks(): Promise<ActiveBlocks>;
   /** The processes that report usage. */
@@ -86,8 +89,8 @@ export function createFleetReader(store: Store, timeout: Duration = "2s"): Fleet
     actionIndependent.get(key, read, everyMs);
   const outages = new OutageTracker(store);
   const latencies: number[] = [];
-  const load = <T>(key: string, read: () => Promise<T>): Promise<T> =>
-    snapshots.get(key, () => outages.watch(read()));
+  const load = <T>(key: string, read: () => Promise<T>, maxAgeMs?: number): Promise<T> =>
+    snapshots.get(key, () => outages.watch(read()), maxAgeMs);
   const loadRegistry: FleetReader["loadRegistry"] = () =>
     load("registry", async () => {
       const registry = await readRegistry(store, { timeout });
@@ -108,6 +111,15 @@ export function createFleetReader(store: Store, timeout: Duration = "2s"): Fleet
       load(`usage ${span}`, () => readUsage(store, { span, timeout, summaryOnly: true })),
     loadLimiterUsage: (limiter, span) =>
       load(`limiter ${span} ${limiter}`, () => readUsage(store, { limiter, span, timeout })),
+    loadDenied: async (limiter, span) => {
+      const maxAgeMs = span === "24h" || span === "30d" ? 60_000 : 5_000;
+      const { limiters } = await load(
+        `denied ${span} ${limiter}`,
+        () => readUsage(store, { limiter, span, timeout }),
+        maxAgeMs,
+      );
+      return limiters.filter(({ name }) => name === limiter);
+    },
     loadBlocks: () =>
       load("blocks", async () => readBlocks(store, { timeout, registry: await loadRegistry() })),
     loadCoverage: () =>

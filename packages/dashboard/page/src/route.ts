@@ -45,9 +45,14 @@ export function hrefOf(
   return `#/${view === "overview" ? "" : view}${query === "" ? "" : `?${query}`}`;
 }
 
+/** The span in a route; undefined if it names none. */
+export function givenSpanOf({ params }: Route): Span | undefined {
+  return SPANS.find((span) => span === params["span"]);
+}
+
 /** The span in a route; an hour by default. */
-export function spanOf({ params }: Route): Span {
-  return SPANS.find((span) => span === params["span"]) ?? "1h";
+export function spanOf(route: Route): Span {
+  return givenSpanOf(route) ?? "1h";
 }
 
 /** The current location, from the URL. */

@@ -106,7 +106,8 @@ function numbersOf(record: RegistryLimiter): PolicyView["numbers"] {
   );
 }
 
-function toTopSubjectRow({
+/** A subject as a row of a list. */
+export function toTopSubjectRow({
   dimension,
   subject,
   hash,

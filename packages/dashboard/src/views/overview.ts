@@ -1,4 +1,5 @@
 import type {
+  LimiterUsage,
   LimiterUsageSummary,
   Registry,
   RegistryLimiter,
@@ -10,11 +11,12 @@ import { overrideCoverageOf } from "@headgate/core/admin";
 import { groupBy, isInShadow } from "@headgate/core/internal";
 import type { LimiterSummary, Overview } from "../api.ts";
 import type { Span } from "../counts.ts";
-import { NO_DECISIONS, sumCounts } from "../counts.ts";
+import { NO_DECISIONS, SPAN_MS, sumCounts } from "../counts.ts";
 import type { FleetReader, TimedControl } from "../fleet-reader.ts";
 import { describeLimit } from "../format/policy.ts";
 import { formatIgnoredReasons } from "../format/state.ts";
 import { loadBlockRows } from "./control.ts";
+import { toTopSubjectRow } from "./limiter.ts";
 import {
   countDeniedAsAllowed,
   coverageOf,
@@ -29,6 +31,23 @@ import {
 /** The maximum number of limiters with a sparkline: those with the most denials. */
 const MAX_SPARKLINES = 100;
 
+/** The most limiters whose denied clients an overview lists: those with the most denials. */
+const MAX_DENIED_LIMITERS = 5;
+
+/** The most denied clients in an overview. */
+const MAX_DENIED_CLIENTS = 10;
+
+/** The span that fits the stored decisions: the shortest with all of them, or else an hour, if it has any. */
+export async function chooseSpan(reader: FleetReader): Promise<Span> {
+  for (const span of ["1h", "24h", "30d"] as const) {
+    const { at, limiters } = await reader.loadUsage(span);
+    const times = limiters.flatMap((one) => pointsOf(one, span).map((point) => point.at));
+    if (times.length === 0) continue;
+    return span === "1h" && Math.min(...times) > at - SPAN_MS["15m"] ? "15m" : span;
+  }
+  return "1h";
+}
+
 /** The data of an overview. */
 export interface OverviewData {
   readonly span: Span;
@@ -37,6 +56,8 @@ export interface OverviewData {
   readonly control: TimedControl;
   readonly blocks: Awaited<ReturnType<typeof loadBlockRows>>;
   readonly reports: UsageCoverage;
+  /** Of the limiters with the most denials. */
+  readonly denied: readonly LimiterUsage[];
 }
 
 export async function loadOverviewData(reader: FleetReader, span: Span): Promise<OverviewData> {
@@ -47,7 +68,11 @@ export async function loadOverviewData(reader: FleetReader, span: Span): Promise
     loadBlockRows(reader),
     reader.loadCoverage(),
   ]);
-  return { span, usage, registry, control, blocks, reports };
+  const most = summarise(usage.limiters, registry, control, span)
+    .filter(({ shadow, totals }) => !shadow && totals.denied > 0)
+    .slice(0, MAX_DENIED_LIMITERS);
+  const denied = await Promise.all(most.map(({ name }) => reader.loadDenied(name, span)));
+  return { span, usage, registry, control, blocks, reports, denied: denied.flat() };
 }
 
 /** All limiters of the prefix that the visitor may see. */
@@ -58,6 +83,7 @@ export function buildOverview({
   control,
   blocks,
   reports,
+  denied,
 }: OverviewData): Overview {
   const { others } = usage;
   const summaries = summarise(usage.limiters, registry, control, span);
@@ -70,6 +96,7 @@ export function buildOverview({
     sparklineStepMs: SPARKLINE_STEP_MS[span],
     limiters: summaries,
     others: others?.total ?? null,
+    denied: mostDenied(denied),
     processes: toProcessSummaries(registry.processes, reports),
     mixedVersions: mixedVersionsOf(registry),
     ignoredOverrides: ignoredOverridesOf(control, registry),
@@ -123,6 +150,16 @@ function decisionsOf(
     STEP_MS[span],
   );
   return { ...sumTotals(effective), series, shadow: sumTotals(inShadow) };
+}
+
+/** The subjects with the most denials in any of some limiters. */
+function mostDenied(limiters: readonly LimiterUsage[]): Overview["denied"] {
+  return limiters
+    .flatMap(({ name, subjects }) =>
+      subjects.denied.top.map((one) => ({ limiter: name, ...toTopSubjectRow(one) })),
+    )
+    .sort((one, other) => other.count - one.count)
+    .slice(0, MAX_DENIED_CLIENTS);
 }
 
 /** The limiters with usage or in the registry: the most denied first, those in shadow mode last. */

@@ -10,6 +10,7 @@ import { addCounts, NO_DECISIONS, REPORT_DELAY_MS, SPAN_MS, sumCounts } from "..
 
 /** The length of a step of a series, in milliseconds. */
 export const STEP_MS: Readonly<Record<Span, number>> = {
+  "15m": 10_000,
   "1h": 60_000,
   "24h": 600_000,
   "30d": 3_600_000,
@@ -17,6 +18,7 @@ export const STEP_MS: Readonly<Record<Span, number>> = {
 
 /** The length of a step of a limiter's sparkline, in milliseconds. */
 export const SPARKLINE_STEP_MS: Readonly<Record<Span, number>> = {
+  "15m": 20_000,
   "1h": 60_000,
   "24h": 1_800_000,
   "30d": 43_200_000,
@@ -26,8 +28,12 @@ export const SPARKLINE_STEP_MS: Readonly<Record<Span, number>> = {
 const SHORT_STEP_MS = 10_000;
 
 /** The steps of a series in a span. */
-export function pointsOf({ minutes, hours }: UsageSeries, span: Span): readonly Point[] {
-  const points = (span === "30d" ? hours : minutes).map(({ from, ...counts }) => ({
+export function pointsOf(
+  { tenSeconds, minutes, hours }: UsageSeries,
+  span: Span,
+): readonly Point[] {
+  const steps = span === "15m" ? tenSeconds : span === "30d" ? hours : minutes;
+  const points = steps.map(({ from, ...counts }) => ({
     at: from,
     ...counts,
   }));

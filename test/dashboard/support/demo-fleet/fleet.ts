@@ -95,6 +95,12 @@ export function overviewAt(at: number, span: Span): Overview {
     sparklineStepMs: SPARKLINE_STEP_MS[span],
     limiters,
     others: null,
+    denied: LIMITERS.filter(({ shadow }) => shadow !== true)
+      .flatMap(({ name }) =>
+        (limiterAt(at, name, span)?.denied ?? []).map((row) => ({ limiter: name, ...row })),
+      )
+      .sort((a, b) => b.count - a.count)
+      .slice(0, 10),
     processes: processesAt(at),
     mixedVersions: [{ name: "search", versions: 2 }],
     ignoredOverrides: [

@@ -13,6 +13,7 @@ import { subjectsAt } from "./subjects.ts";
 /** A recording of a fictional fleet under attack, for the demo without a server, for pictures and for tests. */
 export function recordingAt(at: number): Recording {
   const spans = <T>(of: (span: Span) => T): Record<Span, T> => ({
+    "15m": of("15m"),
     "1h": of("1h"),
     "24h": of("24h"),
     "30d": of("30d"),

@@ -117,7 +117,7 @@ function Legend({
 }
 
 /** The number of rows of a chart's figures. */
-const PARTS: Readonly<Record<Span, number>> = { "1h": 12, "24h": 24, "30d": 30 };
+const PARTS: Readonly<Record<Span, number>> = { "15m": 15, "1h": 12, "24h": 24, "30d": 30 };
 
 /** The figures of a chart as a table, for visitors who cannot see it. */
 function Figures({ view: { series, at, span, coverage } }: { view: UsageView }): JSX.Element {

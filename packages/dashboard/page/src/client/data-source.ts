@@ -18,7 +18,7 @@ import { Failure, parseFailure } from "./failure.ts";
 /** The source of the page's data: a server, or a recording. Each call rejects with a `Failure`, or with an `AbortError`. */
 export interface DataSource {
   session(signal: AbortSignal): Promise<Session>;
-  overview(span: Span, signal: AbortSignal): Promise<Overview>;
+  overview(span: Span | undefined, signal: AbortSignal): Promise<Overview>;
   limiter(name: string, span: Span, signal: AbortSignal): Promise<LimiterView>;
   subject(question: SubjectLookup, signal: AbortSignal): Promise<SubjectView>;
   breakers(signal: AbortSignal): Promise<BreakersView>;
@@ -46,7 +46,7 @@ export function httpSource(base: string): DataSource {
     });
   return {
     session: (signal) => get("session", signal),
-    overview: (span, signal) => get("overview", signal, { span }),
+    overview: (span, signal) => get("overview", signal, span === undefined ? {} : { span }),
     limiter: (name, span, signal) => get("limiter", signal, { name, span }),
     subject: (lookup, signal) => post("subject", lookup, signal),
     breakers: (signal) => get("breakers", signal),

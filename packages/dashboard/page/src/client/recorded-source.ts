@@ -40,7 +40,7 @@ export async function recordedSource(url: string): Promise<DataSource> {
   };
   return {
     session: () => now(recording.session),
-    overview: (span) => now(recording.overview[span]),
+    overview: (span = "1h") => now(recording.overview[span]),
     limiter: (name, span) => now(recording.limiters[name]?.[span]),
     subject: ({ subject }) =>
       now(recording.subjects[subject] ?? emptySubjectView(recording, subject)),

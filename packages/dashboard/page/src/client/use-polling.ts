@@ -2,7 +2,7 @@ import { useContext, useLayoutEffect, useState } from "preact/hooks";
 import type { Overview } from "../../../src/api.ts";
 import { PageContext } from "../page-context.ts";
 import type { Route } from "../route.ts";
-import { spanOf } from "../route.ts";
+import { givenSpanOf } from "../route.ts";
 import type { DataSource } from "./data-source.ts";
 import type { PollState } from "./polling.ts";
 import { Polling } from "./polling.ts";
@@ -70,7 +70,7 @@ let prefetched: { readonly key: string; readonly response: Promise<Overview> } |
 /** Requests the overview before the session has loaded, if the page opens with it: a slow machine shows it sooner. */
 export function prefetch(source: DataSource, route: Route): void {
   if (route.view !== "overview") return;
-  const span = spanOf(route);
+  const span = givenSpanOf(route);
   const response = source.overview(span, new AbortController().signal);
   // The caller of `takePrefetched` handles the failure.
   response.catch(() => {});

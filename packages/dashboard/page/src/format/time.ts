@@ -84,6 +84,7 @@ export function parseDuration(text: string): number | undefined {
 
 /** For a sentence: `in the last hour`. */
 export const SPAN_PHRASES: Readonly<Record<Span, string>> = {
+  "15m": "in the last 15 minutes",
   "1h": "in the last hour",
   "24h": "in the last 24 hours",
   "30d": "in the last 30 days",

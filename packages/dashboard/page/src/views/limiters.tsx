@@ -13,7 +13,7 @@ import type { Column } from "../parts/table.tsx";
 import { Table } from "../parts/table.tsx";
 import { LimiterLink, Name, ServerText } from "../parts/text.tsx";
 import type { Route } from "../route.ts";
-import { hrefOf, replaceHash, spanOf } from "../route.ts";
+import { givenSpanOf, hrefOf, replaceHash } from "../route.ts";
 
 /** The limiters by denials, each with its sparkline. */
 export function LimiterTable({
@@ -177,7 +177,7 @@ function Sparkline({ buckets }: { buckets: readonly Counts[] }): JSX.Element {
 
 /** All limiters, to select one. */
 export function Limiters({ route }: { route: Route }): JSX.Element {
-  const span = spanOf(route);
+  const span = givenSpanOf(route);
   const find = route.params["find"] ?? "";
   const { data, failure } = usePolling<Overview>(`overview ${span}`, (source, signal) =>
     source.overview(span, signal),
@@ -199,7 +199,7 @@ export function Limiters({ route }: { route: Route }): JSX.Element {
                 replaceHash(hrefOf("limiter", { ...route.params, find: currentTarget.value }))
               }
             />
-            <SpanSwitch route={route} span={span} />
+            <SpanSwitch route={route} span={data.span} />
           </>
         }
       >

@@ -11,13 +11,14 @@ import { StaleContext } from "../page-context.ts";
 import { Loading, Panel } from "../parts/panel.tsx";
 import { LimiterLink, ServerText, Subject } from "../parts/text.tsx";
 import type { Route } from "../route.ts";
-import { hrefOf, spanOf } from "../route.ts";
+import { givenSpanOf, hrefOf } from "../route.ts";
 import { LimiterTable } from "./limiters.tsx";
 import { Processes } from "./processes.tsx";
+import { DeniedClients } from "./top-subjects.tsx";
 
 /** The overview of the fleet: the decisions, the items that need attention, and the limiters. */
 export function OverviewView({ route }: { route: Route }): JSX.Element {
-  const span = spanOf(route);
+  const span = givenSpanOf(route);
   const { data, failure } = usePolling<Overview>(`overview ${span}`, (source, signal) =>
     source.overview(span, signal),
   );
@@ -34,6 +35,7 @@ export function OverviewView({ route }: { route: Route }): JSX.Element {
       >
         <LimiterTable overview={data} route={route} most={20} />
       </Panel>
+      <DeniedClients overview={data} />
       <Panel title="Processes">
         <Processes processes={data.processes} />
       </Panel>

@@ -1,15 +1,16 @@
 import { formatShare } from "@headgate/replay/internal";
-import type { JSX } from "preact";
+import type { ComponentChildren, JSX } from "preact";
 import { useContext } from "preact/hooks";
-import type { LimiterView, SubjectByDimension, TopSubjectRow } from "../../../src/api.ts";
+import type { LimiterView, Overview, SubjectByDimension, TopSubjectRow } from "../../../src/api.ts";
 import { formatCount } from "../../../src/counts.ts";
 import { formatSubject, isUnnamedDimension, truncateVisible } from "../format/text.ts";
+import { SPAN_PHRASES } from "../format/time.ts";
 import { PageContext, subjectDrafts } from "../page-context.ts";
 import { Menu } from "../parts/menu.tsx";
 import { Badge, Empty, Panel } from "../parts/panel.tsx";
 import type { Column } from "../parts/table.tsx";
 import { Table } from "../parts/table.tsx";
-import { Name, ShortTime, SubjectLink } from "../parts/text.tsx";
+import { LimiterLink, Name, ShortTime, SubjectLink } from "../parts/text.tsx";
 
 const TITLES = { denied: "Most denied", used: "Most requests" } as const;
 
@@ -24,7 +25,7 @@ export function TopSubjects({
   const { isPermitted } = useContext(PageContext);
   const rows = view[kind];
   const total = kind === "denied" ? view.totals.denied : view.totals.allowed + view.totals.denied;
-  const canAct = (["block", "reset", "forget", "setOverride"] as const).some(isPermitted);
+  const canAct = SUBJECT_ACTIONS.some(([, kind]) => isPermitted(kind));
   return (
     <Panel
       title={TITLES[kind]}
@@ -44,19 +45,63 @@ export function TopSubjects({
         <Table
           label={TITLES[kind]}
           columns={columnsOf(view, kind, total)}
-          tools={
-            canAct &&
-            (({ subject, dimension }) =>
-              subject !== null && (
-                <SubjectTools limiter={view.name} subject={{ [dimension]: subject }} />
-              ))
-          }
+          tools={canAct && subjectTools(() => view.name)}
           rows={rows}
           first={10}
           keyOf={({ dimension, subject, hash }) => `${dimension} ${subject ?? hash}`}
         />
       )}
     </Panel>
+  );
+}
+
+/** The clients that are denied most, across limiters. */
+export function DeniedClients({ overview }: { overview: Overview }): JSX.Element | null {
+  const { isPermitted } = useContext(PageContext);
+  const { denied, span } = overview;
+  if (denied.length === 0) return null;
+  const canAct = SUBJECT_ACTIONS.some(([, kind]) => isPermitted(kind));
+  return (
+    <Panel
+      title="Most denied clients"
+      note={`Denials ${SPAN_PHRASES[span === "30d" ? "24h" : span]}, in the limiters that deny most; each count is a lower bound.`}
+    >
+      <Table
+        label="Most denied clients"
+        columns={[
+          {
+            title: "Client",
+            kind: "wide",
+            cell: (row) => <TopName row={row} limiter={row.limiter} />,
+          },
+          { title: "Limiter", cell: ({ limiter }) => <LimiterLink name={limiter} span={span} /> },
+          { title: "Denied", kind: "number", sortKey: ({ count }) => count, cell: countCell },
+        ]}
+        tools={canAct && subjectTools(({ limiter }) => limiter)}
+        rows={denied}
+        keyOf={({ limiter, dimension, subject, hash }) =>
+          `${limiter} ${dimension} ${subject ?? hash}`
+        }
+      />
+    </Panel>
+  );
+}
+
+/** The actions on a subject in a list; nothing if only its hash is known. */
+function subjectTools<Row extends TopSubjectRow>(limiterOf: (row: Row) => string) {
+  return (row: Row): ComponentChildren =>
+    row.subject !== null && (
+      <SubjectTools limiter={limiterOf(row)} subject={{ [row.dimension]: row.subject }} />
+    );
+}
+
+/** A count that is a lower bound. */
+function countCell({ count, maxError }: TopSubjectRow): JSX.Element {
+  return (
+    <span title={maxError > 0 ? `At most ${formatCount(count + maxError)}` : undefined}>
+      {formatCount(count)}
+      {maxError > 0 && <span class="quiet">+</span>}
+    </span>
   );
 }
 
@@ -71,12 +116,7 @@ function columnsOf(
       title: kind === "denied" ? "Denied" : "Requests",
       kind: "number",
       sortKey: ({ count }) => count,
-      cell: ({ count, maxError }) => (
-        <span title={maxError > 0 ? `At most ${formatCount(count + maxError)}` : undefined}>
-          {formatCount(count)}
-          {maxError > 0 && <span class="quiet">+</span>}
-        </span>
-      ),
+      cell: countCell,
     },
     {
       title: "Share",
