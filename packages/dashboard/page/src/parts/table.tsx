@@ -15,7 +15,7 @@ export interface Column<Row> extends Sortable<Row> {
   readonly kind?: "number" | "wide" | "wide spare" | "tools";
 }
 
-/** A table that scrolls in its own box. */
+/** A table that scrolls in its own box. On a narrow screen each row is a card, in which each cell has its column's title. */
 export function Table<Row>({
   label,
   columns: given,
@@ -55,7 +55,11 @@ export function Table<Row>({
             {(isWhole ? sorted : sorted.slice(0, first)).map((row) => (
               <tr key={keyOf(row)}>
                 {columns.map((column) => (
-                  <td key={column.title} class={column.kind}>
+                  <td
+                    key={column.title}
+                    class={column.kind}
+                    data-title={column.isTitleHidden ? undefined : column.title}
+                  >
                     {column.cell(row)}
                   </td>
                 ))}

@@ -29,13 +29,13 @@ export function OverviewView({ route }: { route: Route }): JSX.Element {
       <Attention overview={data} />
       <OverviewTiles overview={data} />
       <ChartPanel view={data} route={route} />
+      <DeniedClients overview={data} />
       <Panel
         title="Limiters"
         tools={<a href={hrefOf("limiter", { span: route.params["span"] })}>Find a limiter</a>}
       >
         <LimiterTable overview={data} route={route} most={20} />
       </Panel>
-      <DeniedClients overview={data} />
       <Panel title="Processes">
         <Processes processes={data.processes} />
       </Panel>
