@@ -109,8 +109,12 @@ describe.runIf(hasChromium())("the dashboard's page", () => {
     await expect
       .poll(() => page.locator("h1").last().textContent())
       .toMatch(
-        /^203\.0\.113\.250 is denied until \d\d:\d\d:\d\d by the limit burst of login: 20 per 10 seconds for each client\.$/,
+        /^203\.0\.113\.250 is denied until \d\d:\d\d:\d\d by a block that a limit set in signup\.$/,
       );
+    // What ends sooner comes second.
+    expect(await page.locator(".headline p").textContent()).toMatch(
+      /^Also denied in 1 other limiter: login until \d\d:\d\d:\d\d\.$/,
+    );
     expect(page.url()).toBe(`${demo.url}#/subject?subject=203.0.113.250`);
     await page.goBack();
     await expect.poll(() => page.locator("h1").textContent()).toContain("denied now");

@@ -10,7 +10,8 @@ import { DenialCause, StatusPanel } from "./subject-status.tsx";
 /** Whether the client is denied, the cause and its end; then the client's state in each limiter. */
 export function SubjectResult({ view }: { view: SubjectView }): JSX.Element {
   const { limiters, skipped, denyList, client } = view;
-  const sorted = [...limiters].sort((a, b) => rank(a) - rank(b));
+  // What lasts longest comes first: a block of ten minutes, not the window that ends in seconds.
+  const sorted = [...limiters].sort((a, b) => rank(a) - rank(b) || (b.until ?? 0) - (a.until ?? 0));
   return (
     <>
       <div class="headline" aria-live="polite">
