@@ -156,7 +156,10 @@ describe.runIf(hasChromium())("the dashboard's page", () => {
     expect(await dialog.textContent()).toContain(
       "In force in every process 2 s after you confirm.",
     );
-    expect(await dialog.getByRole("button", { name: "Block" }).isDisabled()).toBe(true);
+    const block = dialog.getByRole("button", { name: "Block" });
+    expect(await block.isDisabled()).toBe(true);
+    expect(await dialog.getByText("Give a reason to confirm.").count()).toBe(1);
+    expect(await dialog.getByText("Reason, for the log (required)").count()).toBe(1);
     await dialog.getByLabel("Reason").fill("OPS-1");
     await dialog.getByRole("button", { name: "Block" }).click();
     await expect.poll(() => dialog.textContent()).toContain("In force everywhere at");

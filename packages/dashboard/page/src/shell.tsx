@@ -6,7 +6,7 @@ import { truncateVisible } from "./format/text.ts";
 import { formatDuration } from "./format/time.ts";
 import type { LiveState } from "./page-context.ts";
 import { PageContext, StaleContext } from "./page-context.ts";
-import { Name, ShortTime } from "./parts/text.tsx";
+import { Name, ShortTime, Zone } from "./parts/text.tsx";
 import type { Route, View } from "./route.ts";
 import { hrefOf } from "./route.ts";
 import { RedisAway } from "./views/redis-away.tsx";
@@ -47,6 +47,7 @@ export function Shell({
         <Logo />
         <Search />
         {route.view !== "report" && <DataAge live={live} />}
+        <Zone />
         <Visitor />
       </header>
       <Tabs view={route.view} />

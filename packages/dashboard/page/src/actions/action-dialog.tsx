@@ -6,8 +6,8 @@ import { useServerNow } from "../client/server-clock.ts";
 import { formatDuration } from "../format/time.ts";
 import type { ActionDraft } from "../page-context.ts";
 import { PageContext } from "../page-context.ts";
-import { Name, ServerLines, ServerText, ShortTime, Subject } from "../parts/text.tsx";
-import { ActionForm } from "./action-form.tsx";
+import { Name, ServerLines, ServerText, ShortTime, Subject, Zone } from "../parts/text.tsx";
+import { ActionForm, Required } from "./action-form.tsx";
 import type { ActionState, ShownPreview } from "./use-action.ts";
 import { useAction } from "./use-action.ts";
 
@@ -55,7 +55,9 @@ export function ActionDialog({
             {draft.form === "fixed" && draft.note && <p>{draft.note}</p>}
             <ActionForm draft={draft} onChange={setAction} />
             <label class="field">
-              <span>Reason, for the log</span>
+              <span>
+                Reason, for the log <Required />
+              </span>
               <input
                 required
                 maxLength={1_000}
@@ -73,6 +75,11 @@ export function ActionDialog({
             </p>
           </>
         )}
+        {!isDone && (
+          <p id={`${id}why`} class="quiet why">
+            {whyNotYet(action, state, reason)}
+          </p>
+        )}
         <div class="buttons">
           <button
             type="button"
@@ -86,6 +93,7 @@ export function ActionDialog({
             <button
               type="submit"
               class={isDangerous(action) ? "danger" : "primary"}
+              aria-describedby={`${id}why`}
               disabled={state.step !== "shown" || reason.trim() === ""}
             >
               {isBusy ? "Working…" : title}
@@ -95,6 +103,19 @@ export function ActionDialog({
       </form>
     </dialog>
   );
+}
+
+/** Why the action cannot be confirmed yet; undefined if it can. */
+function whyNotYet(
+  action: Action | undefined,
+  { step }: ActionState,
+  reason: string,
+): string | undefined {
+  if (action === undefined) return "Fill in what is required first.";
+  if (step === "loading") return "Wait for the preview.";
+  if (step === "failed") return "Without a preview, nothing can be confirmed.";
+  if (step === "shown" && reason.trim() === "") return "Give a reason to confirm.";
+  return undefined;
 }
 
 /** Opens the dialog over the page as soon as it is rendered. */
@@ -215,7 +236,9 @@ function Preview({
             </div>
           )}
           <BeforeAfter states={state.preview} afterTitle="After" />
-          <p class="quiet">{formatDelay(state.preview)}</p>
+          <p class="quiet">
+            {formatDelay(state.preview)} Times are <Zone />.
+          </p>
         </>
       );
   }

@@ -14,6 +14,11 @@ interface FormProps<Form extends ActionDraft["form"]> {
   readonly onChange: (action: Action | undefined) => void;
 }
 
+/** Marks a field without which the action cannot be confirmed. */
+export function Required(): JSX.Element {
+  return <span class="quiet">(required)</span>;
+}
+
 /** The form for an action's fields. */
 export function ActionForm({
   draft,
@@ -69,7 +74,9 @@ function DenyForm({ draft, onChange }: FormProps<"deny">): JSX.Element {
       <p>Every HTTP limiter of this prefix responds to its requests with 403.</p>
       {draft.network === undefined && (
         <label class="field">
-          <span>Address or network</span>
+          <span>
+            Address or network <Required />
+          </span>
           <input
             required
             value={typed}
@@ -142,7 +149,8 @@ function OverrideForm({ draft, onChange }: FormProps<"override">): JSX.Element {
         </fieldset>
       ))}
       <p class="quiet">
-        An empty field keeps its number. A new override replaces the previous one.
+        Change at least one number; an empty field keeps its own. A new override replaces the
+        previous one.
       </p>
     </WithDuration>
   );

@@ -5,7 +5,9 @@ import {
   formatLatency,
   formatRelativeTime,
   formatShortTime,
+  formatZone,
   parseDuration,
+  withLocalTimes,
 } from "./time.ts";
 
 const NOON = Date.UTC(2026, 10, 23, 12, 0, 0);
@@ -33,6 +35,23 @@ test("a time is formatted in the browser's time zone", () => {
   // Midnight is over there.
   expect(formatShortTime(NOON + 11.5 * 3_600_000, NOON)).toBe("24 Nov, 00:30");
   expect(formatFullTime(NOON)).toMatch(/^Mon.* 13:00:00.*; 2026-11-23 12:00:00 UTC$/);
+});
+
+test.each([
+  ["UTC", "UTC"],
+  ["Europe/Berlin", "UTC+1"],
+  ["Asia/Kolkata", "UTC+5:30"],
+  ["America/St_Johns", "UTC−3:30"],
+])("the zone %s is labelled %s in November", (zone, label) => {
+  vi.stubEnv("TZ", zone);
+  expect(formatZone(NOON)).toBe(label);
+});
+
+test("the times in a text of the server are shown in the browser's time zone", () => {
+  vi.stubEnv("TZ", "Europe/Berlin");
+  const text = "5 of 5 used\nblocked until 2026-11-23 12:05:10 UTC, or 2026-11-24 11:00:00 UTC";
+  expect(withLocalTimes(text, NOON)).toBe("5 of 5 used\nblocked until 13:05:10, or 24 Nov, 12:00");
+  expect(withLocalTimes("2026-99-99 00:00:00 UTC", NOON)).toBe("2026-99-99 00:00:00 UTC");
 });
 
 test("a time is formatted relative to now", () => {

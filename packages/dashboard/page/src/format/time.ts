@@ -46,6 +46,25 @@ export function formatShortTime(at: number, now: number): string {
   return isNear ? `${formatDay(at)}, ${formatClock(at)}` : `${formatDay(at)} ${time.getFullYear()}`;
 }
 
+/** The time zone of this machine at a time, as its offset: `UTC`, `UTC+1`, `UTC−3:30`. */
+export function formatZone(at: number): string {
+  const minutes = -new Date(isValidTime(at) ? at : 0).getTimezoneOffset();
+  if (minutes === 0) return "UTC";
+  const hours = Math.floor(Math.abs(minutes) / 60);
+  const rest = Math.abs(minutes) % 60;
+  return `UTC${minutes > 0 ? "+" : "−"}${hours}${rest === 0 ? "" : `:${twoDigits(rest)}`}`;
+}
+
+const UTC_TIME = /\b(\d{4}-\d\d-\d\d) (\d\d:\d\d:\d\d) UTC\b/g;
+
+/** A text of the server, such as `blocked until 2026-11-22 23:05:10 UTC`, with its times in this machine's zone. */
+export function withLocalTimes(text: string, now: number): string {
+  return text.replace(UTC_TIME, (written, day: string, time: string) => {
+    const at = Date.parse(`${day}T${time}Z`);
+    return Number.isNaN(at) ? written : formatShortTime(at, now);
+  });
+}
+
 let full: Intl.DateTimeFormat | undefined;
 
 /** A time with its date and zone, and in UTC: for a title. */

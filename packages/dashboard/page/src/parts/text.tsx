@@ -8,6 +8,8 @@ import {
   formatFullTime,
   formatRelativeTime,
   formatShortTime,
+  formatZone,
+  withLocalTimes,
 } from "../format/time.ts";
 import { hrefOf } from "../route.ts";
 
@@ -71,15 +73,18 @@ export function ServerText({ text }: { text: string }): JSX.Element {
   );
 }
 
-/** A text from the server, with its line breaks. */
+/** The state before or after an action, from the server: with its line breaks, and its times in the visitor's zone. */
 export function ServerLines({ text }: { text: string }): JSX.Element {
+  const now = useServerNow();
   return (
     <>
-      {text.split("\n").map((line, i) => (
-        <div key={i} class="words">
-          {line === "" ? "\u00a0" : <ServerText text={line} />}
-        </div>
-      ))}
+      {withLocalTimes(text, now)
+        .split("\n")
+        .map((line, i) => (
+          <div key={i} class="words">
+            {line === "" ? "\u00a0" : <ServerText text={line} />}
+          </div>
+        ))}
     </>
   );
 }
@@ -87,6 +92,16 @@ export function ServerLines({ text }: { text: string }): JSX.Element {
 export function Subject({ subject }: { subject: SubjectByDimension | undefined }): JSX.Element {
   if (subject === undefined) return <>all subjects</>;
   return <Name value={formatSubject(subject)} />;
+}
+
+/** The zone of all times on the page: the visitor's. */
+export function Zone(): JSX.Element {
+  const now = useServerNow();
+  return (
+    <span class="quiet zone" title="All times are in the time zone of your browser">
+      {formatZone(now)}
+    </span>
+  );
 }
 
 /** A time, as brief as is unambiguous, with its date and zone in the title. */
