@@ -69,8 +69,8 @@ describe("headgate limiters", () => {
       .map((line) => line.split(/ {3,}/));
     expect(head).toEqual(["LIMITER", "LIMITS", "PROCESSES", "NOTES"]);
     expect(lines.sort()).toEqual([
-      ["api", "100 per 1m (gcra)", "1", "mixed: other processes have another policy"],
-      ["api", "200 per 1m, burst 20 (gcra)", "1", "mixed: other processes have another policy"],
+      ["api", "100 per 1m (gcra)", "1", "version B of 2"],
+      ["api", "200 per 1m, burst 20 (gcra)", "1", "version A of 2"],
       [
         "login",
         "5 per calendar month, Europe/Oslo, blocks for 1m, then 1h (fixedWindow); calls: 50 at once, 10 more every 1s for each account, blocks for 1h after 10 denials (tokenBucket)",
@@ -218,8 +218,25 @@ describe("headgate limiters", () => {
     await list(limiter("api", api));
     const { stdout } = await headgate("limiters --processes");
     const [, processes = ""] = stdout.split("\n\n");
-    expect(processes).toMatch(/^HOST +PID +VERSION +STARTED +SEEN +NOT LISTED\n/);
+    expect(processes).toMatch(/^HOST +PID +VERSION +STARTED +SEEN +NOT LISTED +LIMITERS\n/);
     expect(processes.split("\n")[1]).toContain(` ${process.pid} `);
+  });
+
+  test("shows with --processes which version each process has, and why there are several", async () => {
+    await list(limiter("api", api));
+    await list(limiter("api", gcra({ limit: 200, window: "1m" })));
+    const { stdout } = await headgate("limiters --processes");
+    const [limiters = "", processes = "", why] = stdout.split("\n\n");
+    const versions = limiters.match(/version [AB] of 2/g);
+    expect(versions?.sort()).toEqual(["version A of 2", "version B of 2"]);
+    // Both are in this process.
+    expect(processes).toContain("api (version A), api (version B)");
+    expect(why).toBe(`api has 2 versions
+  The versions differ in their limits.
+  They share their counters: each process applies its own version to the same counts.
+  A process has several of them: it creates the limiter more than once, with different options.
+`);
+    expect((await headgate("limiters")).stdout).not.toContain("has 2 versions");
   });
 
   test("lists no limiters of another prefix", async () => {

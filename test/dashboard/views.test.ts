@@ -114,6 +114,16 @@ describe("the overview", () => {
     await fleet.report();
     const { json } = await api(page, "overview");
     expect(json.mixedVersions).toEqual([{ name: "api", versions: 2 }]);
+    const view = await api(page, "limiter?name=api");
+    expect(view.json.policies).toHaveLength(2);
+    expect(view.json.versionNotes[0]).toBe("The versions differ in their limits.");
+    const lookup = { subject: "ann", kind: "text", limiter: "api" };
+    const { limiters } = (await api(page, "subject", lookup)).json;
+    // 3 of 3 used under one version, 3 of 4 under the other.
+    expect(limiters.map(({ allowed }: { allowed: boolean }) => allowed).sort()).toEqual([
+      false,
+      true,
+    ]);
     expect(json.active.overrides).toBe(2);
     const ignored = json.ignoredOverrides.map(({ limiter }: { limiter: string }) => limiter);
     expect(ignored.sort()).toEqual(["api", "gone"]);
@@ -332,7 +342,7 @@ describe("the other views", () => {
       const { json } = await api(page, "redis");
       expect(json.findings).toEqual([
         {
-          level: "error",
+          level: "problem",
           title: "no memory",
           fix: "add some\nbuy",
           docs: "headgate doctor --explain",

@@ -201,7 +201,10 @@ export interface LimiterView extends UsageView {
   readonly name: string;
   /** Whether it is in shadow mode in every process, and so denies no request. */
   readonly shadow: boolean;
+  /** The versions of its policy, that whose processes started first as the first. */
   readonly policies: readonly PolicyView[];
+  /** Why there are several, as sentences; empty if there is one. */
+  readonly versionNotes: readonly string[];
   /** The denials by cause, most first. */
   readonly denials: readonly DenialCount[];
   readonly used: readonly TopSubjectRow[];
@@ -356,7 +359,8 @@ export interface RedisView {
 }
 
 export interface Finding {
-  readonly level: "ok" | "note" | "warning" | "error";
+  /** As `headgate doctor` calls it. */
+  readonly level: "ok" | "unknown" | "note" | "warning" | "problem";
   readonly title: string;
   readonly impact?: string | undefined;
   readonly fix?: string | undefined;

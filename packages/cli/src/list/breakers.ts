@@ -93,7 +93,7 @@ function breakerRow(breaker: RegistryBreaker, style: Style): readonly Cell[] {
 
 function notesOf({ hasOtherVersions, targets, moreTargets = 0 }: RegistryBreaker): string {
   const notes = [
-    hasOtherVersions ? "mixed: other processes have another policy" : "",
+    hasOtherVersions ? "other processes have another version" : "",
     targets === undefined ? "targets unknown: give them with --target" : "",
     moreTargets > 0 ? `at least ${moreTargets} more targets` : "",
   ];

@@ -1,6 +1,14 @@
 import { HeadgateError } from "@headgate/core";
 import type { Admin, Override, OverrideCoverage, RegistryLimiter } from "@headgate/core/admin";
-import { formatOverride, overrideCoverageOf, readRegistry } from "@headgate/core/admin";
+import {
+  explainVersions,
+  formatOverride,
+  overrideCoverageOf,
+  policyVersionsOf,
+  readRegistry,
+} from "@headgate/core/admin";
+// biome-ignore lint/style/noRestrictedImports: groups as core does
+import { groupBy } from "@headgate/core/internal";
 import { escapeHidden, formatFromNow } from "@headgate/replay/internal";
 import type { Cli, CommandContext } from "../command/cli.ts";
 import { addExamples } from "../command/cli.ts";
@@ -15,11 +23,14 @@ import {
   withTimesInMs,
 } from "../output/policy.ts";
 import type { Style } from "../output/style.ts";
-import { styleFor } from "../output/style.ts";
+import { printSection, styleFor } from "../output/style.ts";
 import type { Cell, Column } from "../output/table.ts";
 import { writeTables } from "../output/table.ts";
 import { formatTime } from "../output/time.ts";
 import { PROCESS_COLUMNS, processRow, warnNothingListed, warnUnread } from "./registry.ts";
+
+/** The versions of the policy of each limiter, by its name. */
+type Versions = ReadonlyMap<string, readonly RegistryLimiter[]>;
 
 interface LimitersOptions extends ConnectionOptions {
   readonly processes?: boolean | undefined;
@@ -34,7 +45,10 @@ export function addLimiters({ program, context, handle }: Cli): void {
     .description(
       "Lists the limiters of the processes on this Redis and prefix with their limits, and the overrides with the processes that apply them. A process appears ten seconds after its start.",
     )
-    .option("--processes", "also list the processes")
+    .option(
+      "--processes",
+      "also list the processes, and why they have several versions of a policy",
+    )
     .option("--json", "print one JSON document");
   addExamples(addConnectionOptions(command), {
     "headgate limiters": "on the Redis of $REDIS_URL",
@@ -69,14 +83,54 @@ function listLimiters(options: LimitersOptions, context: CommandContext): Promis
       warnNothingListed(stderr, "limiter", prefix);
     }
     const style = styleFor(stdout, context.environment);
+    const versions = groupBy(policyVersionsOf(registry), ({ name }) => name);
     writeTables(
       stdout,
-      [LIMITER_COLUMNS, limiters.map((one) => limiterRow(one, style))],
+      [
+        LIMITER_COLUMNS,
+        [...versions.values()].flatMap((of) =>
+          of.map((one, i) => limiterRow(one, i, of.length, style)),
+        ),
+      ],
       [OVERRIDE_COLUMNS, (withCoverage ?? []).map((one) => overrideRow(one, now, style))],
-      [PROCESS_COLUMNS, options.processes ? processes.map((one) => processRow(one, now)) : []],
+      options.processes
+        ? [
+            [...PROCESS_COLUMNS, { head: "LIMITERS", wraps: true }],
+            processes.map((one) => [...processRow(one, now), formatLimitersOf(one.id, versions)]),
+          ]
+        : [[], []],
     );
+    if (options.processes === true) {
+      for (const [name, of] of versions) {
+        if (of.length > 1) {
+          stdout.write("\n");
+          printSection(
+            context,
+            `${name} has ${of.length} versions`,
+            explainVersions(of, processes),
+          );
+        }
+      }
+    }
     return 0;
   });
+}
+
+/** The limiters of a process, with the version of their policy if there are several: `login, orders (version B)`. */
+function formatLimitersOf(process: string, versions: Versions): string {
+  return [...versions]
+    .flatMap(([name, of]) =>
+      of.flatMap(({ processes }, i) => {
+        if (!processes.includes(process)) return [];
+        return of.length === 1 ? name : `${name} (version ${letterOf(i)})`;
+      }),
+    )
+    .join(", ");
+}
+
+/** The name of a version, as on the dashboard: A, B, C. */
+function letterOf(version: number): string {
+  return String.fromCharCode(65 + version);
 }
 
 const LIMITER_COLUMNS: readonly Column[] = [
@@ -86,20 +140,24 @@ const LIMITER_COLUMNS: readonly Column[] = [
   { head: "NOTES", wraps: true },
 ];
 
-function limiterRow(limiter: RegistryLimiter, style: Style): readonly Cell[] {
+function limiterRow(
+  limiter: RegistryLimiter,
+  version: number,
+  versions: number,
+  style: Style,
+): readonly Cell[] {
   return [
     limiter.name,
     limiter.isTruncated
       ? "(too long for the registry)"
       : limiter.limits.map(formatShortLimit).join("; "),
     String(limiter.processes.length),
-    { text: notesOf(limiter), style: (shown) => style("yellow", shown) },
+    { text: notesOf(limiter, version, versions), style: (shown) => style("yellow", shown) },
   ];
 }
 
-function notesOf(limiter: RegistryLimiter): string {
+function notesOf(limiter: RegistryLimiter, version: number, versions: number): string {
   const {
-    hasOtherVersions,
     shadow,
     extends: other,
     blockOn,
@@ -108,9 +166,9 @@ function notesOf(limiter: RegistryLimiter): string {
   } = limiter;
   const shapes = perCallPolicies.length + morePerCallPolicies;
   const notes = [
-    hasOtherVersions ? "mixed: other processes have another policy" : "",
+    versions > 1 ? `version ${letterOf(version)} of ${versions}` : "",
     shadow ? "in shadow mode" : "",
-    other === undefined ? "" : `together with ${other}`,
+    other === undefined ? "" : `extends ${other}`,
     blockOn === "settle" ? "blocks by settled charges only" : "",
     shapes === 0
       ? ""

@@ -59,9 +59,11 @@ export {
 export type { IgnoredOverride, LimiterVersion, OverrideCoverage } from "./limiter-versions.ts";
 export {
   dimensionsOf,
+  explainVersions,
   ignoredReasonOf,
   limiterVersionsOf,
   overrideCoverageOf,
+  policyVersionsOf,
   requireCompatible,
 } from "./limiter-versions.ts";
 export type { ReadBlocksOptions } from "./read-blocks.ts";
@@ -83,7 +85,7 @@ export type {
 } from "./read-usage-coverage.ts";
 export { readUsageCoverage } from "./read-usage-coverage.ts";
 export type { SubjectQuery } from "./resolve-subjects.ts";
-export { resolveSubjects, subjectSourcesOf } from "./resolve-subjects.ts";
+export { queriedAddress, resolveSubjects, subjectSourcesOf } from "./resolve-subjects.ts";
 export type {
   DenialsByLimit,
   LimitDenials,

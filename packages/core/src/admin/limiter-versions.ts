@@ -34,12 +34,9 @@ export function limiterVersionsOf(
   const matching = records.filter(
     (one) => (name === undefined || one.name === name) && one.isTruncated !== true,
   );
-  const known = groupBy(matching, (one) =>
-    JSON.stringify([one.name, one.policy, one.shadow, one.extends ?? ""]),
-  );
-  return [...known.values()].map((same) => {
-    const [first] = same as readonly [RegistryLimiter];
-    const { limits, blockOn, shadow, shapes, hasOtherVersions } = first;
+  return groupVersions(matching).map((same) => {
+    const [first] = same;
+    const { limits, blockOn, shadow, hasOtherVersions } = first;
     const perCallPolicies = perCallPoliciesOf(same);
     const policies = perCallPolicies.map((other) => other.limits);
     return {
@@ -47,12 +44,87 @@ export function limiterVersionsOf(
       perCallPolicies,
       uses: same.flatMap(({ uses }) => uses),
       extends: first.extends,
-      counterIdentity: JSON.stringify(
-        shapes.map(({ per, fingerprint }) => [per, fingerprint]).sort(),
-      ),
+      counterIdentity: counterIdentityOf(first),
       hasOtherVersions,
     };
   });
+}
+
+/**
+ * Each version of each policy once, with all processes and uses that have it, also those that are too long to be listed. Ordered by
+ * name; versions of one name in the order in which their first processes started.
+ */
+export function policyVersionsOf({
+  limiters,
+  processes,
+}: Pick<Registry, "limiters" | "processes">): readonly RegistryLimiter[] {
+  const starts = new Map(processes.map(({ id, startedAt }) => [id, startedAt]));
+  const firstStart = (one: RegistryLimiter): number =>
+    Math.min(...one.processes.map((id) => starts.get(id) ?? Number.POSITIVE_INFINITY));
+  const versions = groupVersions(limiters).map((same) => ({
+    ...same[0],
+    perCallPolicies: perCallPoliciesOf(same),
+    uses: same.flatMap(({ uses }) => uses),
+    processes: [...new Set(same.flatMap((one) => one.processes))],
+  }));
+  return [...groupBy(versions, ({ name }) => name).values()].flatMap((ofName) =>
+    ofName.toSorted(
+      (a, b) => Number(firstStart(a) > firstStart(b)) - Number(firstStart(a) < firstStart(b)),
+    ),
+  );
+}
+
+/**
+ * Why processes have several versions of one policy, as sentences: what differs, whether the versions share counters, and whether it
+ * looks like a deploy. `versions` are those of one name, as `policyVersionsOf` orders them.
+ */
+export function explainVersions(
+  versions: readonly RegistryLimiter[],
+  processes: Registry["processes"],
+): readonly string[] {
+  if (versions.length < 2) return [];
+  const hasDifferent = (read: (one: RegistryLimiter) => unknown): boolean =>
+    new Set(versions.map((one) => JSON.stringify(read(one) ?? null))).size > 1;
+  const differences = [
+    hasDifferent(({ limits }) => limits) ? "their limits" : "",
+    hasDifferent(({ blockOn }) => blockOn) ? "which denials block" : "",
+    hasDifferent(({ shadow }) => shadow) ? "shadow mode" : "",
+    hasDifferent((one) => one.extends) ? "the limiter that they extend" : "",
+  ].filter((one) => one !== "");
+  const starts = new Map(processes.map(({ id, startedAt }) => [id, startedAt]));
+  const startsOf = (one: RegistryLimiter): readonly number[] =>
+    one.processes.map((id) => starts.get(id) ?? 0);
+  const isRollout = versions.every(
+    (one, i) =>
+      i === 0 ||
+      Math.min(...startsOf(one)) > Math.max(...versions.slice(0, i).flatMap((a) => startsOf(a))),
+  );
+  const all = versions.flatMap((one) => one.processes);
+  return [
+    `The versions differ in ${differences.join(" and ") || "details that the registry does not list"}.`,
+    hasDifferent(counterIdentityOf)
+      ? "They count separately, so a client may use up the limits of each."
+      : "They share their counters: each process applies its own version to the same counts.",
+    new Set(all).size < all.length
+      ? "A process has several of them: it creates the limiter more than once, with different options."
+      : isRollout
+        ? "Each version started after the one before, as in a deploy: this ends when the last process with an old version stops."
+        : "Processes of the versions started in turn, so this is no deploy: some processes have other code or another configuration.",
+  ];
+}
+
+/** Groups records that differ only in how the limiter is used, or in the version of Headgate. */
+function groupVersions(
+  records: readonly RegistryLimiter[],
+): readonly (readonly [RegistryLimiter, ...RegistryLimiter[]])[] {
+  const groups = groupBy(records, (one) =>
+    JSON.stringify([one.name, one.policy, one.shadow, one.extends ?? ""]),
+  );
+  return [...groups.values()] as unknown as readonly (readonly [RegistryLimiter])[];
+}
+
+function counterIdentityOf({ shapes }: RegistryLimiter): string {
+  return JSON.stringify(shapes.map(({ per, fingerprint }) => [per, fingerprint]).sort());
 }
 
 /** The policies of other shapes in use, each shape once. */

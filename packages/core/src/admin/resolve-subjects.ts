@@ -62,6 +62,13 @@ export async function resolveSubjects(
   return [...made.values()];
 }
 
+/** The address that a query is about: that of an IPv6 client, whose subject is a network, is the network's first. */
+export function queriedAddress({ ip, text, named }: SubjectQuery): string | undefined {
+  return [ip, text, ...(named?.values() ?? [])]
+    .map((one) => one?.split("/")[0]?.replace(/%.*$/s, ""))
+    .find((one) => one !== undefined && isIP(one) !== 0);
+}
+
 /** Where the subjects of a dimension come from, in each way in which a limiter is used; undefined if the registry does not say. */
 export function subjectSourcesOf(
   known: Pick<LimiterVersion, "uses">,

@@ -1,6 +1,6 @@
-import type { LimiterUsage, RegistryLimiter, TopSubject } from "@headgate/core/admin";
-import { formatPolicy } from "@headgate/core/admin";
-import { groupBy, isInShadow } from "@headgate/core/internal";
+import type { LimiterUsage, Registry, RegistryLimiter, TopSubject } from "@headgate/core/admin";
+import { explainVersions, formatPolicy, policyVersionsOf } from "@headgate/core/admin";
+import { isInShadow } from "@headgate/core/internal";
 import type { DenialCount, LimiterView, PolicyView, TopSubjectRow } from "../api.ts";
 import type { Span } from "../counts.ts";
 import { NO_DECISIONS } from "../counts.ts";
@@ -40,7 +40,7 @@ export async function buildLimiterView(
     span,
     name,
     shadow: isInShadow(name, records, control.record.overrides),
-    policies: toPolicyViews(records),
+    ...policiesOf(name, registry),
     totals: own?.total ?? NO_DECISIONS,
     stepMs: STEP_MS[span],
     series: own === undefined ? [] : pointsOf(own, span),
@@ -79,25 +79,30 @@ function denialsByCause(usage: LimiterUsage | undefined): readonly DenialCount[]
   return rows.filter(({ denied }) => denied > 0).sort((one, other) => other.denied - one.denied);
 }
 
-/** Each version of the policy with its processes, regardless of their version of Headgate. */
-function toPolicyViews(records: readonly RegistryLimiter[]): readonly PolicyView[] {
-  const groups = groupBy(records, (one) =>
-    JSON.stringify([one.policy, one.shadow, one.extends ?? null]),
-  );
-  return [...groups.values()].map((same): PolicyView => {
-    const [first] = same as [RegistryLimiter];
-    const { limits, shadow } = first;
-    const isCut = first.isTruncated === true;
-    return {
-      limits: isCut ? ["too long to be listed"] : limits.map(describeLimit),
-      code: isCut ? "" : formatPolicy(limits),
-      numbers: isCut ? {} : numbersOf(first),
-      processes: [...new Set(same.flatMap(({ processes }) => processes))],
-      shadow,
-      extends: first.extends,
-      uses: [...new Set(same.flatMap(({ uses }) => uses.map(formatHttpUse)))],
-    };
-  });
+/** Each version of the policy with its processes, and why there are several. */
+function policiesOf(
+  name: string,
+  registry: Registry,
+): Pick<LimiterView, "policies" | "versionNotes"> {
+  const versions = policyVersionsOf(registry).filter((one) => one.name === name);
+  return {
+    policies: versions.map(toPolicyView),
+    versionNotes: explainVersions(versions, registry.processes),
+  };
+}
+
+function toPolicyView(version: RegistryLimiter): PolicyView {
+  const { limits, shadow, processes, uses } = version;
+  const isCut = version.isTruncated === true;
+  return {
+    limits: isCut ? ["too long to be listed"] : limits.map(describeLimit),
+    code: isCut ? "" : formatPolicy(limits),
+    numbers: isCut ? {} : numbersOf(version),
+    processes,
+    shadow,
+    extends: version.extends,
+    uses: [...new Set(uses.map(formatHttpUse))],
+  };
 }
 
 function numbersOf(record: RegistryLimiter): PolicyView["numbers"] {

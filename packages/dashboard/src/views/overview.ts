@@ -2,12 +2,11 @@ import type {
   LimiterUsage,
   LimiterUsageSummary,
   Registry,
-  RegistryLimiter,
   UsageCoverage,
   UsageSeries,
   UsageSummary,
 } from "@headgate/core/admin";
-import { overrideCoverageOf } from "@headgate/core/admin";
+import { overrideCoverageOf, policyVersionsOf } from "@headgate/core/admin";
 import { groupBy, isInShadow } from "@headgate/core/internal";
 import type { LimiterSummary, Overview } from "../api.ts";
 import type { Span } from "../counts.ts";
@@ -170,7 +169,7 @@ function summarise(
   span: Span,
 ): readonly LimiterSummary[] {
   const used = new Map(usages.map((one) => [one.name, one]));
-  const listed = groupBy(registry.limiters, ({ name }) => name);
+  const listed = groupBy(policyVersionsOf(registry), ({ name }) => name);
   const names = new Set([...used.keys(), ...listed.keys()]);
   const overrides = groupBy(record.overrides, ({ limiter }) => limiter);
   const sorted = [...names]
@@ -195,7 +194,7 @@ function summarise(
       series:
         usage === undefined ? [] : mergeSeries([pointsOf(usage, span)], SPARKLINE_STEP_MS[span]),
       limits: records[0]?.limits.map(describeLimit) ?? [],
-      versions: versionsOf(records),
+      versions: records.length,
       processes: new Set(records.flatMap(({ processes }) => processes)).size,
       shadow,
       overrides: overrides.get(name)?.length ?? 0,
@@ -203,16 +202,10 @@ function summarise(
   });
 }
 
-function versionsOf(records: readonly RegistryLimiter[]): number {
-  return new Set(records.map(({ policy }) => policy)).size;
-}
-
-function mixedVersionsOf({ limiters }: Registry): Overview["mixedVersions"] {
-  const mixed = limiters.filter(({ hasOtherVersions }) => hasOtherVersions);
-  return [...groupBy(mixed, ({ name }) => name)].map(([name, records]) => ({
-    name,
-    versions: versionsOf(records),
-  }));
+function mixedVersionsOf(registry: Registry): Overview["mixedVersions"] {
+  return [...groupBy(policyVersionsOf(registry), ({ name }) => name)]
+    .filter(([, versions]) => versions.length > 1)
+    .map(([name, versions]) => ({ name, versions: versions.length }));
 }
 
 function ignoredOverridesOf(

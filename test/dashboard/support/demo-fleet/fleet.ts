@@ -137,6 +137,7 @@ export function limiterAt(at: number, name: string, span: Span): LimiterView | u
     name,
     shadow: one.shadow ?? false,
     policies: policiesOf(one),
+    versionNotes: one.name === "search" ? VERSION_NOTES : [],
     totals,
     stepMs: STEP_MS[span],
     series,
@@ -157,6 +158,12 @@ export function limiterAt(at: number, name: string, span: Span): LimiterView | u
   };
 }
 
+const VERSION_NOTES: readonly string[] = [
+  "The versions differ in their limits.",
+  "They count separately, so a client may use up the limits of each.",
+  "Each version started after the one before, as in a deploy: this ends when the last process with an old version stops.",
+];
+
 function policiesOf(one: DemoLimiter): readonly PolicyView[] {
   const all = ["p0", "p1", "p2", "p3", "p4", "p5"];
   const policy: PolicyView = {
@@ -175,5 +182,5 @@ function policiesOf(one: DemoLimiter): readonly PolicyView[] {
     numbers: { "10-per-1s": { limit: 10 } },
     processes: all.slice(4),
   };
-  return [policy, old];
+  return [old, policy];
 }

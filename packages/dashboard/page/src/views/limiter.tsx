@@ -45,7 +45,7 @@ export function Limiter({ route, name }: { route: Route; name: string }): JSX.El
 }
 
 function Found({ view, route }: { view: LimiterView; route: Route }): JSX.Element {
-  const { policies, processes } = view;
+  const { policies, versionNotes, processes } = view;
   const policyOf = (id: string): string | undefined => {
     const found = policies.findIndex((one) => one.processes.includes(id));
     return found === -1 ? undefined : String.fromCharCode(65 + found);
@@ -55,7 +55,7 @@ function Found({ view, route }: { view: LimiterView; route: Route }): JSX.Elemen
       <LimiterHeadline view={view} />
       <ChartPanel view={view} route={route} />
       <div class="columns">
-        <Policies policies={policies} processes={processes} />
+        <Policies policies={policies} versionNotes={versionNotes} processes={processes} />
         <ByLimit view={view} />
       </div>
       <div class="columns">

@@ -8,13 +8,19 @@ import { LimiterLink, Name, ServerText, ShortTime } from "../parts/text.tsx";
 /** The limits as text and as code, for each version of the policy. */
 export function Policies({
   policies,
+  versionNotes,
   processes,
-}: Pick<LimiterView, "policies" | "processes">): JSX.Element {
+}: Pick<LimiterView, "policies" | "versionNotes" | "processes">): JSX.Element {
   return (
     <Panel title="Limits">
       {policies.length === 0 && (
         <Empty>No process with this limiter is listed now, so its limits are unknown.</Empty>
       )}
+      {versionNotes.map((note) => (
+        <p class="note" key={note}>
+          {note}
+        </p>
+      ))}
       {policies.map((policy, i) => (
         <div class="policy" key={i}>
           {policies.length > 1 && (
