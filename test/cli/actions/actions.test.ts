@@ -48,15 +48,15 @@ describe("headgate explain", () => {
     });
   });
 
-  test("distinguishes a manual block from the block of a limit", async () => {
+  test("distinguishes an operator's block from the block of a limit", async () => {
     const { operator: admin, api } = await list(["api"], 4);
     const byLimit = await own.run(["explain", "ann", "--limiter", "api"]);
-    expect(byLimit.stdout).toMatch(/blocked by its limit 3-per-1h until .*, in (10 min|9 min)/);
+    expect(byLimit.stdout).toMatch(/blocked by the limit 3-per-1h until .*, in (10 min|9 min)/);
     await admin.block(api, "ann", "2h");
     const byHand = await own.run(["explain", "ann", "--limiter", "api"]);
     expect([byHand.exitCode, byHand.stdout]).toEqual([
       1,
-      expect.stringContaining("blocked manually"),
+      expect.stringContaining("blocked by an operator"),
     ]);
   });
 
@@ -99,6 +99,71 @@ describe("headgate explain", () => {
     });
     const whole = await own.json([...args, "--subject", "ip=10.0.0.2"]);
     expect(whole).toMatchObject({ explanations: [{ missingDimensions: [] }] });
+  });
+
+  test("explains all limiters without --limiter: denials first, the longest at the top, and the deny list at the end", async () => {
+    const store = own.store();
+    const limits = fixedWindow({ limit: 1, window: "1h" });
+    const short = fixedWindow({ limit: 1, window: "10m" });
+    const options = { store, storeTimeout: "10s" } as const;
+    const open = createLimiter({ ...options, name: "open", limits });
+    const denying = [
+      createLimiter({ ...options, name: "short", limits: short }),
+      createLimiter({ ...options, name: "long", limits }),
+    ];
+    const others = [
+      createLimiter({ ...options, name: "more", limits: short, extends: open }),
+      createLimiter({
+        ...options,
+        name: "tenants",
+        limits: [
+          { ...limits, per: "tenant" },
+          { ...limits, per: "user" },
+        ],
+      }),
+    ];
+    for (const one of [...denying, open, ...others]) onTestFinished(() => one.close());
+    for (const one of denying) await one.consume("10.0.0.1");
+    await writeRegistry(store);
+    const args = ["explain", "10.0.0.1"];
+    const { exitCode, stdout } = await own.run(args);
+    expect(exitCode).toBe(1);
+    expect(stdout.split("\n").filter((line) => !line.startsWith(" "))).toEqual([
+      "10.0.0.1 is denied now by long, short",
+      "long: 10.0.0.1 would be denied now",
+      "short: 10.0.0.1 would be denied now",
+      "more: 10.0.0.1 would be allowed now",
+      "open: 10.0.0.1 would be allowed now",
+      "1 limiter skipped: they count by other dimensions",
+      "deny list: 10.0.0.1 is not on it",
+      "",
+    ]);
+    const allowed = await own.run(["explain", "ann"]);
+    expect([allowed.exitCode, allowed.stdout.split("\n")[0]]).toEqual([
+      0,
+      "ann is allowed now by all 4 limiters that count it",
+    ]);
+    await createAdmin(store).addToDenyList("10.0.0.0/8");
+    const onList = await own.run(["explain", "10.0.0.1"]);
+    expect(onList.stdout.split("\n")[0]).toBe(
+      "10.0.0.1 is denied by every HTTP limiter: it is on the deny list",
+    );
+    expect(onList.stdout).not.toContain("is not on it");
+  });
+
+  test("counts a limiter with two versions once, and explains both", async () => {
+    await list(["api"]);
+    const elsewhere = own.client.duplicate();
+    onTestFinished(() => elsewhere.disconnect());
+    const store = redisStore(elsewhere);
+    const limits = fixedWindow({ limit: 1, window: "1h" });
+    const lower = createLimiter({ name: "api", limits, store });
+    onTestFinished(() => lower.close());
+    await writeRegistry(store);
+    const { stdout } = await own.run(["explain", "bob"]);
+    expect(stdout).toMatch(/^bob is allowed now by the limiter that counts it\n/);
+    expect(stdout.match(/^api: bob would be allowed now$/gm)).toHaveLength(2);
+    expect(stdout).toContain("one of several versions of this policy");
   });
 
   test("explains slots and calendar windows", async () => {
@@ -150,7 +215,7 @@ describe("an action of the command", () => {
     ]);
     expect([exitCode, stderr]).toEqual([0, ""]);
     expect(stdout).toMatch(/^api, ann: block for 1h\n {2}before: 3-per-1h: 3 of 3 used; /);
-    expect(stdout).toMatch(/now: blocked manually until .*, in (1 h|59 min)/);
+    expect(stdout).toMatch(/now: blocked by an operator until .*, in (1 h|59 min)/);
     expect(stdout).toMatch(/\n {2}in force everywhere by \d{4}-\d\d-\d\d \d\d:\d\d:\d\d .+\n$/);
     const [entry] = (await admin.log()).entries;
     expect(entry).toMatchObject({ kind: "block", reason: "scrapes", subject: { default: "ann" } });
@@ -316,7 +381,7 @@ describe("wrong arguments of an action are an error of one line", () => {
     [["reset", "ann", "--limiter", "api", "--all"], "not both"],
     [["block", "ann", "--limiter", "api"], "the duration of block must be a time from 1ms to 366d"],
     [["block", "ann", "0s", "--limiter", "api"], 'or 7d, got "0s"'],
-    [["explain", "ann"], "give --limiter NAME"],
+    [["explain", "ann", "--cost", '{"3-per-1h":2}'], "is for one limiter: give --limiter NAME"],
     [["explain", "ann", "--limiter", "api", "--cost", "much"], "--cost must be JSON"],
     [["set", "--shadow", "on"], "give --limiter NAME"],
     [["breaker", "bank", "eu", "explode"], "the order must be open, close, reset"],

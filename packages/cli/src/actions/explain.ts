@@ -1,7 +1,7 @@
 import type { Cost, Decision, LimitState } from "@headgate/core";
-import type { ControlRecord, Inspection } from "@headgate/core/admin";
-import { dimensionsOf, GLOBAL_SUBJECT } from "@headgate/core/admin";
-import { formatSpan } from "@headgate/replay/internal";
+import type { ControlRecord, Inspection, LimiterVersion, SubjectQuery } from "@headgate/core/admin";
+import { dimensionsOf, GLOBAL_SUBJECT, queriedAddress } from "@headgate/core/admin";
+import { formatSpan, pluralize } from "@headgate/replay/internal";
 import type { AddCommand, CommandContext } from "../command/cli.ts";
 import { addExamples } from "../command/cli.ts";
 import { CommandError, EXIT } from "../command/command-error.ts";
@@ -14,7 +14,7 @@ import { printSection } from "../output/style.ts";
 import { formatBlock, formatCalendar, formatEnd, formatUsage } from "./inspection.ts";
 import type { LimiterSubject, SelectionOptions, Subject } from "./selection.ts";
 import { addSelectionOptions, findLimiters, readSubjectQuery } from "./selection.ts";
-import type { SubjectReport } from "./subject-report.ts";
+import type { SubjectReport, SubjectReports } from "./subject-report.ts";
 import { describeOverrides, reportOnSubjects } from "./subject-report.ts";
 
 type Options = ConnectionOptions &
@@ -47,10 +47,11 @@ export const addExplain: AddCommand = ({ program, context, handle }) => {
     .command("explain [subject]")
     .summary("explain whether a request would be allowed now, and why")
     .description(
-      "Explains whether a request would be allowed now, which limit decides, why, and when the request will be allowed. Exits with 1 if the request would be denied.",
+      "Explains whether a request would be allowed now, by every limiter or the one that is named, and by the deny list: which limit decides, why, and when the request will be allowed. Exits with 1 if the request would be denied.",
     );
   addExamples(command, {
-    "headgate explain --ip 203.0.113.7 --limiter api": "why a client gets 429, and until when",
+    "headgate explain --ip 203.0.113.7": "why a client gets 429, and until when, in all limiters",
+    "headgate explain --ip 203.0.113.7 --limiter api": "in one limiter",
     "headgate explain ada --limiter api --cost 10":
       "whether a request with a cost of 10 would be allowed",
   });
@@ -72,31 +73,94 @@ async function explain(
   context: CommandContext,
 ): Promise<number> {
   const { limiter } = options;
-  if (limiter === undefined)
-    throw new CommandError("explain needs one limiter: give --limiter NAME");
   const cost = readCost(options.cost);
+  if (limiter === undefined && typeof cost !== "number") {
+    throw new CommandError("--cost by the names of limits is for one limiter: give --limiter NAME");
+  }
   return withSession(options, context, async (session) => {
     const query = await readSubjectQuery(text, options, context);
     const known = await findLimiters(session, options, context);
-    const extended = new Set(known.flatMap(({ extends: name }) => name ?? []));
-    const parents = [...extended].map((name) => findLimiters(session, { limiter: name }, context));
-    const limiters = [...known, ...(await Promise.all(parents)).flat()];
+    const limiters = limiter === undefined ? known : await withParents(session, known, context);
     const found = await reportOnSubjects(session, limiters, query, (one, control, isDenied) =>
       explainLimiter(session, one, { cost, control, isDenied, limiter }),
     );
-    const { reports, skipped, denyList } = found;
+    const { skipped, denyList } = found;
+    // As on the dashboard: denials first, and of these what lasts longest.
+    const reports = found.reports.toSorted((one, other) => waitOf(other) - waitOf(one));
     const explanations = reports.map(({ document }) => document);
     if (options.json === true) {
       writeJson(context.stdout, { explanations, skipped, denyList });
     } else {
-      found.print(context);
-      for (const { limiter: name, reason } of skipped) {
-        printSection(context, `${name}: not checked`, [reason]);
+      if (limiter === undefined) printVerdict(query, explanations, denyList.length > 0, context);
+      found.print(context, reports);
+      printSkipped(skipped, limiter, context);
+      const address = queriedAddress(query);
+      if (limiter === undefined && denyList.length === 0 && address !== undefined) {
+        printSection(context, `deny list: ${address} is not on it`, []);
       }
     }
     const isDenied = denyList.length > 0 && known.some(({ uses }) => uses.length > 0);
     return explanations.every(({ allowed }) => allowed) && !isDenied ? 0 : EXIT.found;
   });
+}
+
+/** The versions of a limiter, and those of the limiters that they extend, which decide with them. */
+async function withParents(
+  session: Session,
+  known: readonly LimiterVersion[],
+  context: CommandContext,
+): Promise<readonly LimiterVersion[]> {
+  const extended = new Set(known.flatMap(({ extends: name }) => name ?? []));
+  const parents = [...extended].map((name) => findLimiters(session, { limiter: name }, context));
+  return [...known, ...(await Promise.all(parents)).flat()];
+}
+
+/** How long a denial lasts, in milliseconds; −1 for what would be allowed. */
+function waitOf({ document: { allowed, decision } }: SubjectReport<Explanation>): number {
+  return allowed ? -1 : decision.retryAfterMs;
+}
+
+/** Prints the answer of all limiters together, in the words of the dashboard. */
+function printVerdict(
+  { text, ip, header, named = new Map() }: SubjectQuery,
+  explanations: readonly Explanation[],
+  onDenyList: boolean,
+  context: CommandContext,
+): void {
+  const client =
+    text ??
+    ip ??
+    (header
+      ? `the client with this ${header.name}`
+      : formatSubjectLabel(Object.fromEntries(named)));
+  const count = new Set(explanations.map(({ limiter }) => limiter)).size;
+  const denying = new Set(explanations.filter(({ allowed }) => !allowed).map((one) => one.limiter));
+  const allLimiters =
+    count === 1 ? "the limiter that counts it" : `all ${count} limiters that count it`;
+  const verdict = onDenyList
+    ? "is denied by every HTTP limiter: it is on the deny list"
+    : denying.size > 0
+      ? `is denied now by ${[...denying].join(", ")}`
+      : `is allowed now by ${allLimiters}`;
+  printSection(context, `${client} ${verdict}`, []);
+}
+
+function printSkipped(
+  skipped: SubjectReports<Explanation>["skipped"],
+  limiter: string | undefined,
+  context: CommandContext,
+): void {
+  if (limiter !== undefined) {
+    for (const { limiter: name, reason } of skipped) {
+      printSection(context, `${name}: not checked`, [reason]);
+    }
+  } else if (skipped.length > 0) {
+    printSection(
+      context,
+      `${pluralize(skipped.length, "limiter")} skipped: they count by other dimensions`,
+      skipped.map(({ limiter: name, reason }) => `${name} ${reason}`),
+    );
+  }
 }
 
 function readCost(text: string): Cost {
@@ -105,14 +169,14 @@ function readCost(text: string): Cost {
 
 async function explainLimiter(
   { admin, now }: Session,
-  [{ limiter, hasOtherVersions, uses }, givenSubject]: LimiterSubject,
+  [{ limiter, extends: parent, hasOtherVersions, uses }, givenSubject]: LimiterSubject,
   asked: {
     readonly cost: Cost;
     readonly control: ControlRecord;
     /** Whether the deny list has the client's address. */
     readonly isDenied: boolean;
-    /** The name that the user gave. */
-    readonly limiter: string;
+    /** The name that the user gave, if any. */
+    readonly limiter: string | undefined;
   },
 ): Promise<SubjectReport<Explanation>> {
   const dimensions = dimensionsOf(limiter.limits);
@@ -145,11 +209,13 @@ async function explainLimiter(
     overrides: overrides.documents,
     hasOtherVersions,
   };
+  const isParent = asked.limiter !== undefined && asked.limiter !== limiter.name;
+  const partner = isParent ? asked.limiter : parent;
   const verdict = explanation.allowed ? "would be allowed" : "would be denied";
   return {
     document: explanation,
     headline: `${limiter.name}: ${formatSubjectLabel(subject)} ${verdict} now`,
-    lines: formatExplanation(explanation, overrides.lines, asked.limiter, at),
+    lines: formatExplanation(explanation, overrides.lines, partner, at),
   };
 }
 
@@ -165,18 +231,18 @@ function bindingOf({ limits, limit, remaining, resetAfterMs }: Decision): string
 function formatExplanation(
   explanation: Explanation,
   overrides: readonly string[],
-  askedLimiter: string,
+  partner: string | undefined,
   at: number,
 ): readonly string[] {
-  const { limiter, missingDimensions, onDenyList, limits, blocks, decision } = explanation;
+  const { missingDimensions, onDenyList, limits, blocks, decision } = explanation;
   const { shadow, wouldAllow } = decision;
   const dimensions = new Set(limits.map(({ per }) => per)).size;
   const isUsed = limits.some(({ resetAfterMs }) => resetAfterMs > 0);
   const notes: readonly (readonly [applies: boolean, note: string])[] = [
-    [limiter !== askedLimiter, `decided together with ${askedLimiter}: both must allow it`],
+    [partner !== undefined, `decided together with ${partner}: both must allow it`],
     [
       explanation.hasOtherVersions,
-      "by one of several versions of this policy: headgate limiters shows them",
+      "one of several versions of this policy: headgate limiters --processes shows why",
     ],
     [
       missingDimensions.length > 0,

@@ -71,7 +71,7 @@ async function inspect(
     headline: `${limiter.name}, ${formatSubjectLabel(subject)}`,
     lines: [
       ...(hasOtherVersions
-        ? ["one of several versions of this policy: headgate limiters shows them"]
+        ? ["one of several versions of this policy: headgate limiters --processes shows why"]
         : []),
       ...formatInspection({ limits, blocks }, at),
       ...overrides.lines,

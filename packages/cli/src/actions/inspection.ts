@@ -44,7 +44,7 @@ export function formatBlock(
   dimensions: number,
   now: number,
 ): string {
-  const by = limit === undefined ? "manually" : `by its limit ${limit}`;
+  const by = limit === undefined ? "by an operator" : `by the limit ${limit}`;
   const where = dimensions > 1 ? ` in ${per}` : "";
   return `blocked ${by}${where} until ${formatEnd(endsInMs, now)}`;
 }

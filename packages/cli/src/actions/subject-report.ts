@@ -1,11 +1,10 @@
-import { isIP } from "node:net";
 import type {
   ControlRecord,
   DeniedNetwork,
   LimiterVersion,
   SubjectQuery,
 } from "@headgate/core/admin";
-import { ignoredReasonOf, overridesFor } from "@headgate/core/admin";
+import { ignoredReasonOf, overridesFor, queriedAddress } from "@headgate/core/admin";
 import type { CommandContext } from "../command/cli.ts";
 import type { Session } from "../connect/connection.ts";
 import { withTimesInMs } from "../output/policy.ts";
@@ -29,8 +28,8 @@ export interface SubjectReports<Document> {
   readonly skipped: readonly SkippedLimiter[];
   /** The deny-list entries that contain the address in the query, as in `--json`. */
   readonly denyList: readonly DeniedNetwork[];
-  /** Prints the reports, and before them the entries. */
-  print(context: CommandContext): void;
+  /** Prints the reports, or those that are given, and before them the entries. */
+  print(context: CommandContext, reports?: readonly SubjectReport<Document>[]): void;
 }
 
 /**
@@ -49,7 +48,7 @@ export async function reportOnSubjects<Document>(
 ): Promise<SubjectReports<Document>> {
   const control = await admin.readControl();
   const { limiterSubjects, skipped } = await makeSubjects(limiters, query);
-  const address = addressIn(query);
+  const address = queriedAddress(query);
   const entries = address === undefined ? [] : await admin.denyList(address);
   const reports: SubjectReport<Document>[] = [];
   for (const one of limiterSubjects) reports.push(await read(one, control, entries.length > 0));
@@ -58,24 +57,16 @@ export async function reportOnSubjects<Document>(
     reports,
     skipped,
     denyList: entries.map(withTimesInMs),
-    print(context) {
+    print(context, printed = reports) {
       if (entries.length > 0) {
         printSection(context, `${address} is on the deny list: 403 in every HTTP limiter`, [
           ...entries.map((entry) => formatDenyListEntry(entry, now())),
           "limiters with the address in their own allowList still admit it",
         ]);
       }
-      for (const { headline, lines } of reports) printSection(context, headline, lines);
+      for (const { headline, lines } of printed) printSection(context, headline, lines);
     },
   };
-}
-
-function addressIn({ ip, text, named }: SubjectQuery): string | undefined {
-  // The subject of an IPv6 client is a network: check its first address.
-  const candidates = [ip, text, ...(named?.values() ?? [])].map((one) =>
-    one?.split("/")[0]?.replace(/%.*$/s, ""),
-  );
-  return candidates.find((one) => one !== undefined && isIP(one) !== 0);
 }
 
 /**

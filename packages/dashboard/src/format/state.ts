@@ -90,12 +90,12 @@ export function formatInspection(
 /** The usage of a limit: `api: 3 of 100 used`. */
 function formatUsage({ name, limit, remaining, overdrawn, windowMs }: LimitState): string {
   const used = limit - remaining + overdrawn;
-  return `${name}: ${used} of ${limit} ${windowMs === 0 ? "slots taken" : "used"}`;
+  return `${name}: ${used} of ${limit} ${windowMs === 0 ? "slots in use" : "used"}`;
 }
 
-/** A block: `blocked by hand until 2026-11-22 23:05:10 UTC`. */
+/** A block: `blocked by an operator until 2026-11-22 23:05:10 UTC`. */
 function formatBlock({ per, limit, endsInMs }: SubjectBlock, now: number): string {
-  const by = limit === undefined ? "by hand" : `by the limit ${limit}`;
+  const by = limit === undefined ? "by an operator" : `by the limit ${limit}`;
   const where = per === "default" ? "" : ` in ${per}`;
   return `blocked ${by}${where} until ${formatTime(now + endsInMs)}`;
 }

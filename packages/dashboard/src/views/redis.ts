@@ -83,13 +83,7 @@ async function readServer(client: InfoClient): Promise<RedisView["server"]> {
   return server;
 }
 
-const LEVEL_BY_STATUS: Readonly<Record<string, Finding["level"]>> = {
-  ok: "ok",
-  note: "note",
-  unknown: "note",
-  warning: "warning",
-  problem: "error",
-};
+const LEVELS: readonly Finding["level"][] = ["problem", "warning", "note", "unknown", "ok"];
 
 /** The findings of the application's doctor, or a warning if it takes longer than the timeout. */
 export function findingsWithTimeout(
@@ -108,9 +102,7 @@ async function findingsOf(doctor: () => Promise<DoctorReport>): Promise<readonly
   return checks.flatMap(({ findings, docs }) =>
     findings.map(
       ({ status, message, impact, fix, commands = [] }): Finding => ({
-        level: Object.hasOwn(LEVEL_BY_STATUS, status)
-          ? (LEVEL_BY_STATUS[status] ?? "note")
-          : "note",
+        level: LEVELS.find((level) => level === status) ?? "note",
         title: message,
         impact,
         fix: fix === undefined && commands.length === 0 ? undefined : formatFix(fix, commands),

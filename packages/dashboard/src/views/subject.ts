@@ -1,4 +1,3 @@
-import { isIP } from "node:net";
 import type { Decision, LimitState } from "@headgate/core";
 import type {
   ControlRecord,
@@ -15,6 +14,7 @@ import {
   GLOBAL_SUBJECT,
   limiterVersionsOf,
   overridesFor,
+  queriedAddress,
 } from "@headgate/core/admin";
 import type {
   BlockRow,
@@ -58,8 +58,8 @@ export async function buildSubjectView(
   const derived = await Promise.all(
     known.map(async (one) => ({ one, ...(await deriveSubjects(one, query)) })),
   );
-  const tasks = distinctTasks(
-    derived.flatMap(({ one, subjects }) => subjects.map((subject): LookupTask => [one, subject])),
+  const tasks = derived.flatMap(({ one, subjects }) =>
+    subjects.map((subject): LookupTask => [one, subject]),
   );
   await spend(tasks.length + 1);
   const denied = await denyListEntriesOf(reader, query);
@@ -82,24 +82,13 @@ export async function buildSubjectView(
   };
 }
 
-/** Policies that differ only in their numbers have the same counters. */
-function distinctTasks(tasks: readonly LookupTask[]): readonly LookupTask[] {
-  const byCounters = new Map<string, LookupTask>();
-  for (const one of tasks) {
-    const [{ limiter, counterIdentity }, subject] = one;
-    const id = JSON.stringify([limiter.name, counterIdentity, subject]);
-    if (!byCounters.has(id)) byCounters.set(id, one);
-  }
-  return [...byCounters.values()];
-}
-
 /** The entries of the deny list that contain an address, or the first address of a subject's network. */
 async function denyListEntriesOf(
   { findDenyListEntries }: FleetReader,
-  { ip, text = "" }: SubjectQuery,
+  query: SubjectQuery,
 ): Promise<readonly DeniedNetwork[]> {
-  const address = (ip ?? text).split("/")[0]?.replace(/%.*$/s, "") ?? "";
-  return isIP(address) === 0 ? [] : findDenyListEntries(address);
+  const address = queriedAddress(query);
+  return address === undefined ? [] : findDenyListEntries(address);
 }
 
 async function lookUpSubject(

@@ -10,12 +10,13 @@ import type { Tone } from "../parts/panel.tsx";
 import { Badge, Empty, Loading, Panel } from "../parts/panel.tsx";
 import { Name, ServerText } from "../parts/text.tsx";
 
-const LEVELS = ["error", "warning", "note", "ok"] as const;
+const LEVELS = ["problem", "warning", "note", "unknown", "ok"] as const;
 
 const TONES: Readonly<Record<Finding["level"], Tone>> = {
-  error: "bad",
+  problem: "bad",
   warning: "warn",
   note: "info",
+  unknown: "info",
   ok: "good",
 };
 
@@ -49,7 +50,7 @@ export function RedisFindings(): JSX.Element {
   );
   if (data === undefined) return <Loading title="Redis" failure={failure} />;
   const { findings, server, latencyMs } = data;
-  const bad = findings.filter(({ level }) => level === "error" || level === "warning");
+  const bad = findings.filter(({ level }) => level === "problem" || level === "warning");
   const rest = findings.filter(({ level }) => level === "note" || level === "ok");
   return (
     <>
@@ -114,12 +115,13 @@ function Findings({
               </p>
               {impact && (
                 <p>
+                  <strong>Impact: </strong>
                   <ServerText text={impact} />
                 </p>
               )}
               {fix && (
                 <p>
-                  <strong>To fix it: </strong>
+                  <strong>Fix: </strong>
                   {fix.split("\n").map((line, i) =>
                     i === 0 ? (
                       <ServerText key={i} text={line} />
@@ -133,7 +135,7 @@ function Findings({
               )}
               {docs && (
                 <p class="quiet">
-                  <ServerText text={docs} />
+                  See: <ServerText text={docs} />
                 </p>
               )}
             </div>

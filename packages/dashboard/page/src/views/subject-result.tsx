@@ -58,7 +58,9 @@ function Verdict({
   denied: readonly SubjectStatus[];
 }): JSX.Element {
   const { client, limiters, denyList } = view;
-  const [first, ...others] = denied;
+  const [first] = denied;
+  const others = firstOfEachName(denied).slice(1);
+  const count = firstOfEachName(limiters).length;
   const subject = <Name value={formatClient(client)} plain />;
   if (denyList.length > 0) {
     return (
@@ -74,8 +76,7 @@ function Verdict({
         {limiters.length > 0 && (
           <p>
             The next request that costs one unit passes{" "}
-            {limiters.length === 1 ? "the limiter" : `all ${limiters.length} limiters`} that may
-            count it.
+            {count === 1 ? "the limiter" : `all ${count} limiters`} that may count it.
           </p>
         )}
       </>
@@ -106,6 +107,11 @@ function Verdict({
       )}
     </>
   );
+}
+
+/** One status for each limiter, which may have several: one for each version of its policy, and for each way to count. */
+function firstOfEachName(all: readonly SubjectStatus[]): readonly SubjectStatus[] {
+  return all.filter(({ name }, i) => all.findIndex((one) => one.name === name) === i);
 }
 
 function OnDenyList({ row }: { row: DenyListRow }): JSX.Element {

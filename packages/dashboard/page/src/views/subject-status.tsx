@@ -103,6 +103,8 @@ function Author({ row: { by, reason } }: { row: BlockRow | OverrideRow }): JSX.E
 
 function Limit({ row }: { row: LimitRow }): JSX.Element {
   const { limit, description, used, capacity, allowed, nextAllowedAt, recoversFullyAt } = row;
+  // Only slots recover at no known time.
+  const hasSlots = recoversFullyAt === null;
   const share = capacity > 0 ? Math.min(1, used / capacity) : 1;
   return (
     <li>
@@ -119,7 +121,7 @@ function Limit({ row }: { row: LimitRow }): JSX.Element {
         <strong>
           {formatCount(used)} of {formatCount(capacity)}
         </strong>{" "}
-        used
+        {hasSlots ? "slots in use" : "used"}
         {!allowed && nextAllowedAt !== null && (
           <>
             ; allows the next request at <ShortTime at={nextAllowedAt} />
