@@ -1,6 +1,6 @@
 // Draws docs/images/performance.svg and performance-http.svg from docs/images/performance.json, the last run of the
-// benchmarks that was kept, and writes its tables into docs/understand/performance.md and test/bench/FIGURES.md. With
-// --check, fails when a committed file is not what the committed run says, instead of writing it.
+// benchmarks that was kept, and writes its tables into README.md, docs/understand/performance.md and test/bench/FIGURES.md.
+// With --check, fails when a committed file is not what the committed run says, instead of writing it.
 //
 //   npx -y pnpm@10.34.9 bench --save
 import { readFileSync, writeFileSync } from "node:fs";
@@ -11,7 +11,7 @@ import { decisionPanels, httpPanels } from "./performance/panels.mjs";
 
 const docs = join(import.meta.dirname, "../docs");
 const run = JSON.parse(readFileSync(join(docs, "images/performance.json"), "utf8"));
-const pages = ["docs/understand/performance.md", "test/bench/FIGURES.md"].map((page) =>
+const pages = ["README.md", "docs/understand/performance.md", "test/bench/FIGURES.md"].map((page) =>
   join(docs, "..", page),
 );
 

@@ -150,7 +150,8 @@ const PARTS: readonly Part[] = [
         items: [
           { text: "Guarantees", link: "/understand/guarantees" },
           { text: "When Redis fails", link: "/understand/when-redis-fails" },
-          { text: "Security", link: "/understand/security" },
+          { text: "Security and threat model", link: "/understand/security" },
+          { text: "Compare limiters", link: "/understand/comparison" },
         ],
       },
       {

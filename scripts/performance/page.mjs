@@ -4,13 +4,14 @@ import { evaluateTargets } from "../../test/bench/targets.mjs";
 import { formatTable, wrap } from "../fault-table/markdown-table.mjs";
 import { replaceBetween } from "../replace-between.mjs";
 import { listLosses } from "./losses.mjs";
-import { summaryOf } from "./summary.mjs";
+import { figuresOf, summaryOf } from "./summary.mjs";
 
 /** The pages, by their files, with what a run says between their markers; each part is on one of them. */
 export function writePages(pages, run) {
   const parts = {
     machine: wrap(machineOf(run)),
     summary: summaryOf(run.rows).map(tableOf).join("\n\n"),
+    figures: tableOf(figuresOf(run.rows)),
     losses: listLosses(run.rows)
       .map((line) => `- ${line}`)
       .join("\n"),

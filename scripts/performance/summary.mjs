@@ -19,6 +19,31 @@ export function summaryOf(rows) {
   return [decisions(rows), http(rows), costs(rows), others(rows)];
 }
 
+/** Three figures for somebody who compares limiters: under load, without it, and for a whole request. */
+export function figuresOf(rows) {
+  const perSecond = (what, names) =>
+    names.map((name) =>
+      median(find(rows, { suite: "decisions", library: "ioredis", name, ...what }).perSecond),
+    );
+  const compared = (what) => {
+    const [ours] = perSecond(what, ["Headgate"]);
+    const peers = perSecond(what, LIMITERS.slice(1));
+    const range = [Math.min(...peers), Math.max(...peers)].map(formatNumber).join(" to ");
+    return [formatNumber(ours), `${range}, in ${peers.length} others`];
+  };
+  const express = http(rows).rows.filter(([framework]) => framework === "Express");
+  const [ours, peer] = express.map((row) => row.at(-1));
+  return {
+    title: "One process on one Redis",
+    head: ["figure", "Headgate", "others"],
+    rows: [
+      ["decisions a second, 64 in flight", ...compared(BUSY)],
+      ["decisions a second, one at a time", ...compared(CASES["1 in flight"])],
+      ["CPU µs of a request to Express, with Redis", ours, `${peer}, express-rate-limit`],
+    ],
+  };
+}
+
 function decisions(rows) {
   const cellOf = (what, name) => {
     const row = find(rows, { suite: "decisions", library: "ioredis", name, ...what });
