@@ -1,4 +1,5 @@
-// Checks everything from a clean build, then packs the packages into release/, as they will be published.
+// Checks everything from a clean build, then packs the packages into release/, as they will be published, each with its bill of
+// materials.
 import { execSync } from "node:child_process";
 import { readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
@@ -18,3 +19,4 @@ rmSync(join(root, "release"), { recursive: true, force: true });
 run("git clean -fdxq packages/*/dist");
 run("pnpm check");
 run(`pnpm -r --filter "./packages/*" pack --pack-destination "${join(root, "release")}"`);
+run("node scripts/sbom.mjs release");
