@@ -24,6 +24,33 @@ describe("a preview of an action", () => {
     expect(again.status).toBe(200);
   });
 
+  test("says whom it would affect, by recent usage, and that it cannot know without usage", async () => {
+    const { page } = await seedDenied(own.client);
+    const impactOf = async (at: string, action: object) =>
+      (await api(at, "preview", { action })).json.impact;
+    const block = { kind: "block", ...ANN, forMs: 60_000 };
+    expect(await impactOf(page, block)).toMatch(
+      /^It sent .+ a minute in .+, of which .+ were denied\.$/,
+    );
+    const limits = { "3-per-1h": { limit: 1 } };
+    const override = { kind: "setOverride", limiter: "api", limits, forMs: 60_000 };
+    // Ann sent 5 requests, and two windows grant her 2.
+    expect(await impactOf(page, override)).toMatch(
+      /^The new limits would deny at least .+ of at least 1 /,
+    );
+    const entry = { kind: "addToDenyList", network: "10.0.0.0/8", forMs: 60_000 };
+    expect(await impactOf(page, entry)).toContain("usage lists no addresses");
+    expect(await impactOf(page, { kind: "reset", ...ANN })).toBeUndefined();
+    await own.client.del(...(await own.client.keys("*usage*")));
+    const fresh = await nodeMount.mount({
+      store: redisStore(own.client, { prefix: "fleet" }),
+      authorize: () => ({ by: "eve", actions: "all" as const }),
+    });
+    for (const action of [block, override, entry]) {
+      expect(await impactOf(fresh, action)).toContain("is not known: no usage is recorded");
+    }
+  });
+
   test("can be confirmed only while the state is unchanged: a change gives a new preview", async () => {
     const { page, operator: admin } = await seedDenied(own.client);
     const action = { kind: "setOverride", limiter: "api", shadow: true, forMs: null };

@@ -72,6 +72,8 @@ export interface CompletedAction {
 export interface ActionPreview extends CompletedAction {
   /** Valid once, for five minutes, while the state is unchanged. */
   readonly token: string;
+  /** Whom the action would affect, by recent usage: sentences, a line each; missing if that is no question. */
+  readonly impact?: string | undefined;
 }
 
 /** The body of a response with an error status. */

@@ -6,6 +6,7 @@ import type {
   ControlRecord,
   DeniedNetwork,
   LimiterUsage,
+  RecentUsage,
   Registry,
   Usage,
   UsageCoverage,
@@ -14,6 +15,7 @@ import type {
 import {
   createAdmin,
   readBlocks,
+  readRecentUsage,
   readRegistry,
   readUsage,
   readUsageCoverage,
@@ -38,6 +40,8 @@ export interface FleetReader {
   loadLimiterUsage(limiter: string, span: Span): Promise<Usage>;
   /** The same for the limiter's most denied subjects; of a day or longer, at most a minute old, because much is read for them. */
   loadDenied(limiter: string, span: Span): Promise<readonly LimiterUsage[]>;
+  /** The recent usage of a limiter, or of all, to say whom an action would affect; at most 30 seconds old, undefined if it cannot be read. */
+  loadRecentUsage(limiter?: string): Promise<RecentUsage | undefined>;
   loadRegistry(): Promise<Registry>;
   loadBlocks(): Promise<ActiveBlocks>;
   /** The processes that report usage. */
@@ -120,6 +124,12 @@ export function createFleetReader(store: Store, timeout: Duration = "2s"): Fleet
       );
       return limiters.filter(({ name }) => name === limiter);
     },
+    loadRecentUsage: (limiter) =>
+      load(
+        `recent ${limiter ?? ""}`,
+        () => readRecentUsage(store, { limiter, timeout }),
+        30_000,
+      ).catch(() => undefined),
     loadBlocks: () =>
       load("blocks", async () => readBlocks(store, { timeout, registry: await loadRegistry() })),
     loadCoverage: () =>

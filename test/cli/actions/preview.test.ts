@@ -11,6 +11,7 @@ import { createAdmin } from "@headgate/core/admin";
 import { requireStore } from "@headgate/core/internal";
 import { redisStore } from "@headgate/core/redis";
 import { describe, expect, onTestFinished, test } from "vitest";
+import { sendUsage } from "../../support/send-usage.ts";
 import { writeRegistry } from "../../support/write-registry.ts";
 import { useHeadgate } from "./use-headgate.ts";
 
@@ -66,6 +67,33 @@ const POLICIES = {
     gcra({ limit: 9, window: "1h", name: "rate" }),
   ],
 } as const;
+
+test("a dry run says whom a block, an override and a deny-list entry would affect, by recent usage", async () => {
+  const store = redisStore(own.client.duplicate(), { usage: { subjects: "plain" } });
+  const limits = fixedWindow({ limit: 3, window: "1h" });
+  const limiter = createLimiter({ ...PATIENT, name: "api", limits, store });
+  onTestFinished(async () => {
+    await limiter.close();
+    (requireStore(store).owner as { disconnect(): void }).disconnect();
+  });
+  for (let i = 0; i < 5; i += 1) await limiter.consume("203.0.113.7");
+  await writeRegistry(store);
+  const impactOf = async (...args: readonly string[]) =>
+    (await own.run([...args, "--dry-run"])).stdout;
+  const block = ["block", "203.0.113.7", "1h", "--limiter", "api"];
+  expect(await impactOf(...block)).toContain("is not known: no usage is recorded");
+  await sendUsage(store);
+  expect(await impactOf(...block)).toMatch(
+    /It sent .+ a minute in the last .+, of which .+ were denied\./,
+  );
+  expect(await impactOf("set", "3-per-1h.limit=1", "--limiter", "api")).toMatch(
+    /The new limits would deny at least .+, of at least 1 active client, if each costs 1\./,
+  );
+  expect(await impactOf("deny-list", "add", "203.0.113.0/24")).toContain(
+    "1 client of the last hour is in it (203.0.113.7)",
+  );
+  expect((await own.run(["deny-list", "add", "203.0.113.0/24"])).stdout).not.toContain("is in it");
+});
 
 describe.each(Object.entries(POLICIES))("a dry run on a limiter with %s", (_, limits) => {
   test.each([
@@ -136,7 +164,7 @@ test("a dry run of set or unset shows the override before and after, in text and
   await own.run([...set(100), "--yes", "--for", "2h"]);
   const { stdout } = await own.run([...set(300), "--dry-run", "--for", "1h"]);
   expect(stdout).toMatch(
-    /^orders, \(all subjects\): would set\n {2}before: 5-per-1h: limit 100; .*\n {2}after: 5-per-1h: limit 300; for \(all subjects\), until .*\n {2}nothing was changed\n$/,
+    /^orders, \(all subjects\): would set\n {2}before: 5-per-1h: limit 100; .*\n {2}after: 5-per-1h: limit 300; for \(all subjects\), until .*\n {2}How many requests it would deny is not known: no usage is recorded\.\n {2}nothing was changed\n$/,
   );
   for (const args of [set(300), ["unset", "--limiter", "orders"]]) {
     const preview = (await own.json([...args, "--dry-run"])) as Document;

@@ -6,6 +6,7 @@ import type {
   ActionOptions as Logged,
   SubjectQuery,
 } from "@headgate/core/admin";
+import { formatBlockImpact } from "@headgate/core/admin";
 import { subjectOfMissingKey } from "@headgate/core/http";
 import { pluralize } from "@headgate/replay/internal";
 import type { Command } from "commander";
@@ -13,11 +14,17 @@ import type { AddCommand, Cli, CommandContext } from "../command/cli.ts";
 import { addExamples } from "../command/cli.ts";
 import { CommandError } from "../command/command-error.ts";
 import { readDuration } from "../command/option-values.ts";
-import type { ConnectionOptions } from "../connect/connection.ts";
+import type { ConnectionOptions, Session } from "../connect/connection.ts";
 import { addConnectionOptions, withSession } from "../connect/connection.ts";
 import { formatSubjectLabel } from "../output/policy.ts";
 import type { ActionOptions, SkippedLimiter, Task, TaskResult } from "./action.ts";
-import { addActionOptions, confirm, logOptionsOf, runTasks } from "./action.ts";
+import {
+  addActionOptions,
+  confirm,
+  logOptionsOf,
+  readUsageForPreview,
+  runTasks,
+} from "./action.ts";
 import { formatInspection, formatOverrideLine } from "./inspection.ts";
 import type { LimiterSubject, SelectionOptions, Subject } from "./selection.ts";
 import {
@@ -40,6 +47,8 @@ interface SubjectAction {
   readonly defaultsToAllLimiters?: boolean;
   readonly blockDuration?: string;
   act(operator: Admin, ...target: Target): Promise<TaskResult>;
+  /** Whom the action would affect. */
+  preview?(session: Session, limiter: string, subject: Subject): Promise<readonly string[]>;
 }
 
 export const addReset: AddCommand = (cli) => {
@@ -126,6 +135,9 @@ export const addBlock: AddCommand = (cli) => {
         blockDuration: duration,
         act: (admin, limiter, blocked, logged) =>
           admin.block(limiter, blocked, duration as Duration, logged),
+        preview: async (session, limiter, blocked) => [
+          formatBlockImpact(await readUsageForPreview(session, limiter), limiter, blocked),
+        ],
       };
       return actOnSubject(action, subject, options, cli.context);
     }),
@@ -172,7 +184,12 @@ async function actOnSubject(
       tasks.set(id, {
         limiter: target.name,
         name: `${target.name}, ${formatSubjectLabel(subject)}`,
-        run: () => action.act(session.admin, target, subject, logOptionsOf(options)),
+        run: async () => {
+          const result = await action.act(session.admin, target, subject, logOptionsOf(options));
+          if (dryRun !== true || action.preview === undefined) return result;
+          const notes = await action.preview(session, target.name, subject);
+          return { ...result, notes: [...(result.notes ?? []), ...notes] };
+        },
         format: (state) => formatInspection(state as Inspection, session.now()),
       });
     }

@@ -1,11 +1,13 @@
 import type { Readable, Writable } from "node:stream";
 import { confirm as ask, isCancel } from "@clack/prompts";
 import { HeadgateError } from "@headgate/core";
-import type { ActionOptions as Logged, OverrideCoverage } from "@headgate/core/admin";
+import type { ActionOptions as Logged, OverrideCoverage, RecentUsage } from "@headgate/core/admin";
+import { readRecentUsage } from "@headgate/core/admin";
 import { escapeHidden } from "@headgate/replay/internal";
 import type { Command } from "commander";
 import type { CommandContext } from "../command/cli.ts";
 import { CommandError, EXIT } from "../command/command-error.ts";
+import type { Connection } from "../connect/connection.ts";
 import { writeJson } from "../output/json.ts";
 import { formatCoverage, withTimesInMs } from "../output/policy.ts";
 import { isTerminal, printSection } from "../output/style.ts";
@@ -78,6 +80,14 @@ export interface TaskResult {
   readonly notes?: readonly string[];
   /** For an override: the processes that apply it, and those that ignore it. */
   readonly coverage?: OverrideCoverage;
+}
+
+/** Recent usage of a limiter, or of all, for the preview of an action; undefined if it cannot be read. */
+export function readUsageForPreview(
+  { store, timeoutMs }: Pick<Connection, "store" | "timeoutMs">,
+  limiter?: string,
+): Promise<RecentUsage | undefined> {
+  return readRecentUsage(store, { timeout: timeoutMs, limiter }).catch(() => undefined);
 }
 
 /** A limiter that an action does not cover. */

@@ -1,4 +1,5 @@
-import type { ActionResult, DeniedNetwork } from "@headgate/core/admin";
+import type { DeniedNetwork } from "@headgate/core/admin";
+import { formatDenyListImpact } from "@headgate/core/admin";
 import { formatFromNow } from "@headgate/replay/internal";
 import type { AddCommand, CommandContext } from "../command/cli.ts";
 import { addExamples } from "../command/cli.ts";
@@ -8,8 +9,8 @@ import { addConnectionOptions, withSession } from "../connect/connection.ts";
 import { writeJson } from "../output/json.ts";
 import { withTimesInMs } from "../output/policy.ts";
 import { writeTables } from "../output/table.ts";
-import type { ActionOptions } from "./action.ts";
-import { addActionOptions, logOptionsOf, runTasks } from "./action.ts";
+import type { ActionOptions, TaskResult } from "./action.ts";
+import { addActionOptions, logOptionsOf, readUsageForPreview, runTasks } from "./action.ts";
 import { formatDenyListEntry } from "./inspection.ts";
 
 type ListOptions = ConnectionOptions & { readonly json?: boolean | undefined };
@@ -65,9 +66,13 @@ export const addDenyList: AddCommand = ({ program, context, handle }) => {
     handle((network: string, given: AddOptions) => {
       const options = withListOptions(given);
       const duration = readExpiry(options);
-      return change("add", network, options, context, ({ admin }) =>
-        admin.addToDenyList(network, { ...logOptionsOf(options), for: duration }),
-      );
+      return change("add", network, options, context, async (session) => {
+        const logged = { ...logOptionsOf(options), for: duration };
+        const result = await session.admin.addToDenyList(network, logged);
+        if (options.dryRun !== true) return result;
+        const usage = await readUsageForPreview(session);
+        return { ...result, notes: [formatDenyListImpact(usage, network)] };
+      });
     }),
   );
   addActionOptions(
@@ -108,7 +113,7 @@ function change(
   network: string,
   options: ChangeOptions,
   context: CommandContext,
-  act: (session: Session) => Promise<ActionResult<DeniedNetwork | undefined>>,
+  act: (session: Session) => Promise<TaskResult>,
 ): Promise<number> {
   return withSession(options, context, (session) => {
     const task = {

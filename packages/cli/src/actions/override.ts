@@ -1,5 +1,10 @@
 import type { LimiterVersion, LimitOverride, NewOverride, Override } from "@headgate/core/admin";
-import { overrideCoverageOf, readRegistry, requireCompatible } from "@headgate/core/admin";
+import {
+  formatOverrideImpact,
+  overrideCoverageOf,
+  readRegistry,
+  requireCompatible,
+} from "@headgate/core/admin";
 import type { Command } from "commander";
 import type { AddCommand, CommandContext } from "../command/cli.ts";
 import { addExamples } from "../command/cli.ts";
@@ -9,7 +14,13 @@ import type { ConnectionOptions, Session } from "../connect/connection.ts";
 import { addConnectionOptions, withSession } from "../connect/connection.ts";
 import { formatSubjectLabel } from "../output/policy.ts";
 import type { ActionOptions, Task } from "./action.ts";
-import { addActionOptions, confirm, logOptionsOf, runTasks } from "./action.ts";
+import {
+  addActionOptions,
+  confirm,
+  logOptionsOf,
+  readUsageForPreview,
+  runTasks,
+} from "./action.ts";
 import { formatOverrideLine } from "./inspection.ts";
 import type { SelectionOptions, Subject } from "./selection.ts";
 import {
@@ -85,7 +96,12 @@ async function set(
         await readRegistry(store, { timeout: timeoutMs }),
       );
       const logged = { for: duration, ...logOptionsOf(options) };
-      return { ...(await session.admin.setOverride(override, logged)), coverage };
+      const result = { ...(await session.admin.setOverride(override, logged)), coverage };
+      if (options.dryRun !== true) return result;
+      const usage = await readUsageForPreview(session, limiter);
+      const policies = known.map((one) => one.limiter.limits);
+      const { overrides } = await session.admin.readControl();
+      return { ...result, notes: formatOverrideImpact(usage, policies, override, overrides) };
     });
   });
 }

@@ -56,6 +56,13 @@ export {
   formatOverride,
   formatSubject,
 } from "./format.ts";
+export type { RecentUsage } from "./impact.ts";
+export {
+  formatBlockImpact,
+  formatDenyListImpact,
+  formatOverrideImpact,
+  readRecentUsage,
+} from "./impact.ts";
 export type { IgnoredOverride, LimiterVersion, OverrideCoverage } from "./limiter-versions.ts";
 export {
   dimensionsOf,

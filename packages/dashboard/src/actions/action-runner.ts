@@ -62,20 +62,24 @@ export class ActionRunner {
   }
 
   async #createPreview(reader: FleetReader, action: Action, by: string) {
-    const { completed, state } = await this.#perform(reader, action, { by, dryRun: true });
+    const { completed, state, impact } = await this.#perform(reader, action, { by, dryRun: true });
     const token = this.#tokens.sign(action, by, state);
-    return { state, preview: { ...completed, at: await reader.serverTime(), token } };
+    return { state, preview: { ...completed, at: await reader.serverTime(), token, impact } };
   }
 
   async #perform(reader: FleetReader, action: Action, options: ActionOptions) {
     const context = { reader, createBreaker: this.#createBreaker };
-    const { before, after, effectiveAt, state } = await performAction(context, action, options);
+    const { before, after, effectiveAt, state, impact } = await performAction(
+      context,
+      action,
+      options,
+    );
     const completed = {
       before: before.join("\n"),
       after: after.join("\n"),
       effectiveAt: effectiveAt.getTime(),
     };
-    return { completed, state };
+    return { completed, state, impact: impact?.join("\n") };
   }
 
   async #limitRate(by: string): Promise<void> {

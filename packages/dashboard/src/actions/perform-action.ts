@@ -10,6 +10,9 @@ import type {
 } from "@headgate/core/admin";
 import {
   dimensionsOf,
+  formatBlockImpact,
+  formatDenyListImpact,
+  formatOverrideImpact,
   formatSubject,
   limiterVersionsOf,
   overrideCoverageOf,
@@ -33,6 +36,8 @@ export interface ActionOutcome {
   readonly after: readonly string[];
   readonly effectiveAt: Date;
   readonly state: PreviewedState;
+  /** In a preview: whom the action would affect, as sentences; missing if that is no question. */
+  readonly impact?: readonly string[] | undefined;
 }
 
 export interface ActionContext {
@@ -92,6 +97,9 @@ async function actOnSubject(
       ...done.flatMap(formatForgotten),
     ],
     effectiveAt: done.at(-1)?.effectiveAt ?? new Date(now),
+    ...(action.kind === "block" && options.dryRun === true
+      ? { impact: [formatBlockImpact(await reader.loadRecentUsage(name), name, subject)] }
+      : {}),
     // Usage changes with each request, and is left out.
     state: {
       facts: JSON.stringify([
@@ -145,7 +153,7 @@ function formatForgotten({
 
 /** Sets an override. Rejects if it fits no policy of the limiter, of any shape. */
 async function setOverride(
-  { admin, loadRegistry }: FleetReader,
+  { admin, loadRegistry, loadControl, loadRecentUsage }: FleetReader,
   { limiter, subject, limits, shadow, forMs }: ActionOf<"setOverride">,
   options: ActionOptions,
 ): Promise<ActionOutcome> {
@@ -158,7 +166,11 @@ async function setOverride(
   const notes = coverage.state === "in-force" ? [] : formatIgnoredReasons(coverage);
   const done = await admin.setOverride(override, { ...options, for: durationOf(forMs) });
   const { after, ...outcome } = toOutcome(done, describeOverride);
-  return { ...outcome, after: [...after, ...notes.map((note) => `ignored: ${note}`)] };
+  const shown = { ...outcome, after: [...after, ...notes.map((note) => `ignored: ${note}`)] };
+  if (options.dryRun !== true) return shown;
+  const [usage, { record }] = await Promise.all([loadRecentUsage(limiter), loadControl()]);
+  const policies = versions.map((one) => one.limiter.limits);
+  return { ...shown, impact: formatOverrideImpact(usage, policies, override, record.overrides) };
 }
 
 /** Removes an override. A limiter that no process has any more may still have one. */
@@ -178,7 +190,7 @@ async function unsetOverride(
 
 /** Adds a network to the deny list of the prefix, or removes it. */
 async function actOnDenyList(
-  { admin }: FleetReader,
+  { admin, loadRecentUsage }: FleetReader,
   action: ActionOf<"addToDenyList" | "removeFromDenyList">,
   options: ActionOptions,
 ): Promise<ActionOutcome> {
@@ -186,11 +198,13 @@ async function actOnDenyList(
     action.kind === "removeFromDenyList"
       ? await admin.removeFromDenyList(action.network, options)
       : await admin.addToDenyList(action.network, { ...options, for: durationOf(action.forMs) });
-  return toOutcome(done, (entry: DeniedNetwork | undefined) =>
+  const outcome = toOutcome(done, (entry: DeniedNetwork | undefined) =>
     entry === undefined
       ? "not on the deny list"
       : `${entry.network}: 403 in every HTTP limiter, ${formatEnd(endMs(entry.until))}`,
   );
+  if (options.dryRun !== true || action.kind === "removeFromDenyList") return outcome;
+  return { ...outcome, impact: [formatDenyListImpact(await loadRecentUsage(), action.network)] };
 }
 
 function durationOf(forMs: number | null): "forever" | `${number}ms` {

@@ -44,23 +44,36 @@ export function recordingAt(at: number): Recording {
 }
 
 function previewsAt(at: number): Readonly<Record<string, ActionPreview>> {
-  const preview = (before: string, after: string): ActionPreview => ({
+  const preview = (before: string, after: string, impact?: string): ActionPreview => ({
     before,
     after,
     at,
     effectiveAt: at + 2_000,
     token: "recorded",
+    impact,
   });
   const used = "burst: 20 of 20 used, 0 left\n5-per-15m: 3 of 5 used, 2 left";
   const unused = "burst: 0 of 20 used, 20 left\n5-per-15m: 0 of 5 used, 5 left";
   return {
-    block: preview(used, `${used}\nblocked by hand for 1 h`),
-    unblock: preview(`${used}\nblocked by hand for 23 h`, used),
+    block: preview(
+      used,
+      `${used}\nblocked by an operator for 1 h`,
+      "It sent 412 requests a minute in the last 12 minutes, of which 371 were denied.",
+    ),
+    unblock: preview(`${used}\nblocked by an operator for 23 h`, used),
     reset: preview(used, unused),
     forget: preview(`${used}\n1 override, 3 entries of the log`, unused),
-    setOverride: preview("no override", "burst: limit 200, for 1 h"),
+    setOverride: preview(
+      "no override",
+      "burst: limit 200, for 1 h",
+      "No listed client sent more than the new limits allow on average in the last hour; bursts may still be denied.\nIts limits denied 371 requests a minute in the last 5 minutes.",
+    ),
     unsetOverride: preview("per-user: limit 2,400, 5 h left", "no override"),
-    addToDenyList: preview("not on the list", "on the list for 24 h"),
+    addToDenyList: preview(
+      "not on the list",
+      "on the list for 24 h",
+      "3 clients of the last hour are in it (203.0.113.250, 203.0.113.17, 203.0.113.99), with 431 requests a minute in the last 12 minutes.",
+    ),
     removeFromDenyList: preview("on the list, 15 h left", "not on the list"),
     breaker: preview("closed", "forced open for 10 min"),
   };

@@ -236,6 +236,11 @@ function Preview({
             </div>
           )}
           <BeforeAfter states={state.preview} afterTitle="After" />
+          {state.preview.impact !== undefined && (
+            <div class="impact">
+              <ServerLines text={state.preview.impact} />
+            </div>
+          )}
           <p class="quiet">
             {formatDelay(state.preview)} Times are <Zone />.
           </p>

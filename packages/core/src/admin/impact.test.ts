@@ -1,0 +1,168 @@
+import { describe, expect, test } from "vitest";
+import { fixedWindow, gcra } from "../index.ts";
+import { hashSubject } from "../usage/top-subjects.ts";
+import type { RecentUsage } from "./impact.ts";
+import { formatBlockImpact, formatDenyListImpact, formatOverrideImpact } from "./impact.ts";
+import type { Usage } from "./usage.ts";
+
+const AT = 1_800_000_000_000;
+
+interface Counted {
+  readonly used: Readonly<Record<string, number>>;
+  readonly denied?: Readonly<Record<string, number>>;
+  /** The subjects that are stored as hashes. */
+  readonly hashed?: boolean;
+  readonly maxUnlisted?: number;
+}
+
+/** Usage of limiters over some minutes, by name. */
+function usageOf(limiters: Readonly<Record<string, Counted>>, minutes: number): Usage {
+  const listOf = (
+    counts: Readonly<Record<string, number>>,
+    { hashed, maxUnlisted = 0 }: Counted,
+  ) => ({
+    top: Object.entries(counts).map(([subject, count]) => ({
+      ...{ dimension: "default", count, error: 0 },
+      ...(hashed === true ? { hash: hashSubject(subject) } : { subject }),
+    })),
+    total: 0,
+    maxUnlisted,
+  });
+  return {
+    at: AT,
+    unreadable: [],
+    limiters: Object.entries(limiters).map(([name, counted]) => ({
+      name,
+      total: {
+        allowed: 0,
+        denied: Object.values(counted.denied ?? {}).reduce((all, one) => all + one, 0),
+        degraded: 0,
+      },
+      subjects: {
+        from: AT - minutes * 60_000,
+        used: listOf(counted.used, counted),
+        denied: listOf(counted.denied ?? {}, counted),
+      },
+    })) as unknown as Usage["limiters"],
+  };
+}
+
+/** An hour of usage, the same as in the last ten minutes. */
+function recentUsage(limiters: Readonly<Record<string, Counted>>): RecentUsage {
+  return { hour: usageOf(limiters, 60), recent: usageOf(limiters, 10) };
+}
+
+describe("the preview of a block", () => {
+  const subject = { default: "ann" };
+
+  test("says how many requests the client sends, and how many of them are denied already", () => {
+    const usage = recentUsage({ api: { used: { ann: 420 }, denied: { ann: 20 } } });
+    expect(formatBlockImpact(usage, "api", subject)).toBe(
+      "It sent 42 requests a minute in the last 10 minutes, of which 2 were denied.",
+    );
+  });
+
+  test("bounds the requests of a client that is not listed, and finds one by its hash", () => {
+    const usage = recentUsage({ api: { used: { eve: 100 }, maxUnlisted: 30 } });
+    expect(formatBlockImpact(usage, "api", subject)).toContain("at most 3 requests a minute");
+    const hashed = recentUsage({ api: { used: { ann: 10 }, hashed: true } });
+    expect(formatBlockImpact(hashed, "api", subject)).toContain("It sent 1 request a minute");
+    const none = recentUsage({ api: { used: { eve: 100 } } });
+    expect(formatBlockImpact(none, "api", subject)).toContain("It sent no request in");
+  });
+
+  test("says that it cannot know without usage", () => {
+    const other = recentUsage({ other: { used: { ann: 1 } } });
+    expect(formatBlockImpact(other, "api", subject)).toContain("not known: no usage is recorded");
+    expect(formatBlockImpact(undefined, "api", subject)).toContain("usage could not be read");
+  });
+});
+
+describe("the preview of a deny-list entry", () => {
+  test("counts the active clients in the network, each once though several limiters count it", () => {
+    const used = { "203.0.113.7": 60, "203.0.113.8": 40, "198.51.100.1": 900 };
+    const usage = recentUsage({ api: { used }, login: { used: { "203.0.113.7": 20 } } });
+    expect(formatDenyListImpact(usage, "203.0.113.0/24")).toBe(
+      "2 clients of the last hour are in it (203.0.113.7, 203.0.113.8), with 10 requests a minute in the last 10 minutes.",
+    );
+    expect(formatDenyListImpact(usage, "192.0.2.0/24")).toBe(
+      "No client of the last hour is in it.",
+    );
+  });
+
+  test("says at least, or that there may be others, if the lists do not have every client", () => {
+    const usage = recentUsage({ api: { used: { "203.0.113.7": 60 }, maxUnlisted: 5 } });
+    expect(formatDenyListImpact(usage, "203.0.113.0/24")).toMatch(
+      /^At least 1 client of .* is in it/,
+    );
+    expect(formatDenyListImpact(usage, "192.0.2.0/24")).toContain("there may be others");
+  });
+
+  test("finds an address by its hash, an IPv6 address in its network, and a network not at all by hashes", () => {
+    const used = { "203.0.113.7": 60, "2001:db8:0:1::/64": 10 };
+    const hashed = recentUsage({ api: { used, hashed: true } });
+    expect(formatDenyListImpact(hashed, "203.0.113.7")).toContain("is in it (203.0.113.7)");
+    expect(formatDenyListImpact(hashed, "203.0.113.0/24")).toContain('subjects: "plain"');
+    const plain = recentUsage({ api: { used } });
+    expect(formatDenyListImpact(plain, "2001:db8:0:1::9")).toContain("(2001:db8:0:1::/64)");
+    expect(formatDenyListImpact(plain, "2001:db8::/32")).toContain("(2001:db8:0:1::/64)");
+  });
+
+  test("says that it cannot know without usage, or where limiters do not count by address", () => {
+    expect(formatDenyListImpact(undefined, "203.0.113.7")).toContain("could not be read");
+    expect(formatDenyListImpact(recentUsage({}), "203.0.113.7")).toContain("no usage is recorded");
+    const byAccount = recentUsage({ api: { used: { ann: 9 } } });
+    expect(formatDenyListImpact(byAccount, "203.0.113.7")).toContain("usage lists no addresses");
+  });
+});
+
+describe("the preview of an override", () => {
+  const policy = gcra({ limit: 10, window: "1m", name: "rate" });
+  const change = (limit: number) => ({ limiter: "api", limits: { rate: { limit } } });
+
+  test("says how many clients and requests it would deny at least", () => {
+    const usage = recentUsage({
+      api: { used: { ann: 600, bob: 300, eve: 5 }, denied: { ann: 10 } },
+    });
+    // In 10 minutes it admits 10 + 100 at most: 490 of ann's requests and 190 of bob's are beyond that.
+    expect(formatOverrideImpact(usage, [policy], change(10), [])).toEqual([
+      "The new limits would deny at least 68 requests a minute, of at least 2 active clients, if each costs 1.",
+      "Its limits denied 2 requests a minute in the last 5 minutes.",
+    ]);
+    expect(formatOverrideImpact(usage, [policy], change(100), [])[0]).toContain("No listed client");
+  });
+
+  test("leaves out clients that have limits of their own, and for one client the others", () => {
+    const usage = recentUsage({ api: { used: { ann: 600, bob: 300 } } });
+    const ofAnn = { ...change(900), subject: { default: "ann" } };
+    expect(formatOverrideImpact(usage, [policy], change(10), [ofAnn])[0]).toContain(
+      "at least 19 requests a minute, of at least 1 active client",
+    );
+    const forBob = { ...change(10), subject: { default: "bob" } };
+    expect(formatOverrideImpact(usage, [policy], forBob, [])[0]).toBe(
+      "The new limits would deny at least 19 requests a minute, if each costs 1.",
+    );
+  });
+
+  test("counts what a window that is longer than the usage certainly denies", () => {
+    const daily = fixedWindow({ limit: 100, window: "1d", name: "rate" });
+    const usage = recentUsage({ api: { used: { ann: 600 } } });
+    // Two windows may begin in the time of the usage.
+    expect(formatOverrideImpact(usage, [daily], change(100), [])[0]).toContain(
+      "at least 40 requests a minute",
+    );
+  });
+
+  test("says what is denied now, for shadow mode", () => {
+    const usage = recentUsage({ api: { used: { ann: 600 }, denied: { ann: 50 } } });
+    const shadow = (on: boolean) =>
+      formatOverrideImpact(usage, [policy], { limiter: "api", shadow: on }, []);
+    expect(shadow(true)).toEqual([
+      "It denies no request. Its limits denied 10 requests a minute in the last 5 minutes.",
+    ]);
+    expect(shadow(false)[0]).toContain("Outside of shadow mode, these get denied.");
+    expect(formatOverrideImpact(undefined, [policy], change(10), [])).toEqual([
+      "How many requests it would deny is not known: usage could not be read.",
+    ]);
+  });
+});

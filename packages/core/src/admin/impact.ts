@@ -1,0 +1,298 @@
+import { isIP } from "node:net";
+import { isCalendarWindow } from "../algorithms/calendar.ts";
+import { compilePolicy } from "../algorithms/compile-policy.ts";
+import type { Limit, Policy } from "../common/policy.ts";
+import { parseDuration } from "../common/time.ts";
+import { incompatibilityOf } from "../control/apply-override.ts";
+import type { Override } from "../control/record.ts";
+import { addressSubject, DEFAULT_IPV6_PREFIX } from "../net/client-address.ts";
+import { createNetworkTest, parseNetwork } from "../net/network.ts";
+import type { RedisClient } from "../redis/client-port.ts";
+import type { Store } from "../store/store.ts";
+import { hashSubject } from "../usage/top-subjects.ts";
+import type { ReadUsageOptions } from "./read-usage.ts";
+import { readUsage } from "./read-usage.ts";
+import type { LimiterUsage, TopList, TopSubject, Usage } from "./usage.ts";
+
+/**
+ * Usage from which the sentences below say whom an action would affect. Its lists have the busiest clients only, so a number of
+ * clients or requests is the least that is certain, unless the sentence says otherwise.
+ */
+export interface RecentUsage {
+  /** The clients that count as active. */
+  readonly hour: Usage;
+  /** The last 5 to 15 minutes, for rates: an hour would hide what began a moment ago. */
+  readonly recent: Usage;
+}
+
+/** Reads the usage of a limiter, or of all. Rejects like `readUsage`. */
+export async function readRecentUsage(
+  source: Store | RedisClient,
+  options: Pick<ReadUsageOptions, "prefix" | "timeout" | "limiter"> = {},
+): Promise<RecentUsage> {
+  const [hour, recent] = await Promise.all([
+    readUsage(source, { ...options, span: "1h" }),
+    readUsage(source, { ...options, span: "5m" }),
+  ]);
+  return { hour, recent };
+}
+
+/** The requests that a block of a subject would deny, as a sentence. `usage` is undefined if it could not be read. */
+export function formatBlockImpact(
+  usage: RecentUsage | undefined,
+  limiter: string,
+  subject: Readonly<Record<string, string>>,
+): string {
+  const one = usage?.recent.limiters.find(({ name }) => name === limiter);
+  if (usage === undefined || one === undefined) return unknownRequests(usage);
+  const { used, denied, from } = one.subjects;
+  const minutes = minutesSince(from, usage.recent);
+  const since = `in the last ${formatMinutes(minutes)}`;
+  const requests = countOf(used, subject);
+  if (requests !== undefined) {
+    const already = countOf(denied, subject) ?? 0;
+    const part = already === 0 ? "" : `, of which ${formatRate(already / minutes)} were denied`;
+    return `It sent ${formatRequests(requests / minutes)} a minute ${since}${part}.`;
+  }
+  return used.maxUnlisted === 0
+    ? `It sent no request ${since}.`
+    : `It sent at most ${formatRequests(used.maxUnlisted / minutes)} a minute ${since}.`;
+}
+
+/** The active clients that are in a network, and their requests, as a sentence: whom an entry of the deny list would deny. */
+export function formatDenyListImpact(usage: RecentUsage | undefined, network: string): string {
+  if (usage === undefined || usage.hour.limiters.length === 0) {
+    return `How many active clients are in it is not known: ${formatReason(usage)}.`;
+  }
+  const read = (one: Usage) => countsIn(one, network);
+  const [hour, recent] = [read(usage.hour), read(usage.recent)];
+  const { size } = hour.inNetwork;
+  if (size === 0 && hour.addresses === 0) {
+    return 'How many active clients are in it is not known: usage lists no addresses. It stores hashes unless it has subjects: "plain", and limiters may count by something else.';
+  }
+  if (size === 0) {
+    return hour.isComplete
+      ? "No client of the last hour is in it."
+      : "None of the busiest clients of the last hour is in it; there may be others.";
+  }
+  const minutes = minutesSince(usage.recent.limiters[0]?.subjects.from, usage.recent);
+  const requests = sum(recent.inNetwork.values()) / minutes;
+  const least = hour.isComplete ? "" : "At least ";
+  const names = [...hour.inNetwork.keys()].slice(0, MAX_NAMED).join(", ");
+  const more = size > MAX_NAMED ? `, and ${size - MAX_NAMED} more` : "";
+  const clients = `${least}${size} ${size === 1 ? "client" : "clients"} of the last hour`;
+  return `${clients} ${size === 1 ? "is" : "are"} in it (${names}${more}), with ${formatRequests(requests)} a minute in the last ${formatMinutes(minutes)}.`;
+}
+
+type OverrideChange = Pick<Override, "limiter" | "subject" | "limits" | "shadow">;
+
+/**
+ * The active clients whose requests an override would deny, and how many, as sentences. `policies` are those of the limiter; the
+ * first that the override fits counts. Clients that `others`, the overrides in force, give limits of their own do not count. A
+ * request is taken to cost one unit.
+ */
+export function formatOverrideImpact(
+  usage: RecentUsage | undefined,
+  policies: readonly Policy[],
+  { limiter, subject, limits, shadow }: OverrideChange,
+  others: readonly OverrideChange[],
+): readonly string[] {
+  const find = (one: Usage | undefined) => one?.limiters.find(({ name }) => name === limiter);
+  const [hour, recent] = [find(usage?.hour), find(usage?.recent)];
+  if (usage === undefined || hour === undefined || recent === undefined) {
+    return [unknownRequests(usage)];
+  }
+  const denied =
+    subject === undefined ? recent.total.denied : countOf(recent.subjects.denied, subject);
+  const ofMinutes =
+    subject === undefined ? RECENT_MINUTES : minutesSince(recent.subjects.from, usage.recent);
+  const now = `${formatRequests((denied ?? 0) / ofMinutes)} a minute in the last ${formatMinutes(ofMinutes)}`;
+  if (shadow === true) return [`It denies no request. Its limits denied ${now}.`];
+  const enforced = shadow === false ? "Outside of shadow mode, these get denied. " : "";
+  const policy = policies.find((one) => incompatibilityOf(one, { limits, subject }) === undefined);
+  if (limits === undefined || policy === undefined) {
+    return [`Its limits denied ${now}. ${enforced}`.trim()];
+  }
+  const changed = compilePolicy(policy).map(({ name, source }) => ({
+    ...source,
+    ...(Object.hasOwn(limits, name) ? limits[name] : undefined),
+  })) as readonly Limit[];
+  const isAsked = (one: TopSubject): boolean =>
+    subject !== undefined
+      ? isSubject(one, subject)
+      : !others.some(
+          (other) =>
+            other.limiter === limiter &&
+            other.limits !== undefined &&
+            isSubject(one, other.subject),
+        );
+  const excess = [
+    excessOf(hour, usage.hour, changed, isAsked),
+    excessOf(recent, usage.recent, changed, isAsked),
+  ];
+  const clients = Math.max(...excess.map((one) => one.clients));
+  const rate = Math.max(...excess.map((one) => one.perMinute));
+  return [formatExcess(clients, rate, subject), `Its limits denied ${now}. ${enforced}`.trim()];
+}
+
+function formatExcess(clients: number, perMinute: number, subject: Override["subject"]): string {
+  if (perMinute === 0) {
+    const who = subject === undefined ? "No listed client" : "It never";
+    return `${who} sent more than the new limits allow on average in the last hour; bursts may still be denied.`;
+  }
+  const noun = clients === 1 ? "client" : "clients";
+  const who =
+    clients === 0 || subject !== undefined ? "" : `, of at least ${clients} active ${noun}`;
+  return `The new limits would deny at least ${formatRequests(perMinute)} a minute${who}, if each costs 1.`;
+}
+
+/** The clients that a sentence names. */
+const MAX_NAMED = 3;
+
+const RECENT_MINUTES = 5;
+
+/** Why something is not known. */
+function formatReason(usage: RecentUsage | undefined): string {
+  return usage === undefined ? "usage could not be read" : "no usage is recorded";
+}
+
+function unknownRequests(usage: RecentUsage | undefined): string {
+  return `How many requests it would deny is not known: ${formatReason(usage)}.`;
+}
+
+function minutesSince(from: number | undefined, { at }: Usage): number {
+  return Math.max(1, (at - (from ?? at)) / 60_000);
+}
+
+function formatMinutes(minutes: number): string {
+  const whole = Math.round(minutes);
+  return whole === 1 ? "minute" : `${whole} minutes`;
+}
+
+function formatRequests(perMinute: number): string {
+  const rate = formatRate(perMinute);
+  return `${rate} ${rate === "1" ? "request" : "requests"}`;
+}
+
+/** A rate, rounded to three digits below 100: `0.2`, `42`. */
+function formatRate(perMinute: number): string {
+  return perMinute >= 10 ? String(Math.round(perMinute)) : String(Math.round(perMinute * 10) / 10);
+}
+
+/** The decisions about a subject in a list: in any of its dimensions; undefined if the list does not have it. */
+function countOf({ top }: TopList, subject: Readonly<Record<string, string>>): number | undefined {
+  const counts = top.filter((one) => isSubject(one, subject)).map(({ count }) => count);
+  return counts.length === 0 ? undefined : Math.max(...counts);
+}
+
+function isSubject(
+  { dimension, subject: text, hash }: TopSubject,
+  subject: Readonly<Record<string, string>> = {},
+): boolean {
+  const own = Object.hasOwn(subject, dimension) ? subject[dimension] : undefined;
+  return own !== undefined && (own === text || hashSubject(own) === hash);
+}
+
+interface NetworkCounts {
+  /** The decisions about each client in the network: the most of any limiter, as a request may pass several. */
+  readonly inNetwork: ReadonlyMap<string, number>;
+  /** The number of listed subjects that are addresses. */
+  readonly addresses: number;
+  /** Whether the lists have every subject, and none as a hash. */
+  readonly isComplete: boolean;
+}
+
+function countsIn({ limiters }: Usage, network: string): NetworkCounts {
+  const isInEntry = networkTestOf(network);
+  const [entry = ""] = network.split("/");
+  // The subject of a single address is known, also as a hash; an IPv6 client counts as its network.
+  const alone = isInEntry === undefined ? entry : addressSubject(entry, DEFAULT_IPV6_PREFIX);
+  const hash = network.includes("/") ? undefined : hashSubject(alone);
+  const inNetwork = new Map<string, number>();
+  let addresses = 0;
+  let isComplete = true;
+  for (const { top, maxUnlisted } of limiters.map(({ subjects }) => subjects.used)) {
+    isComplete &&= maxUnlisted === 0;
+    for (const one of top) {
+      const text =
+        one.hash !== undefined && one.hash === hash ? alone : one.subject?.replace(/^ip:/, "");
+      const address = text?.split("/")[0] ?? "";
+      if (isIP(address) === 0) {
+        isComplete &&= one.hash === undefined;
+        continue;
+      }
+      addresses += 1;
+      const overlaps = isInEntry?.(address) === true || networkTestOf(text)?.(entry) === true;
+      if (overlaps) inNetwork.set(text ?? "", Math.max(one.count, inNetwork.get(text ?? "") ?? 0));
+    }
+  }
+  return { inNetwork, addresses, isComplete };
+}
+
+function networkTestOf(text: string | undefined): ((address: string) => boolean) | undefined {
+  const network = parseNetwork(text);
+  return network && createNetworkTest([network]);
+}
+
+interface Excess {
+  readonly clients: number;
+  readonly perMinute: number;
+}
+
+/** The requests beyond what limits can have admitted in the time of a list. */
+function excessOf(
+  { subjects, total }: LimiterUsage,
+  usage: Usage,
+  limits: readonly Limit[],
+  isAsked: (one: TopSubject) => boolean,
+): Excess {
+  const minutes = minutesSince(subjects.from, usage);
+  const rates = [...new Set(limits.map(({ per = "default" }) => per))].map((dimension): Excess => {
+    const own = limits.filter(({ per = "default" }) => per === dimension);
+    const most = Math.min(...own.map((limit) => mostAdmitted(limit, minutes)));
+    const counts =
+      dimension === "global"
+        ? [total.allowed + total.denied]
+        : subjects.used.top
+            .filter((one) => one.dimension === dimension && isAsked(one))
+            .map(({ count }) => count);
+    const beyond = counts.map((count) => count - most).filter((count) => count > 0);
+    return {
+      clients: dimension === "global" ? 0 : beyond.length,
+      perMinute: sum(beyond) / minutes,
+    };
+  });
+  // A request counts in every dimension.
+  return {
+    clients: Math.max(...rates.map(({ clients }) => clients)),
+    perMinute: Math.max(...rates.map(({ perMinute }) => perMinute)),
+  };
+}
+
+/** The most units that a limit grants a subject in some minutes; infinite for slots, which depend on how long requests take. */
+function mostAdmitted(limit: Limit, minutes: number): number {
+  const ms = minutes * 60_000;
+  const windowsOf = (text: unknown): number =>
+    ms / (parseDuration(text, "window", "HEADGATE_INVALID_LIMIT") / 1_000);
+  switch (limit.algorithm) {
+    case "gcra":
+      return (limit.burst ?? limit.limit) + limit.limit * windowsOf(limit.window);
+    case "tokenBucket":
+      return limit.capacity + limit.refill * windowsOf(limit.every);
+    case "fixedWindow":
+      // A calendar window is longer than the time of any list.
+      return (
+        limit.limit * (isCalendarWindow(limit.window) ? 2 : Math.ceil(windowsOf(limit.window)) + 1)
+      );
+    case "concurrency":
+      return Number.POSITIVE_INFINITY;
+    default:
+      return limit.limit * Math.ceil(windowsOf(limit.window));
+  }
+}
+
+function sum(numbers: Iterable<number>): number {
+  let all = 0;
+  for (const one of numbers) all += one;
+  return all;
+}
