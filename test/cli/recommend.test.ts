@@ -29,6 +29,9 @@ function linesOf(client: string, count: number, every: number, from = 0): string
   });
 }
 
+/** The default, unless the log is so small that it is nobody. */
+const TARGET = ["--deny-at-most", "0.1%"] as const;
+
 let dir: string;
 beforeAll(() => {
   dir = mkdtempSync(join(tmpdir(), "headgate-recommend-"));
@@ -57,14 +60,14 @@ describe("headgate recommend on the sample log", () => {
 
   test("scores the later half under the limit found on the earlier half alone, even if it misses the target", async () => {
     const lines = readFileSync(SAMPLE, "utf8");
-    const whole = await recommendation(["-", "--window", "10m"], lines);
+    const whole = await recommendation(["-", ...TARGET, "--window", "10m"], lines);
     const { from } = whole.proposal.holdout ?? { from: 0 };
     // The sample is in order, but for its time zone.
     const earlier = lines.split("\n").filter((line) => {
       const at = /\[03\/Mar\/2026:([\d:]+) \+0100\]/.exec(line)?.[1];
       return at !== undefined && Date.parse(`2026-03-03T${at}+01:00`) < from;
     });
-    const alone = await recommendation(["-", "--window", "10m"], earlier.join("\n"));
+    const alone = await recommendation(["-", ...TARGET, "--window", "10m"], earlier.join("\n"));
     expect(whole.proposal.holdout?.units).toBe(alone.proposal.units);
     expect(whole.proposal.holdout?.meetsTarget).toBe(false);
     expect(whole.proposal.holdout?.clientsDenied).toBeGreaterThan(0);
@@ -133,9 +136,9 @@ describe("headgate recommend on the sample log", () => {
   });
 
   test("prints the limit as code and as a replay command, ready to paste", async () => {
-    const { exitCode, stdout } = await recommend([SAMPLE, "--window", "10m"]);
+    const { exitCode, stdout } = await recommend([SAMPLE, ...TARGET, "--window", "10m"]);
     expect(exitCode).toBe(0);
-    const { proposal, log } = await recommendation([SAMPLE, "--window", "10m"]);
+    const { proposal, log } = await recommendation([SAMPLE, ...TARGET, "--window", "10m"]);
     const { units } = proposal;
     expect(stdout).toContain(`\n  gcra({ limit: ${units}, window: "10m" })\n`);
     expect(stdout).toContain(
@@ -217,8 +220,12 @@ describe("headgate recommend on a generated log", () => {
 
   test("proposes the options of the given algorithm", async () => {
     const limitOf = async (algorithm: string) =>
-      (await recommendation(["-", "--window", "1m", "--algorithm", algorithm], log.join("")))
-        .proposal.limit;
+      (
+        await recommendation(
+          ["-", ...TARGET, "--window", "1m", "--algorithm", algorithm],
+          log.join(""),
+        )
+      ).proposal.limit;
     expect(await limitOf("tokenBucket")).toEqual({
       algorithm: "tokenBucket",
       capacity: expect.any(Number),
@@ -241,6 +248,19 @@ describe("headgate recommend on a generated log", () => {
     const { log, proposal } = await recommendation([...args, "--algorithm", "slidingLog"]);
     expect(log).toMatchObject({ requests: 16, clients: 1, files });
     expect(proposal.units).toBe(10);
+  });
+
+  test("takes 1% as the target of a log in which 0.1% is nobody, unless 1% is nobody, too", async () => {
+    const target = async (clients: number) => {
+      const lines = Array.from({ length: clients }, (_, i) => linesOf(`192.0.2.${i}`, i, 1));
+      const found = await recommendation(["-", "--window", "1m"], lines.flat().join(""));
+      return [found.target, found.caveats.join()];
+    };
+    expect(await target(101)).toEqual([
+      { of: "clients", percent: 1, maxDenied: 1 },
+      expect.stringContaining("The target is 1% of clients, because 0.1% of so few"),
+    ]);
+    expect((await target(51))[0]).toEqual({ of: "clients", percent: 0.1, maxDenied: 0 });
   });
 
   test("finds a limit that allows the only client of a log", async () => {

@@ -82,7 +82,7 @@ describe("a subject lookup", () => {
     expect(Math.abs(full.nextAllowedAt - nextHour)).toBeLessThan(2_000);
   });
 
-  test("shows who set a block by hand, and why", async () => {
+  test("shows which operator set a block, and why", async () => {
     const { page, operator: admin, api: limiter } = await seed();
     await admin.block(limiter, "bob", "2h", { by: "eve", reason: "scrapes" });
     const { json } = await api(page, "subject", { subject: "bob", kind: "text", limiter: "api" });

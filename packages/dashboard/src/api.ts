@@ -430,6 +430,8 @@ export interface LimitRow {
   /** The maximum it allows at once, with the overrides in force. */
   readonly capacity: number;
   readonly used: number;
+  /** Whether these are slots of running requests. */
+  readonly hasSlots: boolean;
   readonly remaining: number;
   readonly allowed: boolean;
   /** When it allows the next request; null if never or unknown. */

@@ -32,6 +32,7 @@ export { FRAMEWORKS, replay } from "./replay/replay.ts";
 export type {
   ClientPeaks,
   DeniedClient,
+  DeniedPath,
   LimitGrant,
   PolicyDescription,
   PolicyResult,

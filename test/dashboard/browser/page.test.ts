@@ -152,7 +152,7 @@ describe.runIf(hasChromium())("the dashboard's page", () => {
     const page = await open("#/subject?subject=203.0.113.250");
     await pressed(page, "Block…");
     const dialog = page.getByRole("dialog");
-    await expect.poll(() => dialog.textContent()).toContain("blocked by hand for 1 h");
+    await expect.poll(() => dialog.textContent()).toContain("blocked by an operator for 1 h");
     expect(await dialog.textContent()).toContain(
       "In force in every process 2 s after you confirm.",
     );

@@ -7,7 +7,7 @@ import type { ReportOptions } from "./run-on-logs.ts";
 import { runOnLogs } from "./run-on-logs.ts";
 
 interface Options extends ReportOptions {
-  readonly denyAtMost: string;
+  readonly denyAtMost?: string;
   readonly of: string;
   readonly window?: readonly string[];
   readonly algorithm: string;
@@ -23,7 +23,10 @@ export function addRecommend(cli: Cli): void {
       "<logs...>",
       "logs in the common or combined format, or in JSON lines; - is standard input",
     )
-    .option("--deny-at-most <share>", "the target: the largest share that may be denied", "0.1%")
+    .option(
+      "--deny-at-most <share>",
+      "the target: the largest share that may be denied (default: 0.1%, or 1% if 0.1% of the log is nobody)",
+    )
     .option("--of <what>", "the unit of the share: clients or requests", "clients")
     .option(
       "--window <duration>",

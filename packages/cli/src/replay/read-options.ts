@@ -5,7 +5,7 @@ import type { LogFields, NamedPolicy, ReplayPolicies } from "@headgate/replay";
 import { DEFAULT_LIMITS, readLimits } from "@headgate/replay";
 import { CommandError, EXIT, messageOf } from "../command/command-error.ts";
 
-const FIELDS: readonly string[] = ["time", "client", "method", "path"];
+const FIELDS: readonly string[] = ["time", "client", "method", "path", "agent"];
 
 /** Reads `--fields`, as in `time=ts,client=request.remote_ip`. Throws a `CommandError`. */
 export function parseFields(text: string): LogFields {
@@ -16,7 +16,7 @@ export function parseFields(text: string): LogFields {
     const field = part.slice(at + 1).trim();
     if (at === -1 || field === "" || !FIELDS.includes(name)) {
       throw new CommandError(
-        `--fields must list fields, as in time=ts,client=remote_addr (and method, path), got ${JSON.stringify(part)}`,
+        `--fields must list fields, as in time=ts,client=remote_addr (and method, path, agent), got ${JSON.stringify(part)}`,
       );
     }
     if (Object.hasOwn(fields, name)) throw new CommandError(`--fields names ${name} twice`);

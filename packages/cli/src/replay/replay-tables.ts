@@ -36,6 +36,11 @@ const CLIENTS: readonly Column[] = [
   { head: "LONGEST WAIT", align: "right" },
 ];
 
+const REQUESTED: readonly Column[] = [
+  { head: "USER AGENT", wraps: true },
+  { head: "MOST REQUESTED, WHEN DENIED", wraps: true },
+];
+
 const SHARES = [0.5, 0.9, 0.99, 0.999, 1];
 
 const PEAKS: readonly Column[] = [
@@ -109,7 +114,15 @@ export function formatEvictions({ name, evicted }: PolicyResult): string {
 }
 
 function formatClients({ clients, clientsDenied }: PolicyResult, width: number): string {
-  const table = formatTable(CLIENTS, clients.slice(0, MAX_CLIENTS).map(clientRow), width);
+  const shown = clients.slice(0, MAX_CLIENTS);
+  const isKnown = shown.some(({ agent, paths }) => agent !== undefined || paths !== undefined);
+  const table = isKnown
+    ? formatTable(
+        [...CLIENTS, ...REQUESTED],
+        shown.map((one) => [...clientRow(one), formatAgent(one), formatPaths(one)]),
+        width,
+      )
+    : formatTable(CLIENTS, shown.map(clientRow), width);
   const others = clientsDenied - MAX_CLIENTS;
   return others > 0
     ? `${table}and ${pluralizeInWords(others, "more client")}; --json has up to 1,000\n`
@@ -125,6 +138,28 @@ function clientRow(client: DeniedClient): string[] {
     formatUtcTime(client.lastDeniedAt),
     formatSpan(client.longestWaitMs),
   ];
+}
+
+const MAX_AGENT = 48;
+
+/** The part of a user agent that names a crawler, or else its beginning. */
+function formatAgent({ agent = "" }: DeniedClient): string {
+  const [, compatible] = /\bcompatible; ([^;)]+)/.exec(agent) ?? [];
+  const crawler = /[\w.-]*(?:bot|crawl|spider|slurp)[\w./-]*/i.exec(agent)?.[0];
+  const text = crawler ?? compatible ?? agent;
+  return text.length > MAX_AGENT ? `${text.slice(0, MAX_AGENT - 1)}…` : text;
+}
+
+const MAX_PATH = 60;
+
+function formatPaths({ paths = [] }: DeniedClient): string {
+  return paths
+    .slice(0, 2)
+    .map(({ path, denied }) => {
+      const shown = path.length > MAX_PATH ? `${path.slice(0, MAX_PATH - 1)}…` : path;
+      return `${shown} (${formatCount(denied)})`;
+    })
+    .join(", ");
 }
 
 function formatPeaks(peaks: readonly ClientPeaks[], width: number): string {

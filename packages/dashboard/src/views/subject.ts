@@ -175,6 +175,7 @@ function toLimitRow(
     description: description ?? name,
     capacity: limit,
     used: limit - remaining + overdrawn,
+    hasSlots: windowMs === 0,
     remaining,
     allowed: next.allowed,
     nextAllowedAt: Number.isFinite(wait) ? at + wait : null,

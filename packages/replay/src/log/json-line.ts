@@ -25,6 +25,7 @@ export function parseJsonLine(line: string, fields: LogFields): LogEntry | strin
     client,
     method: textOf(record, fields.method),
     path: textOf(record, fields.path),
+    ...(fields.agent === undefined ? {} : { agent: textOf(record, fields.agent) }),
   };
 }
 

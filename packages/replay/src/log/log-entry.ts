@@ -8,8 +8,10 @@ export interface LogEntry {
   readonly client: string;
   /** As logged. Only a replay over HTTP uses it. Default: GET. */
   readonly method?: string | undefined;
-  /** The target as logged. Only a replay over HTTP uses it. Default: `/`. */
+  /** The target as logged. A replay over HTTP sends it; others list those of denied requests. Default: `/`. */
   readonly path?: string | undefined;
+  /** The user agent as logged. */
+  readonly agent?: string | undefined;
 }
 
 /** The names of the fields of a log in JSON lines; `request.remote_ip` is a field of a nested object. */
@@ -18,6 +20,7 @@ export interface LogFields {
   readonly client: string;
   readonly method?: string;
   readonly path?: string;
+  readonly agent?: string;
 }
 
 /**

@@ -38,8 +38,17 @@ test.each([
     `192.0.2.1 - - ${TIME} "GET /a HTTP/1.1" 200 5 "-" "-" "198.51.100.1" 0.003`,
   ],
 ])("a line of %s is read", (_, line) => {
-  expect(parse(line)).toEqual(REQUEST);
+  expect(parse(line)).toMatchObject(REQUEST);
   expect(parse(line, false)).toEqual({ ...REQUEST, method: "", path: "" });
+});
+
+test("the agent of the combined format is read, and none of the common format", () => {
+  const line = `192.0.2.1 - - ${TIME} "GET /a HTTP/1.1" 200 5`;
+  expect(parse(`${line} "https://www.example.com/" "Agent/1.0 (x; y)" "-"`)).toEqual({
+    ...REQUEST,
+    agent: "Agent/1.0 (x; y)",
+  });
+  expect(parse(line)).toEqual(REQUEST);
 });
 
 test.each([

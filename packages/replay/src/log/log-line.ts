@@ -4,7 +4,7 @@ import { LOG_TIME_BYTES, parseLogTime } from "./log-time.ts";
 
 export interface LineOptions {
   readonly strings: StringCache;
-  /** Whether methods and paths are read, too. */
+  /** Whether methods, paths and agents are read, too. */
   readonly requestLines: boolean;
 }
 
@@ -29,6 +29,9 @@ interface LineParts {
   timeEnd: number;
   requestStart: number;
   requestEnd: number;
+  /** The second quoted field after the size, the agent of the combined format; both 0 if there is none. */
+  agentStart: number;
+  agentEnd: number;
 }
 
 /** Shared by all lines to avoid allocations: callers copy from it. */
@@ -38,6 +41,8 @@ const parts: LineParts = {
   timeEnd: 0,
   requestStart: 0,
   requestEnd: 0,
+  agentStart: 0,
+  agentEnd: 0,
 };
 
 /**
@@ -52,7 +57,11 @@ export function parseLogLine(
   { strings, requestLines }: LineOptions,
 ): LogEntry | string {
   if (!findParts(bytes, start, end)) return UNKNOWN_FORMAT;
-  const { clientEnd, timeStart, timeEnd, requestStart, requestEnd } = parts;
+  const { clientEnd, timeStart, timeEnd, requestStart, requestEnd, agentStart, agentEnd } = parts;
+  const agent =
+    requestLines && agentEnd > agentStart
+      ? { agent: strings.get(bytes, agentStart, agentEnd) }
+      : {};
   const isTime = timeEnd - timeStart === LOG_TIME_BYTES;
   const time = isTime ? parseLogTime(bytes, timeStart) : undefined;
   if (time === undefined) return "no such time";
@@ -63,7 +72,7 @@ export function parseLogLine(
     const requestLine = parseRequestLine(bytes.toString("utf8", requestStart, requestEnd));
     if (requestLine === undefined) return "no HTTP request";
     const { method = "", path = "" } = requestLines ? requestLine : {};
-    return { time, client: strings.get(bytes, start, clientEnd), method, path };
+    return { time, client: strings.get(bytes, start, clientEnd), method, path, ...agent };
   }
   return {
     time,
@@ -72,6 +81,7 @@ export function parseLogLine(
     path: requestLines
       ? strings.get(bytes, methodEnd + 1, endOfTarget(bytes, methodEnd + 1, requestEnd))
       : "",
+    ...agent,
   };
 }
 
@@ -139,11 +149,20 @@ function endOfSize(bytes: Buffer, at: number, end: number): number {
 /** Whether the rest consists of fields, quoted or not, each after a space. */
 function areFields(bytes: Buffer, start: number, end: number): boolean {
   let at = start;
+  let quoted = 0;
+  parts.agentStart = 0;
+  parts.agentEnd = 0;
   while (at < end) {
     if (bytes[at] !== SPACE || at + 1 >= end) return false;
     if (bytes[at + 1] === QUOTE) {
-      at = endOfQuoted(bytes, at + 2, end) + 1;
+      const from = at + 2;
+      at = endOfQuoted(bytes, from, end) + 1;
       if (at > end) return false;
+      quoted += 1;
+      if (quoted === 2) {
+        parts.agentStart = from;
+        parts.agentEnd = at - 1;
+      }
     } else {
       const from = at + 1;
       at = indexOf(bytes, SPACE, from, end);

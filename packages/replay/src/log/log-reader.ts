@@ -36,7 +36,7 @@ const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf]);
 export interface LogReaderOptions extends BytesOptions {
   /** The field names, for a log in JSON lines. */
   readonly fields: LogFields | undefined;
-  /** Whether methods and paths are read, too. */
+  /** Whether methods, paths and agents are read, too. */
   readonly requestLines: boolean;
   /** Bytes of the heap for requests in the reorder buffer. */
   readonly reorderBytes: number;

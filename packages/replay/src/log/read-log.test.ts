@@ -289,7 +289,7 @@ async function* asyncOf<Item>(items: readonly Item[]): AsyncGenerator<Item> {
 test.each([
   [7, {}, "log must be a path"],
   ["none", { fields: { time: "ts" } }, "fields must name the fields with the time and the client"],
-  ["none", { fields: { time: "ts", client: "ip", agent: "a" } }, "fields must name the fields"],
+  ["none", { fields: { time: "ts", client: "ip", referrer: "a" } }, "fields must name the fields"],
 ])("the log %j with the options %j is rejected", (log, options, message) => {
   expect(() => readLog(log as Log, options as ReadLogOptions, true)).toThrow(message);
 });

@@ -40,7 +40,7 @@ export interface LoggedRequests extends AsyncIterable<readonly LogEntry[]> {
 
 /**
  * Reads logs, and merges them. Sorts requests within 120 seconds of log time, a million lines, or as many as fit into a twelfth of the
- * memory. May be read only once. Without `requestLines`, methods and paths are not read, which saves time. Throws
+ * memory. May be read only once. Without `requestLines`, methods, paths and agents are not read, which saves time. Throws
  * `HEADGATE_INVALID_OPTION`; reading throws `HEADGATE_LOG_UNREADABLE` too, and the reason of the signal.
  */
 export function readLog(
@@ -89,7 +89,7 @@ function invalidLog(rule: string): HeadgateError {
   return new HeadgateError("HEADGATE_INVALID_OPTION", `log must be ${rule}`);
 }
 
-const FIELDS = ["time", "client", "method", "path"];
+const FIELDS = ["time", "client", "method", "path", "agent"];
 
 /** Throws `HEADGATE_INVALID_OPTION` unless the fields have names, and those of time and client are there. */
 function requireFields(fields: LogFields): void {
@@ -99,7 +99,7 @@ function requireFields(fields: LogFields): void {
   if (isKnown && fields.time !== undefined && fields.client !== undefined) return;
   throw new HeadgateError(
     "HEADGATE_INVALID_OPTION",
-    `fields must name the fields with the time and the client, and may name those with the method and the path, got ${JSON.stringify(fields)}`,
+    `fields must name the fields with the time and the client, and may name those with the method, the path and the agent, got ${JSON.stringify(fields)}`,
   );
 }
 

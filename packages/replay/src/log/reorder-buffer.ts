@@ -117,8 +117,8 @@ export class ReorderBuffer {
   }
 }
 
-function bytesOf({ client, path = "" }: LogEntry): number {
-  return BYTES_PER_REQUEST + client.length + path.length;
+function bytesOf({ client, path = "", agent = "" }: LogEntry): number {
+  return BYTES_PER_REQUEST + client.length + path.length + agent.length;
 }
 
 function isSorted(requests: readonly LogEntry[]): boolean {

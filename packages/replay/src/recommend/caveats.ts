@@ -38,9 +38,14 @@ export function caveatsOf(
       `Not considered: ${written}. The log must be at least twice as long as the window.`,
     );
   }
+  if (target.isForSmallLog === true) {
+    caveats.push(
+      `The target is ${target.maxPercent}% of ${target.of}, because 0.1% of so few is less than one. Give another share if that is too much.`,
+    );
+  }
   if (maxDenied === 0 && target.maxPercent > 0) {
     caveats.push(
-      `${target.maxPercent}% of so few ${target.of} is less than one: no client may be denied, so the busiest client alone decides.`,
+      `${target.maxPercent}% of so few ${target.of} is less than one, so nobody may be denied: the busiest client alone sets the limit. A larger share, such as 1%, or a longer log says more.`,
     );
   }
   if (window.ms < SHORT_WINDOW_MS && hasWholeSeconds(recording)) {

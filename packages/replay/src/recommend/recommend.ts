@@ -26,7 +26,7 @@ import type { RecordingRange } from "./recording.ts";
 import { Recording, splitInHalf, subjectPeaks, timeSpanOf, wholeRange } from "./recording.ts";
 import { createSearch } from "./search.ts";
 import type { DenialTarget, Target } from "./target.ts";
-import { maxDeniedIn, meetsTarget, readTarget } from "./target.ts";
+import { maxDeniedIn, meetsTarget, readTarget, targetFor } from "./target.ts";
 
 const DAY = 86_400_000;
 
@@ -70,13 +70,19 @@ export async function recommend(
   const { algorithm = "gcra", onWindow = () => {}, signal } = options;
   requireAlgorithm(algorithm);
   const windows = readWindows(options.windows ?? DEFAULT_WINDOWS);
-  const search: Search = { algorithm, signal, target: readTarget(target) };
+  readTarget(target);
   const requests = readLog(log, options, false);
   const recording = new Recording();
   for await (const some of requests) recording.add(some);
   const counts = requests.counts();
   if (recording.length === 0) throw noRequestsError(counts);
   const whole = wholeRange(recording);
+  const { length, clients } = recording;
+  const search: Search = {
+    algorithm,
+    signal,
+    target: targetFor(target, { requests: length, clients: clients.count }),
+  };
   const tightest: ScoredLimit[] = [];
   onWindow(0, windows.length);
   for (const window of windows) {

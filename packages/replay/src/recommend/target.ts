@@ -3,8 +3,8 @@ import type { Score } from "./recommendation.ts";
 
 /** The largest share of clients or of requests that a limit may deny. */
 export interface Target {
-  /** The share in percent, with up to six decimals: `"0.1%"`. */
-  readonly denyAtMost: string;
+  /** The share in percent, with up to six decimals. Default: `"0.1%"`, or `"1%"` if the log is so small that only 1 % is somebody. */
+  readonly denyAtMost?: string | undefined;
   readonly of: "clients" | "requests";
 }
 
@@ -13,13 +13,19 @@ export interface DenialTarget {
   readonly of: Target["of"];
   /** The largest share that may be denied, in percent, as given: `0.1`. */
   readonly maxPercent: number;
+  /** Whether it is the default of a small log. */
+  readonly isForSmallLog?: boolean;
 }
+
+const DEFAULT_PERCENT = 0.1;
+
+const SMALL_LOG_PERCENT = 1;
 
 /** 100 %, in millionths of a percent. */
 const MILLIONTHS = 100_000_000n;
 
 /** Throws `HEADGATE_INVALID_OPTION`. */
-export function readTarget({ denyAtMost, of }: Target): DenialTarget {
+export function readTarget({ denyAtMost = `${DEFAULT_PERCENT}%`, of }: Target): DenialTarget {
   const maxPercent = Number(/^(\d{1,3}(?:\.\d{1,6})?) ?%$/.exec(denyAtMost)?.[1] ?? Number.NaN);
   if (!(maxPercent <= 100)) {
     throw invalidValue(`denyAtMost must be a share from 0% to 100%, as in 0.1%`, denyAtMost);
@@ -28,6 +34,15 @@ export function readTarget({ denyAtMost, of }: Target): DenialTarget {
     throw invalidValue(`of must be clients or requests`, of);
   }
   return { of, maxPercent };
+}
+
+/** The target for a log: without a given share, 1 % if 0.1 % is nobody. */
+export function targetFor(given: Target, log: Pick<Score, "clients" | "requests">): DenialTarget {
+  const target = readTarget(given);
+  const larger = { ...target, maxPercent: SMALL_LOG_PERCENT, isForSmallLog: true };
+  const whole = log[target.of];
+  const isLarger = maxDeniedOf(target, whole) === 0 && maxDeniedOf(larger, whole) > 0;
+  return given.denyAtMost === undefined && isLarger ? larger : target;
 }
 
 /** How many of `whole` may be denied. */

@@ -2,6 +2,7 @@ import type { LogEntry } from "../log/log-entry.ts";
 import { heapBytesFor, MemoryBudget } from "../log/memory-budget.ts";
 import type { LoggedRequests } from "../log/read-log.ts";
 import { ClientTable } from "./client-table.ts";
+import { DeniedRequests } from "./denied-requests.ts";
 import { describePolicy } from "./describe-policy.ts";
 import { Peaks } from "./peaks.ts";
 import type { ReplayPolicy } from "./policies.ts";
@@ -48,6 +49,7 @@ class Replay {
   readonly #trace = new Trace();
   readonly #peaks: Peaks;
   readonly #tallies: readonly Tally[];
+  readonly #deniedRequests = new DeniedRequests();
   /** All requests, and the denials of each policy. */
   readonly #timelines: Timelines;
   #requests = 0;
@@ -87,7 +89,7 @@ class Replay {
     for (const run of runs) decisions.push(await run.decide(subjects, requests));
     const column = this.#timelines.columnAt(time);
     for (let i = 0; i < clients.length; i += 1)
-      this.#count(clients[i] as number, i, decisions, time, column);
+      this.#count(clients[i] as number, requests[i] as LogEntry, i, decisions, time, column);
     this.#requests += clients.length;
     this.#from ??= time;
     this.#to = time;
@@ -95,6 +97,7 @@ class Replay {
 
   #count(
     client: number,
+    request: LogEntry,
     i: number,
     decisions: readonly (readonly ReplayDecision[])[],
     time: number,
@@ -113,6 +116,7 @@ class Replay {
       tally.deny(client, time, decision.retryAfterMs);
       this.#timelines.count(p + 1, column);
     }
+    if (denied !== 0) this.#deniedRequests.add(client, request);
     if (this.#trace.isFull(time)) {
       this.#peaks.removeFirstBlock(time);
       this.#trace.drop();
@@ -166,6 +170,7 @@ class Replay {
       firstDeniedAt: firstAt,
       lastDeniedAt: lastAt,
       longestWaitMs,
+      ...this.#deniedRequests.of(client),
       ...(timelines[i] && { timeline: timelines[i] }),
     }));
   }

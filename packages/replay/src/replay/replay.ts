@@ -57,8 +57,7 @@ export async function replay(
     throw invalidValue(`framework must be ${FRAMEWORKS.join(" or ")}`, framework);
   }
   const named = readPolicies(policies);
-  // Only a real server needs methods and paths.
-  const requests = readLog(log, options, framework !== undefined);
+  const requests = readLog(log, options, true);
   let now = 0;
   const clock = (): number => now;
   const timeout = parseDuration(storeTimeout, "storeTimeout", "HEADGATE_INVALID_OPTION");

@@ -76,8 +76,18 @@ export interface DeniedClient {
   readonly lastDeniedAt: number;
   /** The longest wait that the client was told. */
   readonly longestWaitMs: number;
+  /** The most frequent user agent of its denied requests. Missing if the log has none. */
+  readonly agent?: string;
+  /** The paths that it was denied most often, at most three, without queries. Missing if the log has none. */
+  readonly paths?: readonly DeniedPath[];
   /** Requests and denials by column of the timeline, for the first 20 clients. Missing if the log has more than 12 million requests. */
   readonly timeline?: { readonly requests: readonly number[]; readonly denied: readonly number[] };
+}
+
+/** A path, and how often requests for it were denied: at least this often if a client asked for more than 32 paths. */
+export interface DeniedPath {
+  readonly path: string;
+  readonly denied: number;
 }
 
 /**

@@ -65,14 +65,29 @@ ${renderTable({ caption, columns: COLUMNS, rows, hasCards: true })}${left}`;
 function rowOf(client: DeniedClient, spark: Markup): Cell[] {
   const { requests, denied, firstDeniedAt, lastDeniedAt, longestWaitMs } = client;
   return [
-    untrustedText(client.client, 60),
+    html`${untrustedText(client.client, 60)}${renderRequested(client)}`,
     spark,
     formatCount(requests),
     `${formatCount(denied)} (${formatShare(denied, requests)})`,
-    formatUtcTime(firstDeniedAt),
-    formatUtcTime(lastDeniedAt),
+    renderTime(firstDeniedAt),
+    renderTime(lastDeniedAt),
     formatSpan(longestWaitMs),
   ];
+}
+
+/** Who a client may be: the user agent of its denied requests, and their most frequent paths. */
+function renderRequested({ agent, paths = [] }: DeniedClient): Markup {
+  const by = agent === undefined ? html`` : html`<div>${untrustedText(agent, 160)}</div>`;
+  const most = paths.map(
+    ({ path, denied }) => html`<div>${formatCount(denied)} × ${untrustedText(path, 80)}</div>`,
+  );
+  return html`<div class="who">${by}${most}</div>`;
+}
+
+/** A time whose date does not break at a hyphen. */
+function renderTime(ms: number): Markup {
+  const [date = "", time = ""] = formatUtcTime(ms).split(" ");
+  return html`<span class="whole">${date}</span> ${time}`;
 }
 
 function sparkOf(client: DeniedClient, id: string, { log, columnMs }: ReplayResult): Markup {

@@ -31,6 +31,8 @@ const client: Shape = {
     firstDeniedAt: "number",
     lastDeniedAt: "number",
     longestWaitMs: "number",
+    agent: { optional: "text" },
+    paths: { optional: { listOf: { fields: { path: "text", denied: "number" } } } },
     timeline: { optional: { fields: { requests: counts, denied: counts } } },
   },
 };

@@ -36,6 +36,8 @@ thead th{vertical-align:bottom;overflow-wrap:normal}
 th{font-weight:600}
 th.words,td.words{text-align:left}
 th[scope=row]{font-weight:400;min-width:11em}
+.who{color:var(--quiet);font-size:.9375em;font-weight:400;max-width:30em}
+.whole{white-space:nowrap}
 td:not(.words){overflow-wrap:normal}
 code{font:.9375em ui-monospace,SFMono-Regular,Menlo,Consolas,monospace}
 footer{margin:3em 0 1em}

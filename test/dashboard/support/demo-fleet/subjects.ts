@@ -63,6 +63,7 @@ function deniedStatuses(at: number, subject: SubjectByDimension): readonly Subje
           remaining: 0,
           allowed: false,
           nextAllowedAt: at + 8_400,
+          hasSlots: false,
           recoversFullyAt: at + 10_000,
         },
         {
@@ -74,6 +75,7 @@ function deniedStatuses(at: number, subject: SubjectByDimension): readonly Subje
           remaining: 2,
           allowed: true,
           nextAllowedAt: null,
+          hasSlots: false,
           recoversFullyAt: at + 540_000,
         },
       ],
@@ -100,6 +102,7 @@ function deniedStatuses(at: number, subject: SubjectByDimension): readonly Subje
           remaining: 0,
           allowed: false,
           nextAllowedAt: at + 38 * 60_000,
+          hasSlots: false,
           recoversFullyAt: at + 3_500_000,
         },
       ],
@@ -126,6 +129,7 @@ function shadowStatus(at: number, subject: SubjectByDimension): SubjectStatus {
         remaining: 0,
         allowed: false,
         nextAllowedAt: at + 1_500,
+        hasSlots: false,
         recoversFullyAt: at + 60_000,
       },
     ],
@@ -157,6 +161,7 @@ function unusedStatus(
         remaining: capacity,
         allowed: true,
         nextAllowedAt: null,
+        hasSlots: false,
         recoversFullyAt: null,
       },
     ],
@@ -171,6 +176,7 @@ function partnerView(at: number): SubjectView {
     ...row,
     used: 1_182,
     remaining: 1_218,
+    hasSlots: false,
     recoversFullyAt: at + 29_000,
   }));
   return {

@@ -102,9 +102,8 @@ function Author({ row: { by, reason } }: { row: BlockRow | OverrideRow }): JSX.E
 }
 
 function Limit({ row }: { row: LimitRow }): JSX.Element {
-  const { limit, description, used, capacity, allowed, nextAllowedAt, recoversFullyAt } = row;
-  // Only slots recover at no known time.
-  const hasSlots = recoversFullyAt === null;
+  const { limit, description, used, hasSlots, capacity, allowed } = row;
+  const { nextAllowedAt, recoversFullyAt } = row;
   const share = capacity > 0 ? Math.min(1, used / capacity) : 1;
   return (
     <li>
