@@ -3,6 +3,7 @@ import { defineConfig } from "vitepress";
 import { writeMarkdownPages } from "./markdown-pages.ts";
 import { runInBrowser } from "./playground/run-in-browser.ts";
 import { linkToRepository, REPOSITORY } from "./repository.ts";
+import { search } from "./search.ts";
 import { linksOf, readParts } from "./sidebar.ts";
 import { boxTables } from "./tables.ts";
 
@@ -29,7 +30,7 @@ export default defineConfig({
       parts.flatMap(({ text, under, items }) => under.map((path) => [path, [{ text, items }]])),
     ),
     outline: [2, 3],
-    search: { provider: "local" },
+    search,
     ...(REPOSITORY === undefined
       ? {}
       : {

@@ -13,6 +13,7 @@ import type { Look } from "./look.ts";
 import { findWide, lookAt, openTab } from "./look.ts";
 import { testMarkdownPages } from "./markdown-pages.ts";
 import { testPlayground } from "./playground.ts";
+import { testSearch } from "./search.ts";
 import type { Served } from "./serve-site.ts";
 import { serveSite } from "./serve-site.ts";
 
@@ -75,6 +76,7 @@ test("the API pages cover the public entries and nothing internal", () => {
 });
 
 testMarkdownPages(() => links);
+testSearch();
 
 describe.skipIf(!hasChromium())("in a real browser, where there is one, the site", () => {
   let browser: Browser;
