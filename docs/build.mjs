@@ -1,4 +1,4 @@
-// Builds the site into .vitepress/dist: the pages of the API, the recorded dashboard, then all pages. Whatever warns, and a dead
+// Builds the site into .vitepress/dist: the pages of the API and of programs, the recorded dashboard, then all pages. Whatever warns, and a dead
 // link, fails it.
 import { spawnSync } from "node:child_process";
 import { createRequire } from "node:module";
@@ -19,6 +19,7 @@ function run(...args) {
 }
 
 run("api.mjs");
+run("examples.mjs");
 run("demo.mjs");
 const said = run(join(vitepress, "bin/vitepress.js"), "build");
 if (/warn|not loaded/i.test(said)) {

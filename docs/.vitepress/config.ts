@@ -62,7 +62,7 @@ export default defineConfig({
       : [],
   buildEnd: (site) => writeMarkdownPages(site, parts),
   transformPageData({ relativePath }) {
-    if (!relativePath.startsWith("reference/api/")) return;
+    if (!/^(?:reference\/api|examples)\//.test(relativePath)) return;
     // Written from the sources: there is no page to edit, and its third level is every member of every type.
     return { frontmatter: { editLink: false, outline: 2 } };
   },

@@ -22,7 +22,7 @@ const FENCED = /^(```[\s\S]*?^```$)/m;
 
 /**
  * Writes every page as Markdown beside its HTML, with links that hold on the site; `llms.txt`, which lists them; and `llms-full.txt`,
- * which has the text of all but the API's.
+ * which has the text of all but the API's and the programs'.
  */
 export function writeMarkdownPages({ srcDir, outDir, site }: SiteConfig, parts: readonly Part[]) {
   const read = (path: string) => readMarkdown(srcDir, path, site.base);
@@ -41,7 +41,7 @@ export function writeMarkdownPages({ srcDir, outDir, site }: SiteConfig, parts: 
   const head = `# ${site.title}\n\n> ${site.description}\n\n`;
   const full = `[All pages but the API's in one file](${site.base}llms-full.txt).\n\n`;
   write(join(outDir, "llms.txt"), head + full + list.join("\n"));
-  const texts = pages.filter(({ path }) => !path.startsWith("reference/api/"));
+  const texts = pages.filter(({ path }) => !/^(?:reference\/api|examples)\//.test(path));
   write(join(outDir, "llms-full.txt"), head + texts.map(({ text }) => text).join("\n"));
 }
 

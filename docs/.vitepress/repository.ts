@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { dirname, extname, join, posix, relative } from "node:path";
+import { slug } from "github-slugger";
 import type { MarkdownRenderer } from "vitepress";
 
 const ROOT = join(import.meta.dirname, "../..");
@@ -13,8 +14,8 @@ export const REPOSITORY: string | undefined = repository?.url.replace(/^git\+|\.
 const DEMO = { script: "scripts/build-demo.mjs", path: "/demo/" };
 
 /**
- * Makes links to what the site has no page of, such as a package, an example or a picture, links of the repository; without a
- * repository, plain text. A link to the demo's script becomes one to the demo.
+ * Makes links to what the site has no page of, such as a package or a picture, links of the repository; without a repository, plain
+ * text. A link to an example becomes one to the page of its code, and a link to the demo's script one to the demo.
  */
 export function linkToRepository(markdown: MarkdownRenderer): void {
   const { rules } = markdown.renderer;
@@ -32,6 +33,11 @@ export function linkToRepository(markdown: MarkdownRenderer): void {
       return self.renderToken(tokens, at, options);
     }
     if (!href?.startsWith("../") || isPage(target)) {
+      return renderLink(tokens, at, options, env, self);
+    }
+    const program = programOf(target);
+    if (program !== undefined) {
+      token?.attrSet("href", program);
       return renderLink(tokens, at, options, env, self);
     }
     if (REPOSITORY === undefined) {
@@ -56,7 +62,15 @@ const PLAIN = Symbol("plain text");
  */
 export function targetInRepository(target: string): string | undefined {
   if (target === DEMO.script) return DEMO.path;
-  return isPage(target) ? undefined : target;
+  return isPage(target) ? undefined : (programOf(target) ?? target);
+}
+
+/** The page that `examples.mjs` writes of a program, at its file if the link names one: `/examples/jobs.md#workerts`. */
+function programOf(target: string): string | undefined {
+  const [, name, file] = /^examples\/([\w-]+)(?:\/(.+))?$/.exec(target) ?? [];
+  if (name === undefined) return undefined;
+  const page = `/examples/${name}.md`;
+  return file === undefined ? page : `${page}#${slug(file)}`;
 }
 
 /** Whether a link to a path of the repository, with its anchor, is one to a page of the site. */

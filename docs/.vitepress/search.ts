@@ -54,8 +54,8 @@ export const search: {
     },
     miniSearch: {
       searchOptions: {
-        // Pages of the API repeat the words of every option.
-        boostDocument: (id: string) => (id.includes("/reference/api/") ? 0.3 : 1),
+        // Pages of the API and of programs repeat the words of every option.
+        boostDocument: (id: string) => (/\/(?:reference\/api|examples)\//.test(id) ? 0.3 : 1),
       },
     },
   },

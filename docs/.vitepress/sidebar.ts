@@ -23,6 +23,9 @@ export interface Part {
 /** Where `api.mjs` writes its pages. */
 const API = join(import.meta.dirname, "../reference/api");
 
+/** Where `examples.mjs` writes its pages. */
+const PROGRAMS = join(import.meta.dirname, "../examples");
+
 /** The parts of the site, and their pages in the order in which they are best read. Every page is in one list. */
 const PARTS: readonly Part[] = [
   {
@@ -35,7 +38,7 @@ const PARTS: readonly Part[] = [
   },
   {
     text: "How to",
-    under: ["/how-to/", "/recipes/", "/moving/"],
+    under: ["/how-to/", "/recipes/", "/moving/", "/examples/"],
     items: [
       { text: "How-tos by question", link: "/how-to/" },
       {
@@ -171,13 +174,29 @@ const PARTS: readonly Part[] = [
   },
 ];
 
-/** The parts, with the pages of the API as they are now. */
+/** The parts, with the pages of the API and of the programs as they are now. */
 export function readParts(): Part[] {
-  const api: Group = { text: "API", items: readApiPages() };
-  if (api.items.length === 0) return [...PARTS];
-  return PARTS.map((part) =>
-    part.text === "Reference" ? { ...part, items: [...part.items, api] } : part,
-  );
+  const generated: Readonly<Record<string, Group>> = {
+    Reference: { text: "API", items: readApiPages() },
+    "How to": { text: "Programs", items: readPrograms() },
+  };
+  return PARTS.map((part) => {
+    const group = generated[part.text];
+    return group === undefined || group.items.length === 0
+      ? part
+      : { ...part, items: [...part.items, group] };
+  });
+}
+
+function readPrograms(): Entry[] {
+  if (!existsSync(PROGRAMS)) return [];
+  return readdirSync(PROGRAMS)
+    .sort()
+    .map((file) => {
+      const name = file.replace(/\.md$/, "");
+      const text = name.replaceAll("-", " ");
+      return { text: text.charAt(0).toUpperCase() + text.slice(1), link: `/examples/${name}` };
+    });
 }
 
 /** The paths of a part's pages, in its order. */

@@ -20,7 +20,7 @@ export async function buildSite(): Promise<void> {
   const packages = join(ROOT, "packages");
   const sources = readdirSync(packages).map((name) => join(packages, name, "src"));
   const page = join(packages, "dashboard/page");
-  const newest = Math.max(...[DOCS, page, ...sources].map(newestIn));
+  const newest = Math.max(...[DOCS, page, join(ROOT, "examples"), ...sources].map(newestIn));
   if (existsSync(LAST_FILE) && statSync(LAST_FILE).mtimeMs > newest) return;
   await promisify(execFile)(process.execPath, [join(DOCS, "build.mjs")]);
 }

@@ -46,11 +46,11 @@ export function testMarkdownPages(links: () => readonly string[]): void {
     }
   });
 
-  test("llms-full.txt has the text of every page but those of the API", () => {
+  test("llms-full.txt has the text of every page but those of the API and of programs", () => {
     const full = read("llms-full.txt");
     const paths = listed().map(({ path }) => path);
     for (const path of paths) {
-      expect(full.includes(read(path)), path).toBe(!path.startsWith("reference/api/"));
+      expect(full.includes(read(path)), path).toBe(!/^(?:reference\/api|examples)\//.test(path));
     }
     expect(read("llms.txt")).toContain("](/llms-full.txt)");
   });
