@@ -14,3 +14,10 @@ test.each(readmes)("$path is short", ({ path, text }) => {
 test("each package has one", () => {
   expect(readmes.length).toBeGreaterThan(6);
 });
+
+test("the documentation has at most 58,000 words", () => {
+  const pages = PAGES.filter(({ path }) => path.startsWith("docs/"));
+  // A word has a letter or a digit: the bars and rules of tables are none. Code counts, too.
+  const words = pages.flatMap(({ text }) => text.match(/\S*[\p{L}\p{N}]\S*/gu) ?? []);
+  expect(words.length).toBeLessThanOrEqual(58_000);
+});
