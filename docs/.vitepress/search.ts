@@ -17,6 +17,8 @@ const SYNONYMS: Readonly<Record<string, string>> = {
   "how-to/plans.md": "tiers pricing subscription saas free premium",
   "how-to/plans.md#multi-tenant": "multitenant tenants organisations saas",
   "how-to/proxies.md": "x-forwarded-for cloudflare load balancer nginx real ip trust proxy",
+  "how-to/public-api.md#what-clients-see":
+    "retry-after x-ratelimit ratelimit headers response retry-after header",
   "how-to/public-api.md#browsers-cors": "cors browser preflight access-control expose headers",
   "how-to/real-cost.md": "openai anthropic llm gpt tokens ai model usage billing credits",
   "how-to/runbook.md": "incident on-call outage emergency",

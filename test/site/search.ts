@@ -24,6 +24,7 @@ const QUERIES: readonly (readonly [query: string, page: string])[] = [
   ["ElastiCache", "/reference/redis"],
   ["multi-tenant", "/how-to/plans"],
   ["CORS", "/how-to/public-api"],
+  ["Retry-After", "/how-to/public-api"],
   ["upstash", "/recipes/serverless"],
   ["x-forwarded-for", "/how-to/proxies"],
   ["ban", "/how-to/blocks"],
