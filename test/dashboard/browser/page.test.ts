@@ -174,7 +174,7 @@ describe.runIf(hasChromium())("the dashboard's page", () => {
 
   test("shows the current state if it has changed since the preview, and explains each error", async () => {
     const page = await open("#/control");
-    await pressed(page, "Unblock…");
+    await pressed(page, "Unblock");
     const dialog = page.getByRole("dialog");
     await dialog.getByLabel("Reason").fill("OPS-1");
     const state = "not blocked";
@@ -315,7 +315,7 @@ describe.runIf(hasChromium())("the dashboard's page", () => {
     const hourAgo = recordingAt(Date.now() - 3_600_000);
     await page.route("**/recording.json", (route) => route.fulfill({ json: hourAgo }));
     await page.goto(`${demo.url}#/control`);
-    await pressed(page, "Unblock…");
+    await pressed(page, "Unblock");
     const dialog = page.getByRole("dialog");
     await dialog.getByLabel("Reason").fill("OPS-1");
     await dialog.getByRole("button", { name: "Unblock" }).click();
