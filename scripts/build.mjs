@@ -19,6 +19,7 @@ const LIBRARIES = [
   "nestjs",
   "breaker",
   "fetch",
+  "shed",
   "telemetry",
   "replay",
   "dashboard",

@@ -22,7 +22,8 @@ const QUOTA_EXCEEDED: QuotaProblem = {
   "violated-policies": [],
 };
 
-const REDUCED_CAPACITY: QuotaProblem = {
+/** The server cannot handle a request that no limit denied. */
+export const REDUCED_CAPACITY: QuotaProblem = {
   type: `${PROBLEM_TYPES}#temporary-reduced-capacity`,
   title: "Service Unavailable",
   status: 503,

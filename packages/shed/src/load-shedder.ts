@@ -1,0 +1,253 @@
+import { AsyncResource } from "node:async_hooks";
+import { channel } from "node:diagnostics_channel";
+import { PROBLEM_JSON } from "@headgate/core/http";
+import { publish, rejectCloseOptions } from "@headgate/core/internal";
+import {
+  isDisconnected,
+  NO_STORE,
+  REDUCED_CAPACITY,
+  toError,
+  watchResponse,
+} from "@headgate/core/internal-http";
+import type { LoadStatus, ShedRequest } from "./channels.ts";
+import { SHED_CHANNELS } from "./channels.ts";
+import type {
+  Exchange,
+  FastifyPluginLike,
+  HonoMiddlewareLike,
+  NodeRequest,
+  NodeResponse,
+  ShedResponse,
+} from "./frameworks.ts";
+import { toFastifyPlugin, toHonoMiddleware } from "./frameworks.ts";
+import type { ShedDecision } from "./law/admission.ts";
+import { Admission } from "./law/admission.ts";
+import type { EventLoop } from "./law/event-loop.ts";
+import type { Priority } from "./law/line.ts";
+import type { LoadReport } from "./law/load-monitor.ts";
+import { nodeEventLoop } from "./node-event-loop.ts";
+import type { LoadShedderOptions, Settings } from "./options.ts";
+import { readOptions } from "./options.ts";
+
+/** Middleware for Express 4 and 5, NestJS and `node:http`; its properties are for other frameworks. */
+export interface LoadShedder<Request = NodeRequest> {
+  /** Calls `next` now or later, with an error if a function of the options failed; or responds with status 503. */
+  (req: Request & NodeRequest, res: NodeResponse, next: (error?: unknown) => void): void;
+  /** Fastify's plugin: `app.register(shed.fastify)`, before other plugins. */
+  readonly fastify: FastifyPluginLike;
+  /** Hono's middleware on Node: `app.use(shed.hono)`. Without a server of Node's, as in `app.request`, requests pass. */
+  readonly hono: HonoMiddlewareLike;
+  /** The load of this process, as it was published last. */
+  status(): LoadStatus;
+  /** Puts no more requests in line, and resolves when none is left in it. Later requests pass. */
+  close(...ignored: unknown[]): Promise<void>;
+}
+
+/**
+ * Keeps this process useful while requests arrive faster than it can handle them: they wait in line, and are shed once
+ * they have waited too long. Throws `HEADGATE_INVALID_OPTION`.
+ */
+export function loadShedder<Request extends object = NodeRequest>(
+  options: LoadShedderOptions<Request> = {},
+): LoadShedder<Request> {
+  return createLoadShedder(options, nodeEventLoop);
+}
+
+const REQUESTS = channel(SHED_CHANNELS.request);
+const LOAD = channel(SHED_CHANNELS.load);
+
+/** A load shedder on any event loop. */
+export function createLoadShedder<Request extends object>(
+  options: LoadShedderOptions<Request>,
+  loop: EventLoop,
+): LoadShedder<Request> {
+  const settings = readOptions(options) as Settings<object>;
+  const { dryRun, maxInFlight, maxWaitMs, priorityOf, subjectOf, trustStartHeader } = settings;
+  let status = calmStatus(settings);
+  let closing: Promise<void> | undefined;
+
+  function onReport(report: LoadReport): void {
+    status = nextStatus(status, report);
+    if (LOAD.hasSubscribers) publish(LOAD, status);
+  }
+
+  function onShed(decision: ShedDecision): void {
+    if (REQUESTS.hasSubscribers) publish(REQUESTS, toMessage(settings, decision));
+  }
+
+  const admission = new Admission(loop, { maxWaitMs, maxInFlight, dryRun, onShed, onReport });
+  const watchServer = createServerWatch(() => {
+    if (closing === undefined) admission.noteConnection();
+  });
+
+  /** Handles a request now or later, or responds that it is shed. */
+  function enter(exchange: Exchange): void {
+    if (closing !== undefined) {
+      exchange.next();
+      return;
+    }
+    const { req } = exchange;
+    watchServer(req);
+    const elapsed = trustStartHeader ? admission.elapsed(startHeaderOf(req)) : 0;
+    if (!admission.admitsAtOnce()) defer(exchange, elapsed);
+    else if (subjectOf === undefined) run(exchange);
+    else runMeasured(exchange, subjectOf);
+  }
+
+  function defer(exchange: Exchange, elapsed: number): void {
+    const { request } = exchange;
+    let priority: Priority;
+    let subject: string | undefined;
+    try {
+      priority = priorityOf(request);
+      subject = subjectOf?.(request);
+    } catch (reason) {
+      exchange.next(toError(reason));
+      return;
+    }
+    // Handlers find the async context in which the request arrived.
+    const scope = new AsyncResource("HeadgateShed", { requireManualDestroy: true });
+    admission.defer({
+      priority,
+      subject,
+      request,
+      arrivedAt: admission.arrivalTime(elapsed),
+      isGone: () => isGone(exchange),
+      start: () => scope.runInAsyncScope(run, undefined, exchange),
+      reject: () => scope.runInAsyncScope(exchange.reject, exchange),
+    });
+  }
+
+  function run({ res, next }: Exchange): void {
+    if (maxInFlight !== Number.POSITIVE_INFINITY) {
+      admission.begin();
+      watchResponse(res, { onSent: admission.end, onDisconnected: admission.end });
+    }
+    next();
+  }
+
+  function runMeasured(
+    exchange: Exchange,
+    subjectOf: (request: object) => string | undefined,
+  ): void {
+    let subject: string | undefined;
+    try {
+      subject = subjectOf(exchange.request);
+    } catch (reason) {
+      exchange.next(toError(reason));
+      return;
+    }
+    const startedAt = loop.now();
+    try {
+      run(exchange);
+    } finally {
+      if (subject !== undefined) admission.charge(subject, loop.now() - startedAt);
+    }
+  }
+
+  const response = toResponse(settings);
+
+  function middleware(
+    req: Request & NodeRequest,
+    res: NodeResponse,
+    next: (error?: unknown) => void,
+  ): void {
+    const reject = (): void => {
+      res.writeHead(response.status, response.headers);
+      res.end(response.body);
+    };
+    enter({ req, res, request: req, next, reject });
+  }
+
+  return Object.assign(middleware, {
+    fastify: toFastifyPlugin(enter, response),
+    hono: toHonoMiddleware(enter, response),
+    status: () => status,
+    close(...ignored: unknown[]): Promise<void> {
+      rejectCloseOptions(ignored);
+      closing ??= new Promise((resolve) => admission.drain(resolve));
+      return closing;
+    },
+  });
+}
+
+function startHeaderOf({ headers }: NodeRequest): string | undefined {
+  // Node joins the values of a header that was sent twice, which is then no time.
+  const header = headers["x-request-start"];
+  return typeof header === "string" ? header : undefined;
+}
+
+/** Whether nobody waits for a response: the client has disconnected, or something else has responded. */
+function isGone({ req, res }: Exchange): boolean {
+  // A stream of HTTP/2 is only destroyed once its request has been read.
+  const isAborted = (req as { readonly aborted?: boolean }).aborted === true;
+  return isAborted || res.headersSent || res.writableEnded || isDisconnected(req.socket);
+}
+
+/**
+ * Reports new connections of the servers whose requests it is called with. Node accepts one connection in each turn of the loop, and
+ * reads its request in the next, so a turn that brought a connection may have left others in the kernel.
+ */
+function createServerWatch(onConnection: () => void): (req: NodeRequest) => void {
+  const watched = new WeakSet<object>();
+  let last: unknown;
+  return ({ socket }) => {
+    const { server } = socket as { readonly server?: Partial<NodeJS.EventEmitter> };
+    if (server === last || typeof server?.on !== "function") return;
+    last = server;
+    if (watched.has(server)) return;
+    watched.add(server);
+    server.on("connection", onConnection);
+  };
+}
+
+function toResponse({ retryAfterSeconds }: Settings<object>): ShedResponse {
+  const body = JSON.stringify(REDUCED_CAPACITY);
+  const [cacheControl, noStore] = NO_STORE;
+  const headers = {
+    "Content-Type": PROBLEM_JSON,
+    "Content-Length": String(Buffer.byteLength(body)),
+    [cacheControl]: String(noStore),
+    "Retry-After": String(retryAfterSeconds),
+  };
+  return { status: REDUCED_CAPACITY.status, headers, body };
+}
+
+function toMessage({ name, dryRun }: Settings<object>, decision: ShedDecision): ShedRequest {
+  const { request, priority, subject } = decision.request;
+  return {
+    shedder: name,
+    priority,
+    subject,
+    reason: decision.reason,
+    waitMs: Math.round(decision.waitMs),
+    limitMs: Math.round(decision.limitMs),
+    dryRun,
+    request,
+  };
+}
+
+function calmStatus({ name, dryRun, maxWaitMs }: Settings<object>): LoadStatus {
+  return {
+    shedder: name,
+    state: "calm",
+    before: "calm",
+    since: Date.now(),
+    waiting: 0,
+    longestWaitMs: 0,
+    limitMs: maxWaitMs,
+    deferred: 0,
+    shed: 0,
+    dryRun,
+  };
+}
+
+function nextStatus(status: LoadStatus, report: LoadReport): LoadStatus {
+  return {
+    ...status,
+    ...report,
+    since: report.state === status.state ? status.since : Date.now(),
+    longestWaitMs: Math.round(report.longestWaitMs),
+    limitMs: Math.round(report.limitMs),
+  };
+}
