@@ -33,6 +33,7 @@ const BUDGETS = {
   hono: { others: 2, mebibytes: 4 },
   nestjs: { others: 2, mebibytes: 4 },
   replay: { others: 2, mebibytes: 4 },
+  shed: { others: 2, mebibytes: 4 },
   fastify: { others: 3, mebibytes: 4 },
   telemetry: { others: 2, mebibytes: 4 },
   cli: { others: 30, mebibytes: 8 },

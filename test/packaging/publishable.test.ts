@@ -26,6 +26,7 @@ const SIZES = {
   hono: { files: 9, kib: 30 },
   nestjs: { files: 10, kib: 44 },
   replay: { files: 27, kib: 152 },
+  shed: { files: 9, kib: 40 },
   telemetry: { files: 12, kib: 46 },
 } as const;
 

@@ -44,6 +44,8 @@ export interface Traffic {
   /** Handler times, from a number between 0 and 1 and the time. */
   readonly handlerMs: (random: number, ms: number) => number;
   readonly durationMs: number;
+  /** How many times longer than on a machine of its own all but handlers takes. Default 1. */
+  readonly slowness?: number;
   /** Whether handlers run in promise reactions, as those of async functions do after an await. */
   readonly isAsync?: boolean;
   /** How long handlers wait for something else, without using the processor. */
@@ -74,6 +76,7 @@ class VirtualServer implements EventSource {
   readonly loop = new VirtualLoop();
   readonly #traffic: Traffic;
   readonly #all: readonly Sent[];
+  readonly #slowness: number;
   readonly #emitter = new EventEmitter();
   readonly #shedder;
   /** How many of all requests clients have sent. */
@@ -91,6 +94,7 @@ class VirtualServer implements EventSource {
 
   constructor(options: LoadShedderOptions<VirtualRequest>, traffic: Traffic) {
     this.#traffic = traffic;
+    this.#slowness = traffic.slowness ?? 1;
     this.#all = createRequests(traffic);
     this.#free = traffic.connections === "pool" ? 200 : 0;
     this.#shedder = createLoadShedder(options, this.loop);
@@ -125,7 +129,7 @@ class VirtualServer implements EventSource {
     if (this.#traffic.connections === "each") this.#acceptOne();
     else this.#sendOnPool();
     for (const sent of readable) {
-      this.loop.spin(COSTS.read);
+      this.loop.spin(COSTS.read * this.#slowness);
       this.#enter(sent);
       this.loop.settle();
     }
@@ -136,7 +140,7 @@ class VirtualServer implements EventSource {
     const sent = this.#all[this.#sent];
     if (sent === undefined || sent.at > this.loop.now()) return;
     this.#sent += 1;
-    this.loop.spin(COSTS.accept);
+    this.loop.spin(COSTS.accept * this.#slowness);
     this.#emitter.emit("connection");
     this.#readable.push(sent);
   }
@@ -210,7 +214,7 @@ class VirtualServer implements EventSource {
         if (status === 503) sent.shedOnBusyLoop = server.loop.now() - server.loop.lastIdleAt >= 20;
       },
       end() {
-        server.loop.spin(COSTS.respond);
+        server.loop.spin(COSTS.respond * server.#slowness);
         sent.answeredAt = server.loop.now();
         if (server.#traffic.connections === "pool") server.#free += 1;
         events.emit("finish");
@@ -235,8 +239,9 @@ export function serveTraffic(
 }
 
 /** What a request costs the server on average, in milliseconds, including its share of what else runs. */
-function costOf({ meanMs, connections, pauses }: Traffic): number {
-  const cost = meanMs + COSTS.read + COSTS.respond + (connections === "each" ? COSTS.accept : 0);
+function costOf({ meanMs, connections, pauses, slowness = 1 }: Traffic): number {
+  const accept = connections === "each" ? COSTS.accept : 0;
+  const cost = meanMs + slowness * (accept + COSTS.read + COSTS.respond);
   return pauses === undefined ? cost : cost / (1 - pauses.ms / pauses.everyMs);
 }
 

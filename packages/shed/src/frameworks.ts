@@ -38,7 +38,7 @@ export interface FastifyReplyLike {
   readonly raw: NodeResponse;
   code(status: number): unknown;
   headers(values: Record<string, string>): unknown;
-  send(body: string): unknown;
+  send(body: Buffer): unknown;
 }
 
 /** A hook of Fastify. */
@@ -107,7 +107,8 @@ export function toFastifyPlugin(
         reject() {
           reply.code(status);
           reply.headers({ ...headers });
-          reply.send(body);
+          // Fastify adds a charset to text.
+          reply.send(Buffer.from(body));
         },
       });
     });

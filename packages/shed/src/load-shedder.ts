@@ -37,7 +37,7 @@ export interface LoadShedder<Request = NodeRequest> {
   readonly fastify: FastifyPluginLike;
   /** Hono's middleware on Node: `app.use(shed.hono)`. Without a server of Node's, as in `app.request`, requests pass. */
   readonly hono: HonoMiddlewareLike;
-  /** The load of this process, as it was published last. */
+  /** The load of this process now. */
   status(): LoadStatus;
   /** Puts no more requests in line, and resolves when none is left in it. Later requests pass. */
   close(...ignored: unknown[]): Promise<void>;
@@ -162,7 +162,7 @@ export function createLoadShedder<Request extends object>(
   return Object.assign(middleware, {
     fastify: toFastifyPlugin(enter, response),
     hono: toHonoMiddleware(enter, response),
-    status: () => status,
+    status: () => nextStatus(status, admission.load()),
     close(...ignored: unknown[]): Promise<void> {
       rejectCloseOptions(ignored);
       closing ??= new Promise((resolve) => admission.drain(resolve));

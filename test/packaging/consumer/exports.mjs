@@ -13,6 +13,7 @@ for (const name of [
   "nestjs",
   "breaker",
   "fetch",
+  "shed",
   "telemetry",
   "dashboard",
 ]) {

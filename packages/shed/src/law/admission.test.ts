@@ -81,6 +81,48 @@ describe("a request that arrives", () => {
   });
 });
 
+test("a request that is read late has waited since about half of the time without an empty turn, or half of the limit", () => {
+  const { loop, admission, run } = setup();
+  run(100);
+  admission.noteConnection();
+  const before = loop.now();
+  loop.spin(10);
+  expect(admission.arrivalTime(0)).toBe(before + 10);
+  loop.spin(90);
+  expect(admission.arrivalTime(0)).toBe(before + 50);
+  loop.spin(10_000);
+  expect(admission.arrivalTime(0)).toBe(loop.now() - 150);
+  // A proxy knows better, but for the time before the loop's last break.
+  expect(admission.arrivalTime(2_000)).toBe(loop.now() - 2_000);
+  expect(admission.arrivalTime(20_000)).toBe(before);
+});
+
+test.each([
+  [[true, true, false, false], 3],
+  [[false, true, true, true], 1],
+  // At most 10 ms of turns go without a handler.
+  [Array(20).fill(true), 6],
+])(
+  "of turns that bring something or not, %j, number %d is the first that serves the line",
+  (turns, first) => {
+    const { loop, admission, defer, run, log } = setup();
+    run(1_000);
+    loop.spin(500);
+    let turn = 0;
+    const source = {
+      nextAt: () => 0,
+      poll() {
+        if (turns[turn]) admission.noteConnection();
+        turn += 1;
+        loop.spin(2);
+      },
+    };
+    defer("a", "default", () => log.push(`in turn ${turn}`));
+    loop.run(source, loop.now() + 40);
+    expect(log).toEqual(["a", `in turn ${first}`]);
+  },
+);
+
 describe("the line", () => {
   test("begins with critical requests, and ends with sheddable ones", () => {
     const { defer, run, log } = setup();

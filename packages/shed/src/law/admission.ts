@@ -54,8 +54,8 @@ export class Admission {
 
   #drainIsScheduled = false;
   #retryIsScheduled = false;
+  #intakeStartedAt: number | undefined;
   #sliceStartedAt = 0;
-  #sliceEndedAt: number;
   /** The request whose handler runs, and since when. */
   #running: DeferredRequest | undefined;
   #runningSince = 0;
@@ -68,9 +68,12 @@ export class Admission {
     this.#limit = new WaitLimit(options.maxWaitMs);
     this.#monitor = new LoadMonitor(loop, this.#limit, this.#line, options.onReport);
     this.#maxInFlight = options.maxInFlight;
-    const now = loop.now();
-    this.#usage = new SubjectUsage(now);
-    this.#sliceEndedAt = now;
+    this.#usage = new SubjectUsage(loop.now());
+  }
+
+  /** The load now. */
+  load(): LoadReport {
+    return this.#monitor.current();
   }
 
   /** A connection has arrived. */
@@ -96,7 +99,7 @@ export class Admission {
   /** When a request that is read now arrived. `elapsedMs` is its time since a proxy; 0 if that is not known. */
   arrivalTime(elapsedMs: number): number {
     const now = this.#loop.now();
-    if (elapsedMs === 0) return this.#watch.estimateArrival(now);
+    if (elapsedMs === 0) return this.#watch.estimateArrival(now, this.#limit.current / 2);
     // Nothing has waited for the loop since before its last break. If a header says so, clocks have stepped.
     return Math.max(now - elapsedMs, this.#watch.busySince);
   }
@@ -161,10 +164,12 @@ export class Admission {
   readonly #drain = (): void => {
     const now = this.#loop.now();
     const hadArrivals = this.#watch.takeArrivals(now);
-    if (hadArrivals && now - this.#sliceEndedAt < INTAKE_MS) {
+    this.#intakeStartedAt ??= now;
+    if (hadArrivals && now - this.#intakeStartedAt < INTAKE_MS) {
       this.#loop.setImmediate(this.#drain);
       return;
     }
+    this.#intakeStartedAt = undefined;
     this.#sliceStartedAt = now;
     this.#serve();
   };
@@ -210,7 +215,6 @@ export class Admission {
   }
 
   #endSlice(): void {
-    this.#sliceEndedAt = this.#loop.now();
     this.#drainIsScheduled = false;
     if (this.#line.size === 0) {
       this.#onEmpty?.();

@@ -7,7 +7,7 @@ const SECOND_MS = 1_000;
 /** The load of a process in the second that is over: whether requests waited in line, and whether some were shed. */
 export type LoadState = "calm" | "busy" | "shedding";
 
-/** What has happened in this second. */
+/** The load of a process, and what has happened in this second. */
 export interface LoadReport {
   readonly state: LoadState;
   /** The state of the report before. */
@@ -86,8 +86,9 @@ export class LoadMonitor {
     this.#shed = 0;
   };
 
-  #report(before: LoadState): void {
-    this.#onReport({
+  /** The load now. */
+  current(before: LoadState = this.#state): LoadReport {
+    return {
       state: this.#state,
       before,
       longestWaitMs: this.#longestWait,
@@ -95,6 +96,10 @@ export class LoadMonitor {
       waiting: this.#line.size,
       deferred: this.#deferred,
       shed: this.#shed,
-    });
+    };
+  }
+
+  #report(before: LoadState): void {
+    this.#onReport(this.current(before));
   }
 }

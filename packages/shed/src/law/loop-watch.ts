@@ -53,9 +53,13 @@ export class LoopWatch {
     return had;
   }
 
-  /** When a request arrived that is read now: some time since a turn brought nothing, half of it ago on average. */
-  estimateArrival(now: number): number {
-    return now - this.#emptyAt > SLICE_MS ? (this.#emptyAt + now) / 2 : now;
+  /**
+   * When a request arrived that is read now: some time since a turn brought nothing, half of it ago on average, but at most
+   * `mostMs` ago. If each turn brings something, the estimate says little, and must not shed what has just arrived.
+   */
+  estimateArrival(now: number, mostMs: number): number {
+    if (now - this.#emptyAt <= SLICE_MS) return now;
+    return Math.max((this.#emptyAt + now) / 2, now - mostMs);
   }
 
   #openTurn(now: number, waiting: number): boolean {
