@@ -18,6 +18,7 @@ export interface Sent {
   readonly subject: string;
   /** Its place in the order in which the server read requests, and in which handlers began. */
   readAs?: number;
+  readAt?: number;
   startedAs?: number;
   status?: number;
   /** When it had its response. */
@@ -162,6 +163,7 @@ class VirtualServer implements EventSource {
   #enter(sent: Sent): void {
     const { loop } = this;
     sent.readAs = this.#read;
+    sent.readAt = loop.now();
     this.#read += 1;
     const { proxyAheadMs, patienceMs } = this.#traffic;
     const headers: Record<string, string> = {};

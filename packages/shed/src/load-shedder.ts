@@ -32,7 +32,7 @@ import { readOptions } from "./options.ts";
 /** Middleware for Express 4 and 5, NestJS and `node:http`; its properties are for other frameworks. */
 export interface LoadShedder<Request = NodeRequest> {
   /** Calls `next` now or later, with an error if a function of the options failed; or responds with status 503. */
-  (req: Request & NodeRequest, res: NodeResponse, next: (error?: unknown) => void): void;
+  (req: Request & NodeRequest, res: NodeResponse, next: (error?: unknown) => unknown): void;
   /** Fastify's plugin: `app.register(shed.fastify)`, before other plugins. */
   readonly fastify: FastifyPluginLike;
   /** Hono's middleware on Node: `app.use(shed.hono)`. Without a server of Node's, as in `app.request`, requests pass. */
@@ -150,7 +150,7 @@ export function createLoadShedder<Request extends object>(
   function middleware(
     req: Request & NodeRequest,
     res: NodeResponse,
-    next: (error?: unknown) => void,
+    next: (error?: unknown) => unknown,
   ): void {
     const reject = (): void => {
       res.writeHead(response.status, response.headers);

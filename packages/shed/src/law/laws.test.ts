@@ -35,6 +35,8 @@ const EVERY = Object.entries(WORKLOADS).flatMap(([name, workload]) =>
 const base = { seed: 42, durationMs: 12_000, connections: "each", ...fiveMs } as const;
 
 const waitOf = ({ at, answeredAt = Number.NaN }: Sent): number => answeredAt - at;
+/** Without the wait for a free connection of the pool. */
+const serverWaitOf = ({ readAt = 0, answeredAt = Number.NaN }: Sent): number => answeredAt - readAt;
 const isShed = ({ status }: Sent): boolean => status === 503;
 const percent = (some: readonly Sent[], of: (sent: Sent) => boolean): number =>
   (some.filter(of).length / some.length) * 100;
@@ -69,6 +71,7 @@ describe.each(EVERY)("with $name, connections: $connections", ({ workload, conne
     const of = (one: Sent["priority"]) => all.filter((sent) => sent.priority === one);
 
     expect(of("critical").filter(isShed).length).toBe(0);
+    expect(Math.max(...of("critical").map(serverWaitOf))).toBeLessThan(250);
     expect(percent(of("sheddable"), isShed)).toBeGreaterThan(30);
     expect(percent(of("default"), isShed)).toBeLessThan(percent(of("sheddable"), isShed));
     expect(all.filter((sent) => sent.shedOnBusyLoop === false).length).toBe(0);
