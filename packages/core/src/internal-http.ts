@@ -10,7 +10,7 @@ export { isPromiseLike } from "./common/type-guards.ts";
 export type { MirroredHeaders, ReplyWithRaw } from "./http/apply-verdict.ts";
 export { applyVerdict, mirrorHeaders, resolveHeaderValue } from "./http/apply-verdict.ts";
 export type { RequestWrapper } from "./http/client.ts";
-export { isDisconnected, unwrapRequest, WRAPPED_REQUEST } from "./http/client.ts";
+export { unwrapRequest, WRAPPED_REQUEST } from "./http/client.ts";
 export type {
   DenialOutcome,
   DenialReply,
@@ -30,14 +30,12 @@ export type {
 } from "./http/guard-options.ts";
 export type { AdapterGuard, InternalParts } from "./http/http-guard.ts";
 export { createAdapterGuard } from "./http/http-guard.ts";
-export { NO_STORE } from "./http/headers.ts";
 export { rejectUnusedKeys } from "./http/option-conflicts.ts";
 export type { GuardSettings } from "./http/parse-guard-options.ts";
 export { parseGuardOptions } from "./http/parse-guard-options.ts";
 export { reportedDecision } from "./http/rate-limit-response.ts";
 export type { PolicyFunctions } from "./http/request-limits.ts";
 export { isRequestPolicy } from "./http/request-limits.ts";
-export { REDUCED_CAPACITY } from "./http/problem.ts";
 export { watchResponse } from "./http/response-end.ts";
 export { formatSubject } from "./http/subject.ts";
 export { toError, warnOnce, withErrors } from "./http/warn.ts";

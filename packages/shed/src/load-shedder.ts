@@ -1,14 +1,9 @@
 import { AsyncResource } from "node:async_hooks";
 import { channel } from "node:diagnostics_channel";
-import { PROBLEM_JSON } from "@headgate/core/http";
+import type { Decision } from "@headgate/core";
+import { clientOf, PROBLEM_JSON, toProblem } from "@headgate/core/http";
 import { publish, rejectCloseOptions } from "@headgate/core/internal";
-import {
-  isDisconnected,
-  NO_STORE,
-  REDUCED_CAPACITY,
-  toError,
-  watchResponse,
-} from "@headgate/core/internal-http";
+import { toError, watchResponse } from "@headgate/core/internal-http";
 import type { LoadStatus, ShedRequest } from "./channels.ts";
 import { SHED_CHANNELS } from "./channels.ts";
 import type {
@@ -181,7 +176,9 @@ function startHeaderOf({ headers }: NodeRequest): string | undefined {
 function isGone({ req, res }: Exchange): boolean {
   // A stream of HTTP/2 is only destroyed once its request has been read.
   const isAborted = (req as { readonly aborted?: boolean }).aborted === true;
-  return isAborted || res.headersSent || res.writableEnded || isDisconnected(req.socket);
+  return (
+    isAborted || res.headersSent || res.writableEnded || clientOf(undefined, req).isDisconnected()
+  );
 }
 
 /**
@@ -201,16 +198,19 @@ function createServerWatch(onConnection: () => void): (req: NodeRequest) => void
   };
 }
 
+/** A denial by no limit: its problem is `temporary-reduced-capacity` of draft-ietf-httpapi-ratelimit-headers-11. */
+const NO_CAPACITY = { source: "deny", limits: [] } as unknown as Decision;
+
 function toResponse({ retryAfterSeconds }: Settings<object>): ShedResponse {
-  const body = JSON.stringify(REDUCED_CAPACITY);
-  const [cacheControl, noStore] = NO_STORE;
+  const problem = toProblem(NO_CAPACITY);
+  const body = JSON.stringify(problem);
   const headers = {
     "Content-Type": PROBLEM_JSON,
     "Content-Length": String(Buffer.byteLength(body)),
-    [cacheControl]: String(noStore),
+    "Cache-Control": "no-store",
     "Retry-After": String(retryAfterSeconds),
   };
-  return { status: REDUCED_CAPACITY.status, headers, body };
+  return { status: problem.status, headers, body };
 }
 
 function toMessage({ name, dryRun }: Settings<object>, decision: ShedDecision): ShedRequest {

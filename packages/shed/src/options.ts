@@ -38,7 +38,7 @@ export interface LoadShedderOptions<Request> {
   readonly maxInFlight?: number | undefined;
   /** `Retry-After` of the response to a shed request: 1 second to 1 day. Default 1 s. */
   readonly retryAfter?: Duration | undefined;
-  /** Whether requests are only reported, and handled in their turn. Default false. */
+  /** Whether requests are only reported, and handled in their turn; then `maxInFlight` keeps none waiting. Default false. */
   readonly dryRun?: boolean | undefined;
 }
 

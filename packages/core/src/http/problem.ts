@@ -22,8 +22,7 @@ const QUOTA_EXCEEDED: QuotaProblem = {
   "violated-policies": [],
 };
 
-/** The server cannot handle a request that no limit denied. */
-export const REDUCED_CAPACITY: QuotaProblem = {
+const REDUCED_CAPACITY: QuotaProblem = {
   type: `${PROBLEM_TYPES}#temporary-reduced-capacity`,
   title: "Service Unavailable",
   status: 503,

@@ -213,6 +213,24 @@ describe("maxInFlight", () => {
     expect(log).toEqual(["a", "shed b"]);
   });
 
+  test("makes requests wait while the loop idles, and the time since a proxy counts then", () => {
+    const { loop, admission, defer, run } = setup({ maxInFlight: 1 });
+    run(100);
+    admission.noteConnection();
+    admission.begin();
+    defer("a");
+    run(100);
+    admission.noteConnection();
+    expect(admission.arrivalTime(80)).toBe(loop.now() - 80);
+  });
+
+  test("keeps none in line in a dry run", () => {
+    const { admission, run } = setup({ maxInFlight: 1, dryRun: true });
+    run(100);
+    admission.begin();
+    expect(admission.admitsAtOnce()).toBe(true);
+  });
+
   test("keeps none in line once the shedder is being closed", () => {
     const { admission, defer, run, log } = setup({ maxInFlight: 1 });
     admission.begin();

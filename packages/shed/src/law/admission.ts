@@ -67,7 +67,8 @@ export class Admission {
     this.#watch = new LoopWatch(loop);
     this.#limit = new WaitLimit(options.maxWaitMs);
     this.#monitor = new LoadMonitor(loop, this.#limit, this.#line, options.onReport);
-    this.#maxInFlight = options.maxInFlight;
+    // A dry run delays nobody for longer than the loop does.
+    this.#maxInFlight = options.dryRun ? Number.POSITIVE_INFINITY : options.maxInFlight;
     this.#usage = new SubjectUsage(loop.now());
   }
 
