@@ -49,6 +49,7 @@ export {
   ownLimitersOf,
   removeFromRegistry,
 } from "./registry/add-to-registry.ts";
+export { processDetails } from "./registry/process-registry.ts";
 export type { BreakerRecord } from "./registry/record.ts";
 export { OBJECT_FORMAT } from "./store/memory-table.ts";
 export type {

@@ -23,6 +23,7 @@ import type { LoadReport } from "./law/load-monitor.ts";
 import { nodeEventLoop } from "./node-event-loop.ts";
 import type { LoadShedderOptions, Settings } from "./options.ts";
 import { readOptions } from "./options.ts";
+import { ShedTally } from "./shed-tally.ts";
 
 /** Middleware for Express 4 and 5, NestJS and `node:http`; its properties are for other frameworks. */
 export interface LoadShedder<Request = NodeRequest> {
@@ -66,7 +67,10 @@ export function createLoadShedder<Request extends object>(
     if (LOAD.hasSubscribers) publish(LOAD, status);
   }
 
+  const tally = new ShedTally(settings.name, dryRun);
+
   function onShed(decision: ShedDecision): void {
+    tally.count(decision);
     if (REQUESTS.hasSubscribers) publish(REQUESTS, toMessage(settings, decision));
   }
 
@@ -160,6 +164,7 @@ export function createLoadShedder<Request extends object>(
     status: () => nextStatus(status, admission.load()),
     close(...ignored: unknown[]): Promise<void> {
       rejectCloseOptions(ignored);
+      tally.remove();
       closing ??= new Promise((resolve) => admission.drain(resolve));
       return closing;
     },

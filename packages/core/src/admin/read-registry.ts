@@ -77,6 +77,8 @@ export interface RegistryProcess {
   readonly names: readonly string[];
   /** How many more limiters and breakers it has than the 1,000 that are listed for a client and prefix. */
   readonly more: number;
+  /** What other packages list of it, such as its load shedders. */
+  readonly details?: Readonly<Record<string, unknown>> | undefined;
 }
 
 /** Reads the registry of a store. Rejects with the store's errors. */
@@ -115,12 +117,12 @@ function mergeProcesses(
   const owners = new Map<string, Set<string>>();
   for (const [i, record] of records.entries()) {
     if (record === undefined) continue;
-    const { process: id, host, pid, startedAt, version } = record;
+    const { process: id, host, pid, startedAt, version, details } = record;
     const before = processes.get(id);
     const seenAt = Math.max(seen[i]?.seenAt ?? 0, before?.seenAt ?? 0);
     const more = record.more + (before?.more ?? 0);
     const names = [...(before?.names ?? []), seen[i]?.name ?? ""];
-    processes.set(id, { id, host, pid, startedAt, seenAt, version, names, more });
+    processes.set(id, { id, host, pid, startedAt, seenAt, version, names, more, details });
     for (const hash of record.records) owners.set(hash, (owners.get(hash) ?? new Set()).add(id));
   }
   return { processes: [...processes.values()], owners };

@@ -64,6 +64,7 @@ const isProcess = objectOf<ProcessRecord>({
   records: arrayOf(isString),
   more: isWholeNumber,
   targets: optional(arrayOf(isTargets)),
+  details: optional(isPlainObject),
 });
 
 const isShape = objectOf<RegistryShape>({

@@ -42,6 +42,12 @@ export const registryIntervals: () => RegistryIntervals = shareInProcess(
   }),
 );
 
+/** What other packages list of this process, by name. Each write turns it into JSON. */
+export const processDetails: () => Map<string, object> = shareInProcess(
+  "processDetails",
+  () => new Map(),
+);
+
 /** The most limiters and breakers of a process that are listed; the rest are only counted. */
 const MAX_REGISTERED = 1_000;
 
@@ -191,11 +197,13 @@ export class ProcessRegistry {
   }
 
   #processRecord(records: ReadonlyMap<string, SharedRecord>): string {
+    const details = processDetails();
     const record: ProcessRecord = {
       ...thisProcess(),
       records: [...records.keys()],
       more: Math.max(0, this.#entries.size - MAX_REGISTERED),
       targets: collectTargets(this.#targetNamesByHash()),
+      ...(details.size > 0 ? { details: Object.fromEntries(details) } : {}),
     };
     return JSON.stringify({ format: RECORD_FORMAT, ...record });
   }
@@ -253,7 +261,7 @@ function idOf(kind: Kind, name: string): string {
 }
 
 /** The common part of a process's records for all its clients, whichever copy of this package writes them. */
-export const thisProcess: () => Omit<ProcessRecord, "records" | "more" | "targets"> =
+export const thisProcess: () => Omit<ProcessRecord, "records" | "more" | "targets" | "details"> =
   shareInProcess("processRecord", () => ({
     process: randomBytes(9).toString("base64url"),
     host: hostname(),

@@ -114,6 +114,8 @@ export interface ProcessRecord {
   readonly more: number;
   /** The targets of those of its breakers that name them. Missing in records of earlier versions. */
   readonly targets?: readonly BreakerTargets[] | undefined;
+  /** What other packages list; missing if none does. */
+  readonly details?: Readonly<Record<string, unknown>> | undefined;
 }
 
 /** The targets of a breaker that a process has called and still tracks. */
