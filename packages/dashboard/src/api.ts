@@ -137,6 +137,8 @@ export interface ProcessSummary {
   readonly reportedAt: number | null;
   /** Whether it has not reported for so long that the counts are too low. */
   readonly isSilent: boolean;
+  /** What other packages list of it, as load shedders do; null if none does. */
+  readonly details: Readonly<Record<string, unknown>> | null;
 }
 
 /** The decisions over a span, of the fleet or of a limiter. */

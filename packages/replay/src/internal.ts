@@ -11,5 +11,7 @@ export {
   pluralize,
   pluralizeInWords,
 } from "./format/number.ts";
+export type { Shedding, ShedEpisode } from "./format/shedding.ts";
+export { formatShed, isShedding, readShedding } from "./format/shedding.ts";
 export { formatFromNow, formatMeasured, formatSpan, formatUtcTime } from "./format/time.ts";
 export { formatMalformedLine } from "./log/malformed-line.ts";

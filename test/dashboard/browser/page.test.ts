@@ -148,6 +148,42 @@ describe.runIf(hasChromium())("the dashboard's page", () => {
     await page.close();
   });
 
+  test("shows which processes shed load, whom, and since when", async () => {
+    const overview = recordingAt(Date.now()).overview["1h"];
+    const [first, second, ...others] = overview.processes;
+    const from = Date.UTC(2026, 10, 22, 14);
+    const episode = {
+      from,
+      until: from + 60_000,
+      default: 1_204,
+      sheddable: 800,
+      heavySubjects: 12,
+    };
+    const listing = (isOver: boolean) => ({
+      "shedder api": { dryRun: false, episode: { ...episode, isOver } },
+    });
+    const processes = [
+      { ...first, details: listing(false) },
+      { ...second, details: listing(true) },
+      ...others,
+    ];
+    demo.overrides.set("overview", { status: 200, body: { ...overview, processes } });
+    const page = await open("#/", { viewport: { width: 360, height: 800 } });
+    const cells = page.getByLabel("Processes").locator("tbody tr td:last-child");
+    const whom = "2,004 requests, 800 of them sheddable, 12 of heavy subjects, from ";
+    await expect
+      .poll(() => cells.allTextContents())
+      .toEqual([
+        expect.stringContaining(`sheds ${whom}`),
+        expect.stringMatching(new RegExp(`^ ?${whom}.+ to .+`)),
+        ...others.map(() => "no load shedder"),
+      ]);
+    expect(await page.locator(".attention").textContent()).toContain("1 process sheds load");
+    expect(await violations(page)).toEqual([]);
+    expect(await isTooWide(page)).toBe(false);
+    await page.close();
+  });
+
   test("previews an action, requires a reason, and counts down until it is in force", async () => {
     const page = await open("#/subject?subject=203.0.113.250");
     await pressed(page, /^Block…/);

@@ -267,6 +267,66 @@ describe("registry", () => {
   });
 });
 
+describe("load", () => {
+  const at = Date.UTC(2026, 10, 22, 14);
+  const processOf = (host: string, shedders: Readonly<Record<string, unknown>>) => ({
+    ...{ id: host, host, pid: 7, startedAt: 0, seenAt: at, names: [], more: 0, version: "1.0.0" },
+    details: Object.fromEntries(
+      Object.entries(shedders).map(([name, listed]) => [`shedder ${name}`, listed]),
+    ),
+  });
+  const episode = { from: at, until: at + 1, isOver: false, default: 8, sheddable: 3 };
+  const check = (...processes: Registry["processes"]) =>
+    CHECKS.find(({ name }) => name === "load")?.run({
+      ...FACTS,
+      registry: { ...EMPTY_REGISTRY, processes },
+    });
+
+  test("a process that sheds requests is a warning, which says whom it sheds and since when", () => {
+    const sheds = processOf("web-1", {
+      api: { dryRun: false, episode: { ...episode, heavySubjects: 2 } },
+      admin: { dryRun: true, episode: { ...episode, until: at + 9 } },
+    });
+    const calm = processOf("web-2", { api: { dryRun: false } });
+    expect(check(calm, sheds, processOf("worker-1", {}))).toMatchObject([
+      {
+        status: "warning",
+        message: expect.stringMatching(
+          /^1 of 2 processes with a load shedder sheds requests: web-1:7 shed 11 requests, 3 of them sheddable, 2 of heavy subjects since 2026-11-22 \d\d:00:00/,
+        ),
+      },
+    ]);
+  });
+
+  test("a process that would shed requests in a dry run is a note, and one that shed some earlier is ok", () => {
+    const dry = processOf("web-1", { api: { dryRun: true, episode } });
+    const over = processOf("web-2", {
+      api: { dryRun: false, episode: { ...episode, isOver: true } },
+    });
+    expect(check(dry)?.[0]?.status).toBe("note");
+    const [finding] = check(over) ?? [];
+    expect(finding?.status).toBe("ok");
+    expect(finding?.message).toMatch(
+      /^1 of 1 process can shed load, and none does; web-2:7 shed 11 /,
+    );
+    expect(check(processOf("web-1", {}))).toEqual([
+      { status: "ok", message: "no process has a load shedder" },
+    ]);
+  });
+
+  test("what another program wrote in place of a report breaks no check", () => {
+    for (const listed of [
+      null,
+      1,
+      "x",
+      { episode: null },
+      { episode: { from: "x", until: 1e300 } },
+    ]) {
+      expect(check(processOf("web-1", { api: listed }))).toHaveLength(1);
+    }
+  });
+});
+
 describe("usage", () => {
   const check = (unreadUsage: Facts["unreadUsage"]) =>
     CHECKS.find(({ name }) => name === "usage")?.run({ ...FACTS, unreadUsage });

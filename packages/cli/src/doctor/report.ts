@@ -2,6 +2,7 @@ import { escapeHidden, pluralize } from "@headgate/replay/internal";
 import type { Style } from "../output/style.ts";
 import { cluster } from "./checks/cluster.ts";
 import { busyScripts, latency, scriptCache, slowCommands } from "./checks/latency.ts";
+import { load } from "./checks/load.ts";
 import { permissions } from "./checks/permissions.ts";
 import { keys, overrides, registry, usage } from "./checks/records.ts";
 import { minReplicas, replicas, role } from "./checks/replicas.ts";
@@ -32,6 +33,7 @@ export const CHECKS: readonly Check[] = [
   connections,
   idleConnections,
   registry,
+  load,
   overrides,
   usage,
   keys,

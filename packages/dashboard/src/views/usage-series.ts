@@ -87,8 +87,9 @@ export function toProcessSummaries(
 ): readonly ProcessSummary[] {
   const reports = new Map([...reporting, ...silent].map((one) => [one.id, one.at]));
   const silentIds = new Set(silent.map(({ id }) => id));
-  return processes.map(({ id, host, pid, startedAt, seenAt, version, more }) => ({
+  return processes.map(({ id, host, pid, startedAt, seenAt, version, more, details }) => ({
     ...{ id, host, pid, startedAt, seenAt, version },
+    details: details ?? null,
     unlistedCount: more,
     reportedAt: reports.get(id) ?? null,
     isSilent: silentIds.has(id),

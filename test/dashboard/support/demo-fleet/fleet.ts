@@ -41,6 +41,7 @@ function processesAt(at: number): readonly ProcessSummary[] {
     unlistedCount: 0,
     reportedAt: i === 5 ? at - 190_000 : at - 1_300 * (i + 1),
     isSilent: i === 5,
+    details: null,
   }));
 }
 

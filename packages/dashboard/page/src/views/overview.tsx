@@ -1,4 +1,4 @@
-import { formatShare, formatShortCount } from "@headgate/replay/internal";
+import { formatShare, formatShortCount, isShedding } from "@headgate/replay/internal";
 import type { ComponentChildren, JSX } from "preact";
 import { useContext } from "preact/hooks";
 import type { Overview } from "../../../src/api.ts";
@@ -103,7 +103,8 @@ function Attention({ overview }: { overview: Overview }): JSX.Element | null {
     Math.max(0, mixedVersions.length - MAX_ITEMS) +
     Math.max(0, ignoredOverrides.length - MAX_ITEMS);
   const items = mixedVersions.length + ignoredOverrides.length;
-  if (items + totals.degraded + silentProcesses + unreadable === 0) return null;
+  const shedding = overview.processes.filter(({ details }) => isShedding(details)).length;
+  if (items + totals.degraded + silentProcesses + unreadable + shedding === 0) return null;
   return (
     <section class="attention" aria-label="Needs attention">
       <h2>Needs attention</h2>
@@ -134,6 +135,12 @@ function Attention({ overview }: { overview: Overview }): JSX.Element | null {
           <li>
             {pluralize(totals.degraded, "decision was", "decisions were")} made without Redis{" "}
             {SPAN_PHRASES[span]}.
+          </li>
+        )}
+        {shedding > 0 && (
+          <li>
+            {pluralize(shedding, "process sheds", "processes shed")} load: requests come faster than
+            they can be handled, and some clients get 503.
           </li>
         )}
         {silentProcesses > 0 && (

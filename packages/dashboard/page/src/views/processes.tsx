@@ -1,3 +1,4 @@
+import { formatShed, readShedding } from "@headgate/replay/internal";
 import type { JSX } from "preact";
 import type { ProcessSummary } from "../../../src/api.ts";
 import { Badge, Empty, Unknown } from "../parts/panel.tsx";
@@ -23,6 +24,8 @@ export function Processes({
     );
   }
   const columns = [...COLUMNS];
+  if (processes.some(({ details }) => readShedding(details) !== undefined))
+    columns.push(LOAD_COLUMN);
   if (policyOf) columns.splice(1, 0, policyColumn(policyOf));
   return <Table label="Processes" columns={columns} rows={processes} keyOf={({ id }) => id} />;
 }
@@ -34,6 +37,35 @@ function policyColumn(policyOf: (id: string) => string | undefined): Column<Proc
     cell: ({ id }) => policyOf(id) ?? <Unknown />,
   };
 }
+
+/** Whom a process has shed, and since when. */
+const LOAD_COLUMN: Column<ProcessSummary> = {
+  title: "Load shedding",
+  sortKey: ({ details }) => readShedding(details)?.episode?.until ?? 0,
+  cell: ({ details }) => {
+    const shedding = readShedding(details);
+    if (shedding === undefined) return "no load shedder";
+    const { episode } = shedding;
+    if (episode === undefined) return "nothing shed";
+    return (
+      <>
+        {!episode.isOver && (
+          <Badge tone={episode.dryRun ? "plain" : "warn"}>
+            {episode.dryRun ? "would shed" : "sheds"}
+          </Badge>
+        )}{" "}
+        {formatShed(episode)}, from <ShortTime at={episode.from} />
+        {episode.isOver && (
+          <>
+            {" "}
+            to <ShortTime at={episode.until} />
+            {episode.dryRun && ", in a dry run"}
+          </>
+        )}
+      </>
+    );
+  },
+};
 
 const COLUMNS: readonly Column<ProcessSummary>[] = [
   {
