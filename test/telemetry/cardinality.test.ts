@@ -3,6 +3,7 @@ import { BREAKER_CHANNELS } from "@headgate/breaker";
 import { CHANNELS, createLimiter, gcra, memoryStore } from "@headgate/core";
 import headgate from "@headgate/fastify";
 import { FETCH_CHANNELS } from "@headgate/fetch";
+import { SHED_CHANNELS } from "@headgate/shed";
 import { observe } from "@headgate/telemetry";
 import Fastify from "fastify";
 import { Registry } from "prom-client";
@@ -67,12 +68,14 @@ test(`10,000 limiters, 300 Fastify routes and ${SUBJECTS} subjects leave at most
     const target = { breaker: limiter, target: limiter, state: "open", calls: 2, successes: 1 };
     channel(BREAKER_CHANNELS.snapshot).publish(target);
     channel(FETCH_CHANNELS.cooldown).publish({ limiter, host: `${limiter}.example`, status: 429 });
+    const shedder = { shedder: limiter, dryRun: i % 2 === 0, state: "busy", longestWaitMs: 1 };
+    channel(SHED_CHANNELS.load).publish(shedder);
   }
   for (const collect of collectors) {
     const lines = await collect();
     expect(lines.length).toBeGreaterThan(3_000);
     expect(lines.length).toBeLessThanOrEqual(5_000);
-    for (const label of ["limiter", "route", "server", "breaker", "target"]) {
+    for (const label of ["limiter", "route", "server", "breaker", "target", "shedder"]) {
       expect(valuesOf(label, lines).size, label).toBeLessThanOrEqual(201);
     }
     const named = expect.arrayContaining(["site", "crowd", "other"]);

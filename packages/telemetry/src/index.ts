@@ -1,5 +1,5 @@
 /**
- * Metrics of limiters and breakers, for OpenTelemetry and Prometheus.
+ * Metrics of limiters, breakers and load shedders, for OpenTelemetry and Prometheus.
  * @packageDocumentation
  */
 

@@ -16,8 +16,15 @@ export interface HistogramInstrument extends Instrument {
 }
 
 type Histogram = "duration" | "utilization";
-type Gauge = "storeUp" | "waiting" | "slots" | "breakerState" | "breakerSuccessRate";
-type Counter = "decisions" | "degraded" | "breakerCalls" | "cooldowns" | "retries";
+type Gauge =
+  | "storeUp"
+  | "waiting"
+  | "slots"
+  | "breakerState"
+  | "breakerSuccessRate"
+  | "shedState"
+  | "shedWait";
+type Counter = "decisions" | "degraded" | "breakerCalls" | "cooldowns" | "retries" | "shedRequests";
 
 export const INSTRUMENTS: Readonly<
   Record<Histogram, HistogramInstrument> & Record<Counter | Gauge, Instrument>
@@ -110,6 +117,29 @@ export const INSTRUMENTS: Readonly<
     kind: "counter",
     unit: "{request}",
     help: "Requests to APIs that are sent again, by the status of the answer",
+  },
+  shedRequests: {
+    name: "headgate.shed.requests",
+    prometheus: "headgate_shed_requests_total",
+    kind: "counter",
+    unit: "{request}",
+    help: "Requests that a load shedder shed, or would have shed in a dry run",
+  },
+  shedState: {
+    name: "headgate.shed.state",
+    prometheus: "headgate_shed_state",
+    kind: "gauge",
+    unit: "",
+    help: "1 for the state of a load shedder, 0 for the others",
+    aggregator: "max",
+  },
+  shedWait: {
+    name: "headgate.shed.wait",
+    prometheus: "headgate_shed_wait_seconds",
+    kind: "gauge",
+    unit: "s",
+    help: "The longest wait in the line of a load shedder in the last second",
+    aggregator: "max",
   },
 };
 

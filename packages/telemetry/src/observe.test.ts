@@ -5,6 +5,7 @@ import { FETCH_CHANNELS, limitFetch } from "@headgate/fetch";
 import { Registry } from "prom-client";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { breakerOnClock } from "../../../test/support/breaker-on-clock.ts";
+import { overload } from "../../../test/support/overloaded-shedder.ts";
 import type { ObserveOptions } from "./observe.ts";
 import { observe } from "./observe.ts";
 
@@ -283,6 +284,55 @@ describe("calls to other APIs", () => {
       'headgate_fetch_retries_total{limiter="partner",status="429"} 2',
     ]);
     expect(await registry.metrics()).not.toContain("api.example");
+  });
+});
+
+describe("load shedders", () => {
+  test("report the requests that they shed, their state, and the longest wait", async () => {
+    const { lines } = observed();
+    const { endSecond } = overload({ priority: () => "sheddable" });
+    const requests = (priority: string, reason: string, count: number) =>
+      `headgate_shed_requests_total{shedder="server",dry_run="false",priority="${priority}",reason="${reason}"} ${count}`;
+    expect(await lines("shed")).toEqual([
+      requests("default", "wait", 0),
+      requests("default", "heavy-subject", 0),
+      requests("default", "line-full", 0),
+      requests("sheddable", "wait", 2),
+      requests("sheddable", "heavy-subject", 0),
+      requests("sheddable", "line-full", 0),
+      'headgate_shed_state{shedder="server",dry_run="false",state="calm"} 0',
+      'headgate_shed_state{shedder="server",dry_run="false",state="busy"} 0',
+      'headgate_shed_state{shedder="server",dry_run="false",state="shedding"} 1',
+      'headgate_shed_wait_seconds{shedder="server",dry_run="false"} 0',
+    ]);
+    endSecond();
+    expect(await lines("shed_wait")).toEqual([
+      'headgate_shed_wait_seconds{shedder="server",dry_run="false"} 0.4',
+    ]);
+    endSecond();
+    const after = await lines("shed");
+    expect(after).toContain('headgate_shed_state{shedder="server",dry_run="false",state="calm"} 1');
+    expect(after).toContain('headgate_shed_wait_seconds{shedder="server",dry_run="false"} 0');
+    expect(after).toContain(requests("sheddable", "wait", 2));
+  });
+
+  test("report no wait once they are calm, whatever the last one was", async () => {
+    const { lines } = observed();
+    channel("headgate:shed:load").publish({
+      ...{ shedder: "server", dryRun: false, state: "calm", longestWaitMs: 250 },
+    });
+    expect(await lines("shed_wait")).toEqual([
+      'headgate_shed_wait_seconds{shedder="server",dry_run="false"} 0',
+    ]);
+  });
+
+  test("count the requests of a dry run apart", async () => {
+    const { lines } = observed();
+    overload({ name: "trial", dryRun: true });
+    const counted = (await lines("shed_requests")).filter((line) => !line.endsWith(" 0"));
+    expect(counted).toEqual([
+      'headgate_shed_requests_total{shedder="trial",dry_run="true",priority="default",reason="wait"} 2',
+    ]);
   });
 });
 

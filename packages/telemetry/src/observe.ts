@@ -9,6 +9,7 @@ import { SeriesBudget, subscribeAll } from "./output.ts";
 import type { PrometheusRegistry } from "./prometheus.ts";
 import { writeToRegistry } from "./prometheus.ts";
 import { measureServers } from "./servers.ts";
+import { measureShedders } from "./shedders.ts";
 
 /** Options of `observe`. */
 export interface ObserveOptions {
@@ -28,9 +29,9 @@ export interface Observation {
 const observed = new WeakSet<object>();
 
 /**
- * Measures all limiters, breakers and calls through `limitFetch` of this process, into an OpenTelemetry meter or a prom-client registry. Throws
- * `HEADGATE_INVALID_OPTION`, also for a meter or registry that is already observed, and prom-client's error for a name that another
- * metric has.
+ * Measures all limiters, breakers, load shedders and calls through `limitFetch` of this process, into an OpenTelemetry meter or a
+ * prom-client registry. Throws `HEADGATE_INVALID_OPTION`, also for a meter or registry that is already observed, and prom-client's
+ * error for a name that another metric has.
  */
 export function observe(
   target: OpenTelemetryMeter | PrometheusRegistry,
@@ -52,6 +53,7 @@ export function observe(
       ...measureSlotUse(measures),
       ...measureBreakers(measures, targets),
       ...measureOutgoingCalls(measures),
+      ...measureShedders(measures),
     ];
   } catch (error) {
     output.remove();

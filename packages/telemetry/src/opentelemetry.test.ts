@@ -11,6 +11,7 @@ import {
 import { Registry } from "prom-client";
 import { expect, onTestFinished, test } from "vitest";
 import { breakerOnClock } from "../../../test/support/breaker-on-clock.ts";
+import { overload } from "../../../test/support/overloaded-shedder.ts";
 import { INSTRUMENTS } from "./instruments.ts";
 import { observe } from "./observe.ts";
 
@@ -59,6 +60,7 @@ async function useAll(): Promise<void> {
   for (const name of Object.values(FETCH_CHANNELS)) {
     channel(name).publish({ limiter: "api", status: 429 });
   }
+  overload();
 }
 
 test("a meter gets every instrument with its name, unit, kind and boundaries", async () => {
@@ -111,6 +113,19 @@ test("a meter gets every instrument with its name, unit, kind and boundaries", a
       kind: "counter",
       labels: ["limiter", "status"],
     },
+    {
+      name: "headgate.shed.requests",
+      unit: "{request}",
+      kind: "counter",
+      labels: ["shedder", "dry_run", "priority", "reason"],
+    },
+    {
+      name: "headgate.shed.state",
+      unit: "",
+      kind: "gauge",
+      labels: ["shedder", "dry_run", "state"],
+    },
+    { name: "headgate.shed.wait", unit: "s", kind: "gauge", labels: ["shedder", "dry_run"] },
     { name: "headgate.slots", unit: "{slot}", kind: "gauge", labels: ["limiter"] },
     { name: "headgate.store.up", unit: "", kind: "gauge", labels: ["server"] },
     { name: "headgate.utilization", unit: "1", kind: "histogram", labels: ["limiter"] },
