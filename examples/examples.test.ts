@@ -45,6 +45,26 @@ test.concurrent("express-quickstart", async ({ expect }) => {
   });
 });
 
+test.concurrent("shed-load", async ({ expect }) => {
+  await withServer("shed-load/server.mjs", async (url, printed) => {
+    const work = Array.from({ length: 100 }, () => fetch(`${url}/work`));
+    expect(await statuses(3, `${url}/health`)).toEqual({ 200: 3 });
+    const answers = await Promise.all(work);
+    const handled = answers.filter(({ status }) => status === 200).length;
+    const shed = answers.filter(({ status }) => status === 503);
+    expect(handled).toBeGreaterThan(0);
+    expect(shed.length).toBe(100 - handled);
+    expect(shed[0]?.headers.get("retry-after")).toBe("1");
+    expect(await shed[0]?.json()).toMatchObject({
+      type: "https://iana.org/assignments/http-problem-types#temporary-reduced-capacity",
+    });
+    // Whatever was shed is charged nothing; the three health checks and this request are charged.
+    const { headers } = await fetch(`${url}/health`);
+    expect(headers.get("ratelimit")).toContain(`r=${1_000 - handled - 4};`);
+    expect(printed.join("\n")).toContain("shedding: ");
+  });
+});
+
 test.concurrent("plans-by-api-key", async ({ expect }) => {
   await withServer("plans-by-api-key/server.mjs", async (url) => {
     const withKey = (key: string) => ({ headers: { "x-api-key": key } });
@@ -324,6 +344,7 @@ test("every example has a test", () => {
     "several-regions",
     "shadow-first",
     "shaping",
+    "shed-load",
     "shopify",
     "socket-io",
     "strapi-throttler",

@@ -53,6 +53,7 @@ const PARTS: readonly Part[] = [
           { text: "Limit jobs, mails and calls", link: "/how-to/jobs" },
           { text: "Call another API", link: "/how-to/call-another-api" },
           { text: "Guard an upstream", link: "/how-to/guard-an-upstream" },
+          { text: "Shed load", link: "/how-to/shed-load" },
         ],
       },
       {
@@ -127,6 +128,7 @@ const PARTS: readonly Part[] = [
           { text: "Events", link: "/reference/events" },
           { text: "Errors and warnings", link: "/reference/errors" },
           { text: "Breaker", link: "/reference/breaker" },
+          { text: "Load shedder", link: "/reference/shed" },
         ],
       },
       {
