@@ -16,6 +16,12 @@ export function keepSizing(results) {
   run(join(ROOT, "scripts/write-sizing.mjs"));
 }
 
+/** Keeps a run for the picture of docs/how-to/shed-load.md, and draws it anew. */
+export function keepShedding(results) {
+  keep("shedding.json", results);
+  run(join(ROOT, "scripts/draw-shedding.mjs"));
+}
+
 /** As the formatter would leave it. */
 function keep(name, results) {
   const file = join(ROOT, "docs/images", name);
