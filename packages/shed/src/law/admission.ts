@@ -12,7 +12,7 @@ import { WaitLimit } from "./wait-limit.ts";
 const INTAKE_MS = 10;
 
 /** The most requests in line. */
-export const MAX_WAITING = 100_000;
+const MAX_WAITING = 100_000;
 
 /** Why a request is shed: it waited too long, its subject is a heavy one and it waited too long for that, or the line is full. */
 export type ShedReason = "wait" | "heavy-subject" | "line-full";
