@@ -183,7 +183,7 @@ export class Cooldowns {
         if (codeOf(error) !== "HEADGATE_CLOSED") this.#sendLater(subject, state, reason);
       }
     };
-    setTimeout(send, SEND_AGAIN_MS).unref();
+    setTimeout(() => void send(), SEND_AGAIN_MS).unref();
   }
 
   /** An answer to a request admitted at this time was not limited: the next backoff is a short one again. */
