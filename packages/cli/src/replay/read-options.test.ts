@@ -1,9 +1,15 @@
 import { expect, test } from "vitest";
 import { parseFields } from "./read-options.ts";
 
-test("--fields names the fields of time, client, method and path", () => {
-  const fields = { time: "ts", client: "request.remote_ip", method: "m", path: "p" };
-  expect(parseFields("time=ts, client=request.remote_ip,method=m,path=p")).toEqual(fields);
+test("--fields names the fields of time, client, method, path and agent", () => {
+  const fields = {
+    time: "ts",
+    client: "request.remote_ip",
+    method: "m",
+    path: "p",
+    agent: "ua",
+  };
+  expect(parseFields("time=ts, client=request.remote_ip,method=m,path=p,agent=ua")).toEqual(fields);
 });
 
 test.each([
@@ -12,7 +18,7 @@ test.each([
   ["must name the field with the time", "client=a"],
   ['got "time"', "time"],
   ['got "client="', "time=a,client="],
-  ['got "agent=a"', "time=a,agent=a"],
+  ['got "host=a"', "time=a,host=a"],
 ])("--fields is rejected with: %s", (message, text) => {
   expect(() => parseFields(text)).toThrow(message);
 });
