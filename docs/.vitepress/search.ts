@@ -5,6 +5,7 @@ const SYNONYMS: Readonly<Record<string, string>> = {
   "how-to/adapters.md": "koa hapi node:http custom middleware",
   "how-to/blocks.md":
     "ban bans banned penalty blacklist whitelist allowlist denylist fail2ban bots",
+  "how-to/call-another-api.md": "outgoing outbound client sdk octokit shopify retry throttle",
   "how-to/choosing-a-limit.md":
     "algorithm algorithms leaky bucket token bucket sliding window fixed window GCRA",
   "how-to/concurrency.md": "semaphore mutex bulkhead queue parallel simultaneous throttle",
@@ -22,6 +23,7 @@ const SYNONYMS: Readonly<Record<string, string>> = {
   "how-to/public-api.md#browsers-cors": "cors browser preflight access-control expose headers",
   "how-to/real-cost.md": "openai anthropic llm gpt tokens ai model usage billing credits",
   "how-to/runbook.md": "incident on-call outage emergency",
+  "how-to/shed-load.md": "overload overloaded backpressure under-pressure toobusy load shedding",
   "how-to/why-429.md": "too many requests debug explain rejected denied",
   "recipes/login.md": "brute force bruteforce credential stuffing password captcha lockout otp",
   "recipes/mcp-tools.md": "ai agent agents llm tool",
