@@ -5,7 +5,7 @@ const SYNONYMS: Readonly<Record<string, string>> = {
   "how-to/adapters.md": "koa hapi node:http custom middleware",
   "how-to/blocks.md":
     "ban bans banned penalty blacklist whitelist allowlist denylist fail2ban bots",
-  "how-to/call-another-api.md": "outgoing outbound client sdk octokit shopify retry throttle",
+  "how-to/call-another-api.md": "outgoing outbound client sdk octokit shopify throttle",
   "how-to/choosing-a-limit.md":
     "algorithm algorithms leaky bucket token bucket sliding window fixed window GCRA",
   "how-to/concurrency.md": "semaphore mutex bulkhead queue parallel simultaneous throttle",
