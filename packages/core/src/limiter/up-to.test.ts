@@ -1,5 +1,5 @@
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import {
   carryOutAll,
   flushMicrotasks,
@@ -302,19 +302,20 @@ describe("upTo while the store is unavailable", () => {
 });
 
 describe("upTo across two hash slots", () => {
+  const TIMEOUT_MS = 100;
   const limits = [
     fixedWindow({ limit: 20, window: "1h", name: "user" }),
     fixedWindow({ limit: 10, window: "1h", name: "tenant", per: "tenant" }),
   ];
   const subject = { default: "u", tenant: "t" };
 
-  function startCluster() {
+  function startCluster(storeTimeout: LimiterOptions["storeTimeout"] = "1m") {
     const { store, held } = holdStore((key) => (key.includes(":tenant:") ? 1 : 2));
     const limiter = createLimiter({
       name: "api",
       limits,
       store,
-      storeTimeout: "1m",
+      storeTimeout,
       denyCache: false,
     });
     return { limiter, held, decided: <T>(pending: Promise<T>) => resultOf(held, pending) };
@@ -355,6 +356,30 @@ describe("upTo across two hash slots", () => {
     expect(await decided(limiter.refund(decision))).toBe(true);
     const { limits: refunded } = await decided(limiter.peek(subject, { cost: 0 }));
     expect(refunded.map(({ remaining }) => remaining)).toEqual([20, 5]);
+  });
+
+  test("if the time is over while a hash slot refunds the difference, the decision stands, and so does its charge", async () => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "setImmediate", "performance"] });
+    onTestFinished(() => void vi.useRealTimers());
+    const { limiter, held, decided } = startCluster(TIMEOUT_MS);
+    const pending = limiter.consume(subject, { upTo: 8 });
+    await flushMicrotasks();
+    for (const check of held.splice(0)) await check.carryOut();
+    const charges = held.splice(0);
+    await decided(limiter.consume({ default: "v", tenant: "t" }, { cost: 5 }));
+    for (const charge of charges) await charge.carryOut();
+    expect(held.map(({ name }) => name)).toEqual(["refund"]);
+    await vi.advanceTimersByTimeAsync(3 * TIMEOUT_MS);
+    const decision = await pending;
+    expect(decision).toMatchObject({ granted: 5, source: "store" });
+    // From now on the servers answer in time, and so do the probes.
+    for (let ms = 0; ms < 20 * TIMEOUT_MS; ms += TIMEOUT_MS / 2) {
+      await carryOutAll(held);
+      await vi.advanceTimersByTimeAsync(TIMEOUT_MS / 2);
+    }
+    expect(await decided(limiter.refund(decision))).toBe(true);
+    const { limits: left } = await decided(limiter.peek(subject, { cost: 0 }));
+    expect(left.map(({ remaining }) => remaining)).toEqual([20, 5]);
   });
 
   test("if another request takes everything between the rounds, nothing stays charged", async () => {

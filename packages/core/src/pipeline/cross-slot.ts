@@ -106,8 +106,8 @@ class CrossSlotDecision {
   readonly #slots: SlotHandle | undefined;
   /** Set when the time for the decision is over: nothing more is charged, and late charges are refunded. */
   #isOver = false;
-  /** The denial of the second round, set while charges are still being refunded. */
-  #denial: HashSlotDecisions | undefined;
+  /** The outcome of the second round, set while charges are still being refunded. */
+  #outcome: HashSlotDecisions | undefined;
 
   constructor(
     servers: PolicyOnServers,
@@ -121,13 +121,16 @@ class CrossSlotDecision {
     this.#slots = slots;
   }
 
-  /** Takes at most `withinMs` in all. Rejects with the store's error; charges are then refunded in the background. */
+  /**
+   * Takes at most `withinMs` in all; refunds that take longer continue in the background. Rejects with the store's error; then all
+   * charges are refunded.
+   */
   decide(withinMs: number): Promise<HashSlotDecisions> {
     const { monitor } = this.#servers;
     return new Promise((resolve, reject) => {
       const giveUp = (): void => {
         this.#isOver = true;
-        if (this.#denial !== undefined) resolve(this.#denial);
+        if (this.#outcome !== undefined) resolve(this.#outcome);
         else reject(timeoutError(monitor.timeoutMs));
       };
       const cancel = monitor.giveUpAfter(withinMs, giveUp);
@@ -158,11 +161,14 @@ class CrossSlotDecision {
     const denials = decisions.filter(({ allowed }) => !allowed);
     // Other requests may be refunding too, so this denial may end early.
     if (denials.length > 0)
-      this.#denial = { decisions: [...checks, ...denials], isCacheable: false };
+      this.#outcome = { decisions: [...checks, ...denials], isCacheable: false };
     if (failed !== undefined || denials.length > 0 || this.#isOver) await this.#undo(charges);
-    if (this.#denial !== undefined) return this.#denial;
+    if (this.#outcome !== undefined) return this.#outcome;
     if (failed !== undefined) throw failed.reason;
-    if (left !== undefined) await this.#refundBeyond(leastGranted(charges), charges);
+    if (left !== undefined && !this.#isOver) {
+      this.#outcome = { decisions, isCacheable: false };
+      await this.#refundBeyond(leastGranted(charges), charges);
+    }
     return { decisions, isCacheable: false };
   }
 
