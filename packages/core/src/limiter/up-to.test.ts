@@ -351,11 +351,26 @@ describe("upTo across two hash slots", () => {
     await carryOutAll(held);
     const decision = await pending;
     expect(decision).toMatchObject({ granted: 5, cost: 5, allowed: true });
+    expect(decision.limits.map(({ remaining }) => remaining)).toEqual([15, 0]);
     const { limits: left } = await decided(limiter.peek(subject, { cost: 0 }));
     expect(left.map(({ remaining }) => remaining)).toEqual([15, 0]);
     expect(await decided(limiter.refund(decision))).toBe(true);
     const { limits: refunded } = await decided(limiter.peek(subject, { cost: 0 }));
     expect(refunded.map(({ remaining }) => remaining)).toEqual([20, 5]);
+  });
+
+  test("if the refund of the difference fails, the decision reports the units that stay charged", async () => {
+    const { limiter, held, decided } = startCluster();
+    const pending = limiter.consume(subject, { upTo: 8 });
+    await flushMicrotasks();
+    for (const check of held.splice(0)) await check.carryOut();
+    const charges = held.splice(0);
+    await decided(limiter.consume({ default: "v", tenant: "t" }, { cost: 5 }));
+    for (const charge of charges) await charge.carryOut();
+    await held.shift()?.refuse(new Error("gone"));
+    const decision = await pending;
+    expect(decision).toMatchObject({ granted: 5, allowed: true });
+    expect(decision.limits.map(({ remaining }) => remaining)).toEqual([12, 0]);
   });
 
   test("if the time is over while a hash slot refunds the difference, the decision stands, and so does its charge", async () => {

@@ -165,9 +165,10 @@ class CrossSlotDecision {
     if (failed !== undefined || denials.length > 0 || this.#isOver) await this.#undo(charges);
     if (this.#outcome !== undefined) return this.#outcome;
     if (failed !== undefined) throw failed.reason;
-    if (left !== undefined && !this.#isOver) {
+    if (left !== undefined && isCharging(mode) && !this.#isOver) {
       this.#outcome = { decisions, isCacheable: false };
-      await this.#refundBeyond(leastGranted(charges), charges);
+      const refunded = await this.#refundBeyond(leastGranted(decisions), decisions);
+      return { decisions: refunded, isCacheable: false };
     }
     return { decisions, isCacheable: false };
   }
@@ -206,14 +207,30 @@ class CrossSlotDecision {
     await Promise.allSettled([...this.#refunds(charges), this.#slots?.release()]);
   }
 
-  /** Refunds the units that some hash slots charged beyond those that every one granted. If a refund fails, they stay charged. */
-  async #refundBeyond(units: number, charges: readonly StoreDecision[]): Promise<void> {
-    const beyond = charges.filter(({ granted = 0 }) => granted > units);
-    await Promise.allSettled(this.#refunds(beyond, units));
+  /**
+   * Refunds the units that some hash slots charged beyond those that every one granted. Resolves with the decisions, whose remaining
+   * units include the refunded ones. If a refund fails, the units stay charged.
+   */
+  #refundBeyond(
+    units: number,
+    decisions: readonly StoreDecision[],
+  ): Promise<readonly StoreDecision[]> {
+    return Promise.all(
+      decisions.map(async (decision) => {
+        const beyond = (decision.granted ?? 0) - units;
+        if (beyond === 0) return decision;
+        const results = (await Promise.all(this.#refunds([decision], units))).flat();
+        const isRefunded = results.some((one) => "reply" in one && one.reply);
+        return isRefunded ? withRemaining(decision, beyond) : decision;
+      }),
+    );
   }
 
   /** Begins to refund charges, except for the units that stay charged. */
-  #refunds(charges: readonly StoreDecision[], stillCharged = 0): Promise<unknown>[] {
+  #refunds(
+    charges: readonly StoreDecision[],
+    stillCharged = 0,
+  ): Promise<readonly MutationResult<boolean>[]>[] {
     const { policy, cost } = this.#request;
     return charges.flatMap((charge) =>
       receiptsOf(policy, charge.granted ?? cost, [charge]).map((receipt) =>
@@ -221,6 +238,20 @@ class CrossSlotDecision {
       ),
     );
   }
+}
+
+/** A decision after units of its charge were refunded. Its times stay, so they may be too long. */
+function withRemaining(decision: StoreDecision, refunded: number): StoreDecision {
+  const counters = decision.counters.map((one) => {
+    // Slots are not refunded.
+    if ((one.counter as SubjectCounter).group.slotTtl !== undefined) return one;
+    const limits = one.limits.map((limit) => ({
+      ...limit,
+      remaining: limit.remaining + refunded,
+    }));
+    return { ...one, limits };
+  });
+  return { ...decision, counters };
 }
 
 /** The units that every one of some decisions with `upTo` grants. */
