@@ -13,6 +13,7 @@ import type { SlotHandle } from "../policy/limiter-decision.ts";
 import { receiptsOf } from "../policy/limiter-decision.ts";
 import type { ScriptTransport } from "../store/store.ts";
 import type { DecisionRequest } from "./decision-request.ts";
+import { groupByHashSlot, regroupByHashSlot } from "./hash-slots.ts";
 import { refundMutation } from "./mutations.ts";
 import type { Mutation, MutationResult } from "./stage.ts";
 import { publishThresholds } from "./thresholds.ts";
@@ -310,31 +311,4 @@ export async function mutateOnServers<Call, Reply>(
   }
 
   return mutateEachHashSlot(groupByHashSlot(counters, transport), 0);
-}
-
-/** The counters by hash slot: those of one hash slot can go in one call. */
-export function groupByHashSlot<C extends Counter>(
-  counters: readonly C[],
-  transport: ScriptTransport,
-): readonly (readonly C[])[] {
-  if (counters.length === 1) return [counters];
-  const groups = new Map<number, C[]>();
-  for (const counter of counters) {
-    const hashSlot = transport.hashSlotOf(counter.key);
-    const group = groups.get(hashSlot);
-    if (group === undefined) groups.set(hashSlot, [counter]);
-    else group.push(counter);
-  }
-  return [...groups.values()];
-}
-
-/** The counters by hash slot if a call with all of them was refused because they are in several; otherwise undefined. */
-function regroupByHashSlot<C extends Counter>(
-  error: unknown,
-  counters: readonly C[],
-  transport: ScriptTransport,
-): readonly (readonly C[])[] | undefined {
-  if (!transport.isCrossSlotError(error)) return undefined;
-  const groups = groupByHashSlot(counters, transport);
-  return groups.length > 1 ? groups : undefined;
 }
