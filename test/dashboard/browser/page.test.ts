@@ -321,6 +321,24 @@ describe.runIf(hasChromium())("the dashboard's page", () => {
     await page.close();
   });
 
+  test("shows the checks of Redis that could not be made, and does not call Redis in order then", async () => {
+    const { redis } = recordingAt(Date.now());
+    const findings = redis.findings.filter(({ level }) => level !== "warning");
+    const missing = { level: "unknown", title: "The user may not run INFO" } as const;
+    for (const [some, headline, rest] of [
+      [findings, "Redis is in order.", "Findings"],
+      [[...findings, missing], "1 check could not be made.", "Findings"],
+      [[...redis.findings, missing], "1 finding needs attention.", "The rest"],
+    ] as const) {
+      demo.overrides.set("redis", { status: 200, body: { ...redis, findings: some } });
+      const page = await open("#/redis");
+      await expect.poll(() => page.locator("h1").textContent()).toBe(headline);
+      const shown = await page.getByRole("region", { name: rest }).locator("li").allTextContents();
+      expect(shown.some((text) => text.includes(missing.title))).toBe(some !== findings);
+      await page.close();
+    }
+  });
+
   test("sends no requests in a hidden tab", async () => {
     demo.session = { pollMs: 50 };
     const page = await open("#/log");

@@ -50,19 +50,15 @@ export function RedisFindings(): JSX.Element {
   );
   if (data === undefined) return <Loading title="Redis" failure={failure} />;
   const { findings, server, latencyMs } = data;
-  const bad = findings.filter(({ level }) => level === "problem" || level === "warning");
-  const rest = findings.filter(({ level }) => level === "note" || level === "ok");
+  const bad = findings.filter(isBad);
+  const rest = findings.filter((finding) => !isBad(finding));
   return (
     <>
       <div class="headline">
         <h1>
-          {bad.length > 0
-            ? `${pluralize(bad.length, "finding needs", "findings need")} attention.`
-            : findings.length > 0
-              ? isStale
-                ? "Redis was in order."
-                : "Redis is in order."
-              : `Redis ${isStale ? "answered" : "answers"} in ${formatLatency(latencyMs)}.`}
+          {findings.length > 0
+            ? summarise(findings, isStale)
+            : `Redis ${isStale ? "answered" : "answers"} in ${formatLatency(latencyMs)}.`}
         </h1>
         {findings.length > 0 && (
           <p>
@@ -93,6 +89,19 @@ export function RedisFindings(): JSX.Element {
       </Panel>
     </>
   );
+}
+
+/** The most important thing that findings say: Redis is in order only if every check could be made. */
+function summarise(findings: readonly Finding[], isStale: boolean): string {
+  const bad = findings.filter(isBad).length;
+  if (bad > 0) return `${pluralize(bad, "finding needs", "findings need")} attention.`;
+  const unknown = findings.filter(({ level }) => level === "unknown").length;
+  if (unknown > 0) return `${pluralize(unknown, "check")} could not be made.`;
+  return isStale ? "Redis was in order." : "Redis is in order.";
+}
+
+function isBad({ level }: Finding): boolean {
+  return level === "problem" || level === "warning";
 }
 
 function Findings({
