@@ -15,6 +15,20 @@ test.each([
     ["127.0.0.1:7000", "n2:7001", "n3:7002"],
   ],
   [
+    "ioredis for a cluster, with URLs that have no scheme",
+    {
+      startupNodes: [
+        "n1:7001",
+        "me:p4ss@n2:7002",
+        "//me:p4ss@n3:7003",
+        "rediss://:p4ss@[::1]:7004/?password=p4ss",
+        "me:p4ss@:7005",
+        "me:p4ss@n6:port",
+      ],
+    },
+    ["n1:7001", "n2:7002", "n3:7003", "[::1]:7004"],
+  ],
+  [
     "node-redis",
     { options: { url: "redis://me:p4ss@r:1", socket: { host: "r", port: 1 } } },
     ["r:1"],

@@ -91,13 +91,21 @@ export function addressesOf(client: object): readonly string[] {
 
 function formatEndpoint(endpoint: unknown): string | undefined {
   if (typeof endpoint === "number") return `127.0.0.1:${endpoint}`;
-  // A URL may hold a password.
-  if (typeof endpoint === "string")
-    return URL.canParse(endpoint) && endpoint.includes("://") ? new URL(endpoint).host : endpoint;
+  if (typeof endpoint === "string") return hostOf(endpoint);
   const { host, port, path } = (endpoint ?? {}) as Endpoint;
   if (typeof path === "string" && path !== "") return path;
   const isHost = typeof host === "string" && host !== "";
   return isHost || port !== undefined
     ? `${isHost ? host : "127.0.0.1"}:${typeof port === "number" || typeof port === "string" ? port : 6379}`
     : undefined;
+}
+
+/**
+ * The host and port of a URL, whose scheme may be missing as in ioredis. Never another part, because each may hold a password; and
+ * undefined if there is no host.
+ */
+function hostOf(text: string): string | undefined {
+  const scheme = text.includes("://") ? "" : text.startsWith("//") ? "redis:" : "redis://";
+  const url = `${scheme}${text}`;
+  return URL.canParse(url) ? new URL(url).host || undefined : undefined;
 }
