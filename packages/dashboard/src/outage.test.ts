@@ -1,5 +1,6 @@
+import { memoryStore } from "@headgate/core";
 import { expect, test } from "vitest";
-import { addressesOf } from "./outage.ts";
+import { addressesOf, OutageTracker } from "./outage.ts";
 
 test.each([
   ["ioredis", { options: { host: "redis-1", port: 6380, password: "p4ss" } }, ["redis-1:6380"]],
@@ -37,4 +38,19 @@ test.each([
   ["an unknown client", {}, []],
 ])("names the servers of %s, without credentials", (_, client, addresses) => {
   expect(addressesOf(client)).toEqual(addresses);
+});
+
+test("an outage ends with an answer, which may be an error", async () => {
+  const outages = new OutageTracker(memoryStore());
+  const fail = (code: string) =>
+    outages.watch(Promise.reject(Object.assign(new Error(code), { code }))).catch(() => {});
+  for (const answer of [
+    () => outages.watch(Promise.resolve()),
+    () => fail("HEADGATE_STORE_MISCONFIGURED"),
+  ]) {
+    await fail("HEADGATE_STORE_UNAVAILABLE");
+    expect(outages.current()).toBeDefined();
+    await answer();
+    expect(outages.current()).toBeUndefined();
+  }
 });

@@ -28,6 +28,7 @@ export class OutageTracker {
       return result;
     } catch (error) {
       if (codeOf(error) === "HEADGATE_STORE_UNAVAILABLE") this.#since ??= Date.now();
+      else this.#since = undefined;
       throw error;
     }
   }
