@@ -41,6 +41,34 @@ test("evictions are always reported", async () => {
   expect(cut.policies[0]).toMatchObject({ denied: 0, evicted: 4 });
 });
 
+test("each policy has the paths and agents of the requests that it denied itself", async () => {
+  const lines = ["/a", "/a", "/b"].map(
+    (path, i) =>
+      `192.0.2.1 - - [03/Mar/2026:06:00:0${i} +0000] "GET ${path} HTTP/1.1" 200 5 "-" "agent${path}"`,
+  );
+  const policies = [1, 2].map((limit) => ({
+    name: `${limit}`,
+    limits: [slidingLog({ limit, window: "1h" })],
+  }));
+  const store = memoryStore({ clock: () => Date.UTC(2026, 2, 3, 6) });
+  const runs = policies.map((policy) =>
+    runInLibrary(policy, { name: policy.name, store, storeTimeout: 5_000, evicted: () => 0 }),
+  );
+  const log = readLog(Readable.from([Buffer.from(lines.join("\n"))]), {}, true);
+  const result = await replayEntries(log, { policies, runs, onTime: () => {} });
+  expect(result.policies.map(({ clients }) => clients[0])).toMatchObject([
+    {
+      denied: 2,
+      agent: "agent/a",
+      paths: [
+        { path: "/a", denied: 1 },
+        { path: "/b", denied: 1 },
+      ],
+    },
+    { denied: 1, agent: "agent/b", paths: [{ path: "/b", denied: 1 }] },
+  ]);
+});
+
 test("too many clients for the memory end the replay with an error", async () => {
   // Three clients of 139 bytes, which are denied, so 200 bytes more each.
   await expect(replayWithRoomFor(3, 3 * (139 + 200))).resolves.toBeDefined();

@@ -2,7 +2,6 @@ import type { LogEntry } from "../log/log-entry.ts";
 import { heapBytesFor, MemoryBudget } from "../log/memory-budget.ts";
 import type { LoggedRequests } from "../log/read-log.ts";
 import { ClientTable } from "./client-table.ts";
-import { DeniedRequests } from "./denied-requests.ts";
 import { describePolicy } from "./describe-policy.ts";
 import { Peaks } from "./peaks.ts";
 import type { ReplayPolicy } from "./policies.ts";
@@ -49,7 +48,6 @@ class Replay {
   readonly #trace = new Trace();
   readonly #peaks: Peaks;
   readonly #tallies: readonly Tally[];
-  readonly #deniedRequests = new DeniedRequests();
   /** All requests, and the denials of each policy. */
   readonly #timelines: Timelines;
   #requests = 0;
@@ -114,9 +112,9 @@ class Replay {
       }
       denied |= 1 << p;
       tally.deny(client, time, decision.retryAfterMs);
+      tally.deniedRequests.add(client, request);
       this.#timelines.count(p + 1, column);
     }
-    if (denied !== 0) this.#deniedRequests.add(client, request);
     if (this.#trace.isFull(time)) {
       this.#peaks.removeFirstBlock(time);
       this.#trace.drop();
@@ -170,7 +168,7 @@ class Replay {
       firstDeniedAt: firstAt,
       lastDeniedAt: lastAt,
       longestWaitMs,
-      ...this.#deniedRequests.of(client),
+      ...tally.deniedRequests.of(client),
       ...(timelines[i] && { timeline: timelines[i] }),
     }));
   }

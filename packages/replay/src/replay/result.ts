@@ -84,7 +84,10 @@ export interface DeniedClient {
   readonly timeline?: { readonly requests: readonly number[]; readonly denied: readonly number[] };
 }
 
-/** A path, and how often requests for it were denied: at least this often if a client asked for more than 32 paths. */
+/**
+ * A path, and how often requests for it were denied: at least this often if a client was denied more than 32 paths, or if the policy
+ * denied more than 4,096 clients.
+ */
 export interface DeniedPath {
   readonly path: string;
   readonly denied: number;

@@ -1,4 +1,5 @@
 import type { MemoryBudget } from "../log/memory-budget.ts";
+import { DeniedRequests } from "./denied-requests.ts";
 import type { Waits } from "./result.ts";
 
 /** The denials of one client. */
@@ -17,6 +18,7 @@ const BYTES_PER_CLIENT = 200;
 /** Counts the decisions of a policy. */
 export class Tally {
   readonly waits: WaitCounts = new WaitCounts();
+  readonly deniedRequests: DeniedRequests = new DeniedRequests();
   readonly #clients = new Map<number, ClientDenials>();
   readonly #room: MemoryBudget;
   allowed = 0;
