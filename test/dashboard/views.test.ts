@@ -102,6 +102,10 @@ describe("the overview", () => {
         maxError: 0,
       },
     ]);
+    // Lists of subjects are kept per ten minutes, so this one reaches further back than the span.
+    expect(json.deniedFrom % 600_000).toBe(0);
+    expect(json.deniedFrom).toBeLessThanOrEqual(json.at - 900_000);
+    expect(json.deniedFrom).toBeGreaterThan(json.at - 1_500_000);
   });
 
   test("lists overrides that no process applies, and limiters with several versions of their policy", async () => {

@@ -170,6 +170,8 @@ export interface Overview extends UsageView {
   readonly others: Counts | null;
   /** The subjects with the most denials in the limiters with the most denials, which are not in shadow mode. */
   readonly denied: readonly (TopSubjectRow & { readonly limiter: string })[];
+  /** The start of the ten minutes from which `denied` is counted; at most 24 hours ago. */
+  readonly deniedFrom: number;
   readonly mixedVersions: readonly { readonly name: string; readonly versions: number }[];
   readonly ignoredOverrides: readonly {
     readonly limiter: string;

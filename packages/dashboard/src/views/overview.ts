@@ -96,6 +96,7 @@ export function buildOverview({
     limiters: summaries,
     others: others?.total ?? null,
     denied: mostDenied(denied),
+    deniedFrom: Math.min(usage.at, ...denied.map(({ subjects }) => subjects.from)),
     processes: toProcessSummaries(registry.processes, reports),
     mixedVersions: mixedVersionsOf(registry),
     ignoredOverrides: ignoredOverridesOf(control, registry),

@@ -50,6 +50,11 @@ function coverageOf(span: Span, at: number): Coverage {
   return { from: at - length, processes: 6, silentProcesses: 1 };
 }
 
+/** Lists of subjects are kept per ten minutes, so they begin before the span. */
+function topSubjectsFrom(at: number, span: Span): number {
+  return at - Math.min(SPAN_MS[span], 86_400_000) - 240_000;
+}
+
 export function overviewAt(at: number, span: Span): Overview {
   const all = LIMITERS.map(({ traffic, shadow = false }, i) => ({
     isInShadow: shadow,
@@ -102,6 +107,7 @@ export function overviewAt(at: number, span: Span): Overview {
       )
       .sort((a, b) => b.count - a.count)
       .slice(0, 10),
+    deniedFrom: topSubjectsFrom(at, span),
     processes: processesAt(at),
     mixedVersions: [{ name: "search", versions: 2 }],
     ignoredOverrides: [
@@ -151,7 +157,7 @@ export function limiterAt(at: number, name: string, span: Span): LimiterView | u
       .sort((a, b) => b.denied - a.denied),
     used: top(one.used, totals.allowed + totals.denied),
     denied: top(one.denied, totals.denied),
-    topSubjectsFrom: at - Math.min(SPAN_MS[span], 86_400_000) - 240_000,
+    topSubjectsFrom: topSubjectsFrom(at, span),
     overrides: overridesAt(at).filter(({ limiter }) => limiter === name),
     processes: processesAt(at),
     coverage: coverageOf(span, at),

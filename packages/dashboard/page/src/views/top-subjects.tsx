@@ -4,7 +4,6 @@ import { useContext } from "preact/hooks";
 import type { LimiterView, Overview, SubjectByDimension, TopSubjectRow } from "../../../src/api.ts";
 import { formatCount } from "../../../src/counts.ts";
 import { formatSubject, isUnnamedDimension, truncateVisible } from "../format/text.ts";
-import { SPAN_PHRASES } from "../format/time.ts";
 import { PageContext, subjectDrafts } from "../page-context.ts";
 import { Menu } from "../parts/menu.tsx";
 import { Badge, Empty, Panel } from "../parts/panel.tsx";
@@ -58,13 +57,18 @@ export function TopSubjects({
 /** The clients that are denied most, across limiters. */
 export function DeniedClients({ overview }: { overview: Overview }): JSX.Element | null {
   const { isPermitted } = useContext(PageContext);
-  const { denied, span } = overview;
+  const { denied, deniedFrom, span } = overview;
   if (denied.length === 0) return null;
   const canAct = SUBJECT_ACTIONS.some(([, kind]) => isPermitted(kind));
   return (
     <Panel
       title="Most denied clients"
-      note={`Denials ${SPAN_PHRASES[span === "30d" ? "24h" : span]}, in the limiters that deny most; each count is a lower bound.`}
+      note={
+        <>
+          Since <ShortTime at={deniedFrom} />, in the limiters that deny most; each count is a lower
+          bound.
+        </>
+      }
     >
       <Table
         label="Most denied clients"
