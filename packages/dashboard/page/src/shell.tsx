@@ -199,16 +199,18 @@ function Tabs({ view }: { view: View }): JSX.Element {
 /** Why the figures are out of date, while they are. */
 function FailureNotice({ live: { at, failure } }: { live: LiveState }): JSX.Element {
   return (
-    <div aria-live="polite">
+    <>
       {failure?.outage && <RedisAway outage={failure.outage} />}
-      {failure && !failure.outage && (
-        <div class="notice bad">
-          <strong>{formatFailure(failure)}</strong>
-          {at !== undefined && " Below is the last response; its age is at the top."}
-          {!isPermanent(failure) && " The page retries by itself."}
-        </div>
-      )}
-    </div>
+      <div aria-live="polite">
+        {failure && !failure.outage && (
+          <div class="notice bad">
+            <strong>{formatFailure(failure)}</strong>
+            {at !== undefined && " Below is the last response; its age is at the top."}
+            {!isPermanent(failure) && " The page retries by itself."}
+          </div>
+        )}
+      </div>
+    </>
   );
 }
 

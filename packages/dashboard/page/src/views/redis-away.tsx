@@ -14,8 +14,11 @@ export function RedisAway({ outage }: { outage: Outage }): JSX.Element {
   const { since, servers, limiters, listedAt } = outage;
   const now = useServerNow();
   return (
-    <section class="away" aria-label="Redis does not answer" role="alert">
-      <h1>Redis does not answer.</h1>
+    <section class="away" aria-label="Redis does not answer">
+      <h1>
+        {/* Screen readers announce only this: the duration below changes every second. */}
+        <span role="alert">Redis does not answer.</span>
+      </h1>
       <p>
         <Servers servers={servers} /> not answered this page for{" "}
         {formatDuration(Math.max(0, now - since))}, since <ShortTime at={since} />. Processes whose
