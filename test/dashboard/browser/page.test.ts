@@ -342,6 +342,16 @@ describe.runIf(hasChromium())("the dashboard's page", () => {
     }
   });
 
+  test("tells how long Redis has been away also if the clock of the dashboard's process is wrong", async () => {
+    const at = Date.now() - 3_600_000;
+    redisAway({ at, since: at - 245_000 });
+    const page = await open("#/");
+    expect(await page.locator("main").textContent()).toContain(
+      " not answered this page for 4 min ",
+    );
+    await page.close();
+  });
+
   test("sends no requests in a hidden tab", async () => {
     demo.session = { pollMs: 50 };
     const page = await open("#/log");

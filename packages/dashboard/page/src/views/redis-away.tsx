@@ -1,9 +1,9 @@
 import { formatShare } from "@headgate/replay/internal";
 import type { ComponentChildren, JSX } from "preact";
-import { useContext } from "preact/hooks";
+import { useContext, useMemo } from "preact/hooks";
 import type { Outage } from "../../../src/api.ts";
 import { formatCount } from "../../../src/counts.ts";
-import { useServerNow } from "../client/server-clock.ts";
+import { serverNow, useServerNow } from "../client/server-clock.ts";
 import { formatDuration } from "../format/time.ts";
 import { PageContext } from "../page-context.ts";
 import { Name, ShortTime } from "../parts/text.tsx";
@@ -11,8 +11,11 @@ import { Name, ShortTime } from "../parts/text.tsx";
 /** What an operator needs to know while Redis does not answer: since when, what requests get meanwhile, and what to do. */
 export function RedisAway({ outage }: { outage: Outage }): JSX.Element {
   const { session } = useContext(PageContext);
-  const { since, servers, limiters, listedAt } = outage;
+  const { since, at, servers, limiters, listedAt } = outage;
   const now = useServerNow();
+  // The clock of the dashboard's process may differ from the server's: a difference is taken on one clock only.
+  const receivedAt = useMemo(serverNow, [outage]);
+  const durationMs = at - since + Math.max(0, now - receivedAt);
   return (
     <section class="away" aria-label="Redis does not answer">
       <h1>
@@ -21,7 +24,7 @@ export function RedisAway({ outage }: { outage: Outage }): JSX.Element {
       </h1>
       <p>
         <Servers servers={servers} /> not answered this page for{" "}
-        {formatDuration(Math.max(0, now - since))}, since <ShortTime at={since} />. Processes whose
+        {formatDuration(Math.max(0, durationMs))}, since <ShortTime at={since} />. Processes whose
         connection still works decide as usual.
       </p>
       <h2>Requests to processes without Redis</h2>
