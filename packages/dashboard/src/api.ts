@@ -92,6 +92,8 @@ export interface Outage {
   readonly at: number;
   /** The addresses of the servers; empty if unknown, or if limiters are hidden from the visitor. */
   readonly servers: readonly string[];
+  /** Whether these are servers of Redis that do not answer; false if the client finds Redis through them, and they may well answer. */
+  readonly isDirect: boolean;
   /** How each limiter that the visitor may see decides meanwhile; `onUnavailable` is null if its process does not tell. */
   readonly limiters: readonly {
     readonly name: string;

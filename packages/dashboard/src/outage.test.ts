@@ -37,7 +37,15 @@ test.each([
   ["node-redis for a cluster", { masters: [{ address: "m1:7000" }] }, ["m1:7000"]],
   ["an unknown client", {}, []],
 ])("names the servers of %s, without credentials", (_, client, addresses) => {
-  expect(addressesOf(client)).toEqual(addresses);
+  expect(addressesOf(client).servers).toEqual(addresses);
+});
+
+test("tells servers of Redis from those through which a client finds Redis", () => {
+  const isDirect = (client: object) => addressesOf(client).isDirect;
+  expect(isDirect({ options: { host: "redis-1", sentinels: null } })).toBe(true);
+  expect(isDirect({ masters: [{ address: "m1:7000" }] })).toBe(true);
+  expect(isDirect({ options: { sentinels: [{ host: "s1", port: 26379 }] } })).toBe(false);
+  expect(isDirect({ options: {}, startupNodes: [7000] })).toBe(false);
 });
 
 test("an outage ends with an answer, which may be an error", async () => {

@@ -46,7 +46,7 @@ export class OutageTracker {
     return {
       since: this.#since,
       at: Date.now(),
-      servers: addressesOf(requireStore(this.#store).owner),
+      ...addressesOf(requireStore(this.#store).owner),
       limiters: known.limiters.map(({ name, onUnavailable, localShare }) => ({
         name,
         onUnavailable: onUnavailable ?? null,
@@ -80,14 +80,17 @@ interface Endpoint {
 /** The most servers that are named. */
 const MAX_SERVERS = 10;
 
-/** The addresses to which a client connects, without credentials; none if the client does not tell. */
-export function addressesOf(client: object): readonly string[] {
+/**
+ * The addresses to which a client connects, without credentials; none if the client does not tell. Through sentinels and the first
+ * nodes of a cluster, it finds the servers that it then connects to.
+ */
+export function addressesOf(client: object): Pick<Outage, "servers" | "isDirect"> {
   const { options = {}, startupNodes, masters } = client as AddressedClient;
   const { sentinels, socket } = options;
-  const endpoints = startupNodes ?? sentinels ?? masters?.map(({ address }) => address);
-  return (endpoints ?? [socket ?? options])
-    .flatMap((endpoint) => formatEndpoint(endpoint) ?? [])
-    .slice(0, MAX_SERVERS);
+  const seeds = startupNodes ?? sentinels;
+  const endpoints = seeds ?? masters?.map(({ address }) => address) ?? [socket ?? options];
+  const servers = endpoints.flatMap((endpoint) => formatEndpoint(endpoint) ?? []);
+  return { servers: servers.slice(0, MAX_SERVERS), isDirect: !seeds };
 }
 
 function formatEndpoint(endpoint: unknown): string | undefined {

@@ -258,6 +258,7 @@ describe.runIf(hasChromium())("the dashboard's page", () => {
         since: Date.now() - 245_000,
         at: Date.now(),
         servers: ["redis-1.internal:6379"],
+        isDirect: true,
         limiters: [
           local,
           { ...local, name: "search" },
@@ -340,6 +341,15 @@ describe.runIf(hasChromium())("the dashboard's page", () => {
       expect(shown.some((text) => text.includes(missing.title))).toBe(some !== findings);
       await page.close();
     }
+  });
+
+  test("does not say of sentinels, which may answer, that they do not", async () => {
+    redisAway({ servers: ["s1:26379", "s2:6379"], isDirect: false });
+    const page = await open("#/");
+    expect(await page.locator("main").textContent()).toContain(
+      "Redis, found through s1:26379, s2:6379, has not answered this page for 4 min ",
+    );
+    await page.close();
   });
 
   test("tells how long Redis has been away also if the clock of the dashboard's process is wrong", async () => {

@@ -11,7 +11,7 @@ import { Name, ShortTime } from "../parts/text.tsx";
 /** What an operator needs to know while Redis does not answer: since when, what requests get meanwhile, and what to do. */
 export function RedisAway({ outage }: { outage: Outage }): JSX.Element {
   const { session } = useContext(PageContext);
-  const { since, at, servers, limiters, listedAt } = outage;
+  const { since, at, servers, isDirect, limiters, listedAt } = outage;
   const now = useServerNow();
   // The clock of the dashboard's process may differ from the server's: a difference is taken on one clock only.
   const receivedAt = useMemo(serverNow, [outage]);
@@ -23,7 +23,7 @@ export function RedisAway({ outage }: { outage: Outage }): JSX.Element {
         <span role="alert">Redis does not answer.</span>
       </h1>
       <p>
-        <Servers servers={servers} /> not answered this page for{" "}
+        <Servers servers={servers} isDirect={isDirect} /> not answered this page for{" "}
         {formatDuration(Math.max(0, durationMs))}, since <ShortTime at={since} />. Processes whose
         connection still works decide as usual.
       </p>
@@ -66,17 +66,18 @@ export function RedisAway({ outage }: { outage: Outage }): JSX.Element {
   );
 }
 
-function Servers({ servers }: Pick<Outage, "servers">): JSX.Element {
+function Servers({ servers, isDirect }: Pick<Outage, "servers" | "isDirect">): JSX.Element {
   if (servers.length === 0) return <>It has</>;
+  const names = servers.map((server, i) => (
+    <>
+      {i > 0 && ", "}
+      <Name value={server} />
+    </>
+  ));
+  if (!isDirect) return <>Redis, found through {names}, has</>;
   return (
     <>
-      {servers.map((server, i) => (
-        <>
-          {i > 0 && ", "}
-          <Name value={server} />
-        </>
-      ))}{" "}
-      {servers.length === 1 ? "has" : "have"}
+      {names} {servers.length === 1 ? "has" : "have"}
     </>
   );
 }
