@@ -26,7 +26,8 @@ export interface LoadShedderOptions<Request> {
   readonly priority?: ((request: Request) => Priority | undefined) | undefined;
   /**
    * Whose request it is, such as a tenant. While requests wait, subjects that used over three times their fair share of handler
-   * time are shed first, at 0.4 of the wait. Undefined or null if that is not known.
+   * time (of two to four subjects, over three quarters of it) are shed first, at 0.4 of the wait. Undefined or null if that is
+   * not known.
    */
   readonly subject?: ((request: Request) => string | number | null | undefined) | undefined;
   /**

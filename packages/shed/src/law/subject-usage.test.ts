@@ -8,13 +8,30 @@ function usageOf(times: Readonly<Record<string, number>>): SubjectUsage {
   return usage;
 }
 
-test("a subject is heavy above three times its fair share", () => {
-  // Five subjects share 250 ms: 50 each, and three times that is 150.
-  const others = { b: 25, c: 25, d: 25 };
-  expect(usageOf({ a: 151, e: 24, ...others }).isHeavy("a", 0)).toBe(true);
-  expect(usageOf({ a: 150, e: 25, ...others }).isHeavy("a", 0)).toBe(false);
-  expect(usageOf({ a: 151, e: 24, ...others }).isHeavy("e", 0)).toBe(false);
-  expect(usageOf({ a: 151, e: 24, ...others }).isHeavy("unknown", 0)).toBe(false);
+test.each([
+  // Of 1,000 ms, three fair shares of 2 or 3 subjects are all or more; of 4, three quarters.
+  [2, 750],
+  [3, 750],
+  [4, 750],
+  [5, 600],
+  [10, 300],
+])("of %d subjects, one is heavy above %d ms of 1,000", (subjects, most) => {
+  const usageWith = (ms: number): SubjectUsage => {
+    const others = Array.from({ length: subjects - 1 }, (_, i) => [
+      `other ${i}`,
+      (1_000 - ms) / (subjects - 1),
+    ]);
+    return usageOf({ a: ms, ...Object.fromEntries(others) });
+  };
+  expect(usageWith(most - 1).isHeavy("a", 0)).toBe(false);
+  expect(usageWith(most + 1).isHeavy("a", 0)).toBe(true);
+});
+
+test("the other subjects of a heavy one are not heavy, nor is one that is not known", () => {
+  const usage = usageOf({ a: 990, b: 10 });
+  expect(usage.isHeavy("a", 0)).toBe(true);
+  expect(usage.isHeavy("b", 0)).toBe(false);
+  expect(usage.isHeavy("unknown", 0)).toBe(false);
 });
 
 test("a subject that is alone is not heavy, nor is one that has used little", () => {

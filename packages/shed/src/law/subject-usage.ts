@@ -7,6 +7,9 @@ const HALF_LIFE_MS = 1_000;
 /** How many times its fair share makes a subject heavy. */
 const HEAVY_SHARES = 3;
 
+/** The part of all handler time above which a subject is heavy, however few there are: three fair shares of two are more than all. */
+const HEAVY_PART = 0.75;
+
 /** Below this no subject is heavy, in milliseconds: a few requests say little. */
 const LEAST_HEAVY_MS = 20;
 
@@ -31,13 +34,17 @@ export class SubjectUsage {
     this.#total += ms;
   }
 
-  /** Whether a subject has used over three times its fair share: the time of all subjects, divided by their number. */
+  /**
+   * Whether a subject has used over three times its fair share, which is the time of all subjects divided by their number. With
+   * two to four subjects, over three quarters of that time.
+   */
   isHeavy(subject: string, now: number): boolean {
     this.#decay(now);
     const used = this.#used.get(subject);
     if (used === undefined || used <= LEAST_HEAVY_MS) return false;
+    const subjects = this.#used.size;
     // A subject that is alone has nobody to leave room for.
-    return this.#used.size > 1 && used * this.#used.size > HEAVY_SHARES * this.#total;
+    return subjects > 1 && used > Math.min(HEAVY_SHARES / subjects, HEAVY_PART) * this.#total;
   }
 
   #decay(now: number): void {
