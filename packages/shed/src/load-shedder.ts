@@ -105,7 +105,7 @@ export function createLoadShedder<Request extends object>(
       return;
     }
     // Handlers find the async context in which the request arrived.
-    const scope = new AsyncResource("HeadgateShed", { requireManualDestroy: true });
+    const scope = new AsyncResource("HeadgateShed");
     admission.defer({
       priority,
       subject,
