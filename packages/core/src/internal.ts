@@ -15,7 +15,7 @@ export {
   invalidValue,
 } from "./common/errors.ts";
 export { groupBy } from "./common/group-by.ts";
-export { escapePart, escapeSubject, fingerprint } from "./common/key.ts";
+export { boundSubject, escapePart, escapeSubject, fingerprint } from "./common/key.ts";
 export type { LogFunction } from "./common/operator-log.ts";
 export { emitWarning } from "./common/operator-log.ts";
 export {

@@ -15,7 +15,10 @@ export interface ShedRequest {
   /** The load shedder's name. */
   readonly shedder: string;
   readonly priority: Priority;
-  /** Whose request it was; undefined without the option `subject`. */
+  /**
+   * Whose request it was; undefined without the option `subject`. One of more than 64 characters is a hash, which begins with `#`; another
+   * that begins with `#` is escaped.
+   */
   readonly subject: string | undefined;
   /**
    * `wait`: it had waited longer than `limitMs`; `heavy-subject`: likewise, and the limit was shorter because its subject

@@ -1,7 +1,7 @@
 import type { Duration } from "@headgate/core";
 import { HeadgateError } from "@headgate/core";
 import {
-  escapeSubject,
+  boundSubject,
   formatKind,
   formatReceived,
   invalidValue,
@@ -83,9 +83,6 @@ const MINUTE_MS = 60_000;
 const DAY_MS = 86_400_000;
 const MAX_IN_FLIGHT = 1_000_000;
 
-/** A longer subject is replaced by its hash, so that a client cannot choose how much is remembered. */
-const MAX_SUBJECT = 64;
-
 /** Reads the options. Throws `HEADGATE_INVALID_OPTION`. */
 export function readOptions<Request>(options: LoadShedderOptions<Request>): Settings<Request> {
   rejectUnknownOptions("loadShedder", options, OPTIONS, () => HINTS);
@@ -147,7 +144,7 @@ function toPriority(value: unknown = "default"): Priority {
 function toSubject(value: unknown): string | undefined {
   if (value === undefined || value === null || value === "") return undefined;
   if (typeof value === "number" && Number.isSafeInteger(value)) return String(value);
-  if (typeof value === "string") return value.length > MAX_SUBJECT ? escapeSubject(value) : value;
+  if (typeof value === "string") return boundSubject(value);
   throw new HeadgateError(
     "HEADGATE_INVALID_KEY",
     `loadShedder: subject must return a string, a whole number, null or undefined, got ${formatKind(value)}`,
