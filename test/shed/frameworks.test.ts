@@ -1,6 +1,11 @@
+import type { Server } from "node:http";
+import type { Socket } from "node:net";
 import { fixedWindow, rateLimit } from "@headgate/express";
 import { loadShedder } from "@headgate/shed";
+import type { HttpBindings } from "@hono/node-server";
+import { createAdaptorServer } from "@hono/node-server";
 import express from "express";
+import { Hono } from "hono";
 import supertest from "supertest";
 import { describe, expect, test } from "vitest";
 import { deferred } from "../http/support/deferred.ts";
@@ -98,6 +103,44 @@ describe.each(Object.entries(SERVERS))("on %s", (_, serve) => {
     // Nobody is told apart any more.
     expect((await agent.get("/")).status).toBe(200);
   });
+});
+
+test("on Hono, middleware around the load shedder learns that a client in line has disconnected", async () => {
+  const shed = loadShedder({ maxInFlight: 1, maxWait: "1m" });
+  const held = deferred();
+  const ended: string[] = [];
+  let isHeld = false;
+  let leavingServer: Socket | undefined;
+  const app = new Hono<{ Bindings: HttpBindings }>();
+  app.use(async (c, next) => {
+    if (c.req.path === "/leaving") leavingServer = c.env.incoming.socket;
+    try {
+      await next();
+    } finally {
+      ended.push(`${c.req.path} ${c.res.status}`);
+    }
+  });
+  app.use(shed.hono);
+  app.get("/held", async (c) => {
+    isHeld = true;
+    await held.promise;
+    return c.text("held");
+  });
+  app.get("/leaving", (c) => c.text("handled"));
+  const url = await serveApp(createAdaptorServer(app) as Server);
+  const first = fetch(`${url}/held`);
+  await waitUntil("it is in flight", 5_000, async () => isHeld || undefined);
+  const leaving = new AbortController();
+  const second = fetch(`${url}/leaving`, { signal: leaving.signal }).catch(() => "left");
+  await waitUntil("it waits", 5_000, async () => shed.status().waiting || undefined);
+  leaving.abort();
+  expect(await second).toBe("left");
+  await waitUntil("the server knows", 5_000, async () => leavingServer?.destroyed || undefined);
+  held.resolve();
+  expect((await first).status).toBe(200);
+  await shed.close();
+  await waitUntil("both have ended", 5_000, async () => ended.length === 2 || undefined);
+  expect(ended.toSorted()).toEqual(["/held 200", "/leaving 499"]);
 });
 
 test("a request that is shed before a limit is charged nothing", async () => {

@@ -77,7 +77,12 @@ export interface Exchange {
   next(error?: Error): void;
   /** Responds with status 503. */
   reject(): void;
+  /** Ends a request whose client is gone. */
+  drop(): void;
 }
+
+/** Ends a request in frameworks that learn from the response that its connection was closed. */
+export function doNothing(): void {}
 
 /** The response to a shed request. */
 export interface ShedResponse {
@@ -110,6 +115,7 @@ export function toFastifyPlugin(
           // Fastify adds a charset to text.
           reply.send(Buffer.from(body));
         },
+        drop: doNothing,
       });
     });
     done();
@@ -123,6 +129,9 @@ interface HonoBindings {
   readonly outgoing?: NodeResponse;
   readonly server?: HonoBindings;
 }
+
+/** As nginx logs a request whose client has disconnected. */
+const CLIENT_CLOSED_REQUEST = 499;
 
 /** Hono's middleware on Node. */
 export function toHonoMiddleware(
@@ -144,6 +153,10 @@ export function toHonoMiddleware(
         },
         reject() {
           resolve(new Response(body, { status, headers: { ...headers } }));
+        },
+        // Nobody gets this response, but the middleware around this one waits for it.
+        drop() {
+          resolve(new Response(null, { status: CLIENT_CLOSED_REQUEST }));
         },
       });
     });

@@ -14,7 +14,7 @@ import type {
   NodeResponse,
   ShedResponse,
 } from "./frameworks.ts";
-import { toFastifyPlugin, toHonoMiddleware } from "./frameworks.ts";
+import { doNothing, toFastifyPlugin, toHonoMiddleware } from "./frameworks.ts";
 import type { ShedDecision } from "./law/admission.ts";
 import { Admission } from "./law/admission.ts";
 import type { EventLoop } from "./law/event-loop.ts";
@@ -114,6 +114,7 @@ export function createLoadShedder<Request extends object>(
       isGone: () => isGone(exchange),
       start: () => scope.runInAsyncScope(run, undefined, exchange),
       reject: () => scope.runInAsyncScope(exchange.reject, exchange),
+      drop: () => scope.runInAsyncScope(exchange.drop, exchange),
     });
   }
 
@@ -155,7 +156,7 @@ export function createLoadShedder<Request extends object>(
       res.writeHead(response.status, response.headers);
       res.end(response.body);
     };
-    enter({ req, res, request: req, next, reject });
+    enter({ req, res, request: req, next, reject, drop: doNothing });
   }
 
   return Object.assign(middleware, {

@@ -34,6 +34,7 @@ function setup(options: { maxInFlight?: number; dryRun?: boolean } = {}) {
         start();
       },
       reject: () => log.push(`shed ${name}`),
+      drop: () => log.push(`dropped ${name}`),
     };
     admission.defer(request);
   }
@@ -130,9 +131,18 @@ describe("the line", () => {
     defer("b");
     defer("a", "critical");
     defer("b2");
-    defer("gone", "critical");
     run(100);
     expect(log).toEqual(["a", "b", "b2", "c"]);
+  });
+
+  test("drops a request that is gone, also one that has waited too long", () => {
+    const { loop, defer, run, log, shed } = setup();
+    defer("gone early");
+    defer("a", "default", () => loop.spin(310));
+    defer("gone late");
+    run(400);
+    expect(log).toEqual(["dropped gone early", "a", "dropped gone late"]);
+    expect(shed).toEqual([]);
   });
 
   test("goes on when a handler throws, and when a response to a shed request does", () => {
@@ -150,6 +160,7 @@ describe("the line", () => {
       reject() {
         throw new Error("headers sent");
       },
+      drop: () => {},
     });
     defer("d");
     expect(() => run(10)).toThrow("headers sent");

@@ -206,7 +206,10 @@ export class Admission {
     while (this.#inFlight < this.#maxInFlight) {
       const request = this.#line.takeNext();
       if (request === undefined) return undefined;
-      if (request.isGone()) continue;
+      if (request.isGone()) {
+        request.drop();
+        continue;
+      }
       if (this.#options.dryRun) this.#reportIfLate(request, now);
       this.#monitor.noteWait(now - request.arrivedAt);
       this.#runningSince = now;
@@ -243,7 +246,8 @@ export class Admission {
         if (request === undefined || !this.#reportIfLate(request, now)) break;
         this.#line.take(priority);
         this.#monitor.noteWait(now - request.arrivedAt);
-        if (!request.isGone()) request.reject();
+        if (request.isGone()) request.drop();
+        else request.reject();
         now = this.#loop.now();
       }
     }

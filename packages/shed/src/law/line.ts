@@ -22,6 +22,8 @@ export interface DeferredRequest {
   start(): void;
   /** Responds that the server is overloaded. */
   reject(): void;
+  /** Ends it without a response, because it needs none. */
+  drop(): void;
 }
 
 /** First in, first out, in constant time on average. */
