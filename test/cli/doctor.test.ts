@@ -307,7 +307,7 @@ test("the report of headgate doctor has a line for each check, the findings with
     const explained = lines.filter((line) => /^[!-] [\w-]+: /.test(line)).map((line) => line[0]);
     expect(explained).toEqual(["!", "-", "-"]);
     expect(lines).toContain("    See:    headgate doctor --explain eviction");
-    expect(lines.at(-2)).toBe("22 checks: 19 ok, 2 notes, 1 warning, 0 problems, 0 unknown.");
+    expect(lines.at(-2)).toBe("23 checks: 20 ok, 2 notes, 1 warning, 0 problems, 0 unknown.");
   });
 });
 

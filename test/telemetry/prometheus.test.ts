@@ -1,4 +1,5 @@
 import { spawnSync } from "node:child_process";
+import { channel } from "node:diagnostics_channel";
 import { once as listening } from "node:events";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import type { AddressInfo } from "node:net";
@@ -9,6 +10,7 @@ import { concurrency, createLimiter, gcra } from "@headgate/core";
 import { redisStore } from "@headgate/core/redis";
 import { rateLimit } from "@headgate/express";
 import headgate from "@headgate/fastify";
+import { SHED_CHANNELS } from "@headgate/shed";
 import { observe } from "@headgate/telemetry";
 import express from "express";
 import Fastify from "fastify";
@@ -58,6 +60,14 @@ const store = redisStore(redis, { prefix: uniquePrefix() });
 const often = gcra({ limit: 1_000_000, window: "1h" });
 const once = gcra({ limit: 1, window: "1h" });
 
+/** Publishes what a load shedder does that has shed a request. */
+function reportShedding(): void {
+  const server = { shedder: "server", dryRun: false };
+  const request = { ...server, priority: "default", reason: "wait", waitMs: 310, limitMs: 300 };
+  channel(SHED_CHANNELS.request).publish(request);
+  channel(SHED_CHANNELS.load).publish({ ...server, state: "shedding", longestWaitMs: 310 });
+}
+
 /** Serves both frameworks, under a load on everything that there is to measure, until it is stopped. */
 async function serve() {
   const stops: (() => unknown)[] = [];
@@ -104,6 +114,7 @@ async function serve() {
       for (const path of paths) await (await fetch(`http://127.0.0.1:${path}`)).text();
       await breaker.run(() => 1, { fallback: () => 2 }).catch(() => {});
       await breaker.record("failure");
+      reportShedding();
     }
   })();
   stops.push(
@@ -188,11 +199,16 @@ describe.skipIf(!isInstalled).each([
   );
 });
 
-test("only the panels of breakers are collapsed", () => {
+test("only the panels of breakers and of load shedding are collapsed", () => {
   const rows = panels.filter(({ targets }) => targets === undefined);
-  expect(rows.map(({ title }) => title)).toEqual(["Breakers"]);
-  const folded = expressionsOf(rows[0]?.panels ?? []);
-  for (const { expression } of folded) expect(expression).toContain("headgate_breaker_");
+  const folded = rows.map(({ title, panels: of = [] }) => [
+    title,
+    new Set(expressionsOf(of).map(({ expression }) => /headgate_[a-z]+/.exec(expression)?.[0])),
+  ]);
+  expect(folded).toEqual([
+    ["Breakers", new Set(["headgate_breaker"])],
+    ["Load shedding", new Set(["headgate_shed"])],
+  ]);
 });
 
 describe.skipIf(!isInstalled)("a real Prometheus", () => {
