@@ -125,6 +125,14 @@ describe("headgate explain", () => {
     for (const one of [...denying, open, ...others]) onTestFinished(() => one.close());
     for (const one of denying) await one.consume("10.0.0.1");
     await writeRegistry(store);
+    // Another version of a policy is not another limiter.
+    const elsewhere = own.client.duplicate();
+    onTestFinished(() => elsewhere.disconnect());
+    const other = redisStore(elsewhere);
+    const changed = ["tenant", "user"].map((per) => ({ ...short, per }));
+    const version = createLimiter({ ...options, name: "tenants", limits: changed, store: other });
+    onTestFinished(() => version.close());
+    await writeRegistry(other);
     const args = ["explain", "10.0.0.1"];
     const { exitCode, stdout } = await own.run(args);
     expect(exitCode).toBe(1);
@@ -134,7 +142,7 @@ describe("headgate explain", () => {
       "short: 10.0.0.1 would be denied now",
       "more: 10.0.0.1 would be allowed now",
       "open: 10.0.0.1 would be allowed now",
-      "1 limiter skipped: they count by other dimensions",
+      "1 limiter skipped, as it needs another subject",
       "deny list: 10.0.0.1 is not on it",
       "",
     ]);

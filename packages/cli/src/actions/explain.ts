@@ -155,9 +155,10 @@ function printSkipped(
       printSection(context, `${name}: not checked`, [reason]);
     }
   } else if (skipped.length > 0) {
+    const count = new Set(skipped.map(({ limiter: name }) => name)).size;
     printSection(
       context,
-      `${pluralize(skipped.length, "limiter")} skipped: they count by other dimensions`,
+      `${pluralize(count, "limiter")} skipped, as ${count === 1 ? "it needs" : "they need"} another subject`,
       skipped.map(({ limiter: name, reason }) => `${name} ${reason}`),
     );
   }

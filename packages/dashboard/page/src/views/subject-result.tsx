@@ -137,14 +137,16 @@ function OnDenyList({ row }: { row: DenyListRow }): JSX.Element {
 }
 
 function Skipped({ skipped }: { skipped: SubjectView["skipped"] }): JSX.Element {
+  const count = new Set(skipped.map(({ name }) => name)).size;
   return (
     <details class="skipped">
       <summary>
-        {pluralize(skipped.length, "limiter")} skipped: they count by other dimensions
+        {pluralize(count, "limiter")} skipped, as {count === 1 ? "it needs" : "they need"} another
+        subject
       </summary>
       <ul class="sentences">
         {skipped.map(({ name, countsBy }) => (
-          <li key={name}>
+          <li key={`${name} ${countsBy}`}>
             <LimiterLink name={name} />: <ServerText text={countsBy} />
           </li>
         ))}
