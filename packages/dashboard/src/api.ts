@@ -94,10 +94,10 @@ export interface Outage {
   readonly servers: readonly string[];
   /** Whether these are servers of Redis that do not answer; false if the client finds Redis through them, and they may well answer. */
   readonly isDirect: boolean;
-  /** How each limiter that the visitor may see decides meanwhile; `onUnavailable` is null if its process does not tell. */
+  /** How each limiter that the visitor may see decides meanwhile; `localShare` is null unless that is `"local"`. */
   readonly limiters: readonly {
     readonly name: string;
-    readonly onUnavailable: "local" | "allow" | "deny" | null;
+    readonly onUnavailable: "local" | "allow" | "deny";
     readonly localShare: number | null;
   }[];
   /** When the limiters of the fleet were read; null if they are those of the dashboard's process only. */
@@ -390,7 +390,7 @@ export interface SubjectView {
   readonly at: number;
   readonly client: LookupClient;
   readonly limiters: readonly SubjectStatus[];
-  /** Limiters that count by other dimensions. */
+  /** Limiters that need another subject: each version of their policy. */
   readonly skipped: readonly { readonly name: string; readonly countsBy: string }[];
   /** Entries of the deny list that contain the address. */
   readonly denyList: readonly DenyListRow[];

@@ -1,14 +1,10 @@
-import type { OnUnavailable, Store } from "@headgate/core";
-import type { Registry } from "@headgate/core/admin";
+import type { Store } from "@headgate/core";
+import type { Registry, RegistryLimiter } from "@headgate/core/admin";
 import { codeOf, ownLimitersOf, requireStore } from "@headgate/core/internal";
 import type { Outage } from "./api.ts";
 
 /** The part of a limiter's record that says how it decides while Redis is unavailable. */
-interface ListedLimiter {
-  readonly name: string;
-  readonly onUnavailable?: OnUnavailable | undefined;
-  readonly localShare?: number | undefined;
-}
+type ListedLimiter = Pick<RegistryLimiter, "name" | "onUnavailable" | "localShare">;
 
 /** Follows whether Redis answers this process, and what is known about the limiters in case it does not. */
 export class OutageTracker {
@@ -49,7 +45,7 @@ export class OutageTracker {
       ...addressesOf(requireStore(this.#store).owner),
       limiters: known.limiters.map(({ name, onUnavailable, localShare }) => ({
         name,
-        onUnavailable: onUnavailable ?? null,
+        onUnavailable,
         localShare: localShare ?? null,
       })),
       listedAt: known.at,

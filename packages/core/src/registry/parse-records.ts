@@ -124,7 +124,7 @@ const isLimiter = objectOf<LimiterRecord>({
   morePerCallPolicies: optional(isWholeNumber),
   extends: optional(isString),
   shadow: isBoolean,
-  onUnavailable: optional(oneOf("local", "allow", "deny")),
+  onUnavailable: oneOf("local", "allow", "deny"),
   localShare: optional(isShare),
   uses: arrayOf(isUse),
   version: isString,

@@ -70,8 +70,8 @@ export interface LimiterRecord {
   /** The name of the limiter that it extends. */
   readonly extends?: string | undefined;
   readonly shadow: boolean;
-  /** How it decides while the store is unavailable; missing in records of earlier versions. */
-  readonly onUnavailable?: OnUnavailable | undefined;
+  /** How it decides while the store is unavailable. */
+  readonly onUnavailable: OnUnavailable;
   /** With `"local"`: the share of each limit that a process admits then, above 0, up to 1. */
   readonly localShare?: number | undefined;
   /** How adapters use it: at most 16 entries; empty without HTTP. */

@@ -11,6 +11,7 @@ const record: LimiterRecord = {
   limits: [],
   shapes: [],
   shadow: false,
+  onUnavailable: "local",
   uses: [],
   version: "1.2.3",
 };

@@ -139,8 +139,6 @@ function behaviourOf({ onUnavailable, localShare }: Limiters[number]): Component
           .
         </>
       );
-    case null:
-      return "unknown, because an earlier version of Headgate listed it.";
   }
 }
 
