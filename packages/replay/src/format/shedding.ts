@@ -23,7 +23,10 @@ export interface ShedEpisode {
 
 const KEY = "shedder ";
 
-/** Reads the load shedders of a process; undefined if it has none. Of several, the one that shed last counts. */
+/**
+ * Reads the load shedders of a process; undefined if it has none. Of several, one that sheds now counts before one that has ended, then
+ * one that is enforced before a dry run, then the one that shed last.
+ */
 export function readShedding(
   details: Readonly<Record<string, unknown>> | null | undefined,
 ): Shedding | undefined {
@@ -31,7 +34,12 @@ export function readShedding(
   if (listed.length === 0) return undefined;
   const [episode] = listed
     .flatMap(([, value]) => readEpisode(value) ?? [])
-    .sort((one, other) => Number(one.dryRun) - Number(other.dryRun) || other.until - one.until);
+    .sort(
+      (one, other) =>
+        Number(one.isOver) - Number(other.isOver) ||
+        Number(one.dryRun) - Number(other.dryRun) ||
+        other.until - one.until,
+    );
   return { shedders: listed.length, episode };
 }
 
