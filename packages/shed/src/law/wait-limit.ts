@@ -24,7 +24,7 @@ export class WaitLimit {
   #shortest = Number.POSITIVE_INFINITY;
   #hasIdled = false;
 
-  /** `longest` is the limit of a default request while no queue stands, in milliseconds. */
+  /** `longest` is the limit of a default request while no queue stands: at least 20 ms. */
   constructor(longest: number) {
     this.#longest = longest;
     this.#current = longest;
@@ -61,7 +61,7 @@ export class WaitLimit {
     else if (shortest !== Number.POSITIVE_INFINITY) {
       this.#current =
         shortest > 0.6 * limit
-          ? Math.max(Math.min(SHORTEST_LIMIT_MS, this.#longest), limit / 2)
+          ? Math.max(SHORTEST_LIMIT_MS, limit / 2)
           : Math.min(this.#longest, limit * 1.5);
     }
     this.#shortest = Number.POSITIVE_INFINITY;
