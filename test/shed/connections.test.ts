@@ -87,7 +87,7 @@ describe("on HTTP/1.1", () => {
     other.destroy();
   });
 
-  test("a handler whose pipelined response can never be sent frees its place", async () => {
+  test("a handler whose pipelined response can never be sent frees its slot", async () => {
     const site = await serveHeld(loadShedder({ maxInFlight: 2, maxWait: "1m" }));
     const leaving = connect(site.port, "127.0.0.1");
     leaving.write(get("/1") + get("/2"));
@@ -231,7 +231,7 @@ describe("published messages", () => {
   });
 });
 
-test("close resolves when those in line have been handled, and rejects options", async () => {
+test("close resolves when those in line have been handled, leaves no listener, and rejects options", async () => {
   const shed = loadShedder({ maxInFlight: 1, maxWait: "1m" });
   const site = await serveHeld(shed);
   const socket = connect(site.port, "127.0.0.1");
@@ -240,8 +240,10 @@ test("close resolves when those in line have been handled, and rejects options",
   const other = connect(site.port, "127.0.0.1");
   other.write(get("/2"));
   await site.areWaiting(1);
+  const listeners = site.server.listenerCount("connection");
   await shed.close();
   expect(site.started).toEqual(["/1", "/2"]);
+  expect(site.server.listenerCount("connection")).toBe(listeners - 1);
   expect(() => shed.close({ timeout: 1 })).toThrow(
     expect.objectContaining({ code: "HEADGATE_INVALID_OPTION" }),
   );

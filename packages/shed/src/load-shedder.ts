@@ -75,9 +75,7 @@ export function createLoadShedder<Request extends object>(
   }
 
   const admission = new Admission(loop, { maxWaitMs, maxInFlight, dryRun, onShed, onReport });
-  const watchServer = createServerWatch(() => {
-    if (closing === undefined) admission.noteConnection();
-  });
+  const servers = createServerWatch(() => admission.noteConnection());
 
   /** Handles a request now or later, or responds that it is shed. */
   function enter(exchange: Exchange): void {
@@ -86,7 +84,7 @@ export function createLoadShedder<Request extends object>(
       return;
     }
     const { req } = exchange;
-    watchServer(req);
+    servers.watch(req);
     const elapsed = trustStartHeader ? admission.elapsed(startHeaderOf(req)) : 0;
     if (!admission.admitsAtOnce()) defer(exchange, elapsed);
     else if (subjectOf === undefined) run(exchange);
@@ -166,6 +164,7 @@ export function createLoadShedder<Request extends object>(
     close(...ignored: unknown[]): Promise<void> {
       rejectCloseOptions(ignored);
       tally.remove();
+      servers.stop();
       closing ??= new Promise((resolve) => admission.drain(resolve));
       return closing;
     },
@@ -191,16 +190,23 @@ function isGone({ req, res }: Exchange): boolean {
  * Reports new connections of the servers whose requests it is called with. Node accepts one connection in each turn of the loop, and
  * reads its request in the next, so a turn that brought a connection may have left others in the kernel.
  */
-function createServerWatch(onConnection: () => void): (req: NodeRequest) => void {
-  const watched = new WeakSet<object>();
+function createServerWatch(onConnection: () => void) {
+  const watched = new Set<NodeJS.EventEmitter>();
   let last: unknown;
-  return ({ socket }) => {
-    const { server } = socket as { readonly server?: Partial<NodeJS.EventEmitter> };
-    if (server === last || typeof server?.on !== "function") return;
-    last = server;
-    if (watched.has(server)) return;
-    watched.add(server);
-    server.on("connection", onConnection);
+  return {
+    watch({ socket }: NodeRequest): void {
+      const { server } = socket as { readonly server?: NodeJS.EventEmitter };
+      if (server === last || typeof server?.on !== "function") return;
+      last = server;
+      if (watched.has(server)) return;
+      watched.add(server);
+      server.on("connection", onConnection);
+    },
+    stop(): void {
+      for (const server of watched) server.off("connection", onConnection);
+      watched.clear();
+      last = undefined;
+    },
   };
 }
 
