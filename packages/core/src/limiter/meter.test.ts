@@ -2,7 +2,12 @@ import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { historiesOf } from "../../../../test/conformance/random/histories.ts";
 import { Random } from "../../../../test/conformance/random/random.ts";
-import { flushMicrotasks, holdStore, resultOf } from "../../../../test/support/held-store.ts";
+import {
+  carryOutAll,
+  flushMicrotasks,
+  holdStore,
+  resultOf,
+} from "../../../../test/support/held-store.ts";
 import { concurrency } from "../algorithms/concurrency.ts";
 import { fixedWindow } from "../algorithms/fixed-window.ts";
 import { gcra } from "../algorithms/gcra.ts";
@@ -253,6 +258,33 @@ describe("a meter", () => {
     expect(meter.signal.aborted).toBe(true);
     expect(await meter.end()).toMatchObject({ charged: 600, degraded: true });
   });
+
+  test.each([
+    // The settlement charges all units, because none was counted meanwhile.
+    ["allow", { charged: 400, overflow: 0, degraded: false }, 400],
+    // The share of this process keeps what it counted.
+    ["local", { charged: 400, overflow: 0, degraded: true }, 100],
+  ] as const)(
+    "with onUnavailable %s, settles in the store what was not counted while it was unavailable",
+    async (onUnavailable, result, counted) => {
+      vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "setImmediate", "performance"] });
+      const { store, held } = holdStore(() => 0);
+      const limiter = createLimiter({ name: "tokens", limits: thousand, store, onUnavailable });
+      const meter = await resultOf(held, limiter.meter("u", { estimate: 100, every: 100 }));
+      meter.add(400);
+      await flushMicrotasks();
+      await held.shift()?.refuse(new HeadgateError("HEADGATE_STORE_UNAVAILABLE", "refused"));
+      // The store answers the next probe.
+      for (let ms = 0; ms < 2_000; ms += 50) {
+        await carryOutAll(held);
+        await vi.advanceTimersByTimeAsync(50);
+      }
+      expect(await resultOf(held, meter.end())).toEqual(result);
+      const { source, remaining } = await resultOf(held, limiter.peek("u", { cost: 0 }));
+      expect([source, 1_000 - remaining]).toEqual(["store", counted]);
+      await resultOf(held, limiter.close());
+    },
+  );
 });
 
 describe("misuse of a meter", () => {

@@ -126,8 +126,10 @@ class StreamMeter implements Meter {
   #used = 0;
   /** Units that were sent to be charged, whether or not they were. */
   #sent: number;
-  /** Units charged after the estimate. */
+  /** Units charged after the estimate, in the store or in this process. */
   #charged = 0;
+  /** Whether some of these were charged in this process. */
+  #isDegraded = false;
   #charging: Promise<void> | undefined;
   #timer: NodeJS.Timeout | undefined;
   #ending: Promise<ChargeResult> | undefined;
@@ -193,8 +195,11 @@ class StreamMeter implements Meter {
       .charge(units)
       .then(
         (decision) => {
-          // In shadow mode a denied charge ends nothing, and charges nothing.
-          if (decision.wouldAllow) this.#charged += units;
+          // In shadow mode a denied charge ends nothing, and charges nothing; nor does one with `onUnavailable: "allow"`.
+          if (decision.wouldAllow && decision.source !== "allow") {
+            this.#charged += units;
+            this.#isDegraded ||= decision.degraded;
+          }
           if (!decision.allowed)
             this.abort(deniedError(`${units} units more were denied`, decision));
         },
@@ -212,7 +217,11 @@ class StreamMeter implements Meter {
     await this.#charging;
     const beyond = this.#charged;
     const settled = await this.#limiter.settle(this.#used - beyond);
-    return { ...settled, charged: settled.charged + beyond };
+    return {
+      ...settled,
+      charged: settled.charged + beyond,
+      degraded: settled.degraded || this.#isDegraded,
+    };
   }
 }
 
