@@ -99,7 +99,10 @@ export interface MeterOptions<Dimension extends string = string>
   extends Pick<ConsumeOptions<Dimension>, "limits" | "ignoreUnknownDimensions"> {
   /** Units that arrive between two charges: a whole number of at least 1, well below the limits. */
   readonly every: number;
-  /** Units that are charged before the stream begins: a whole number of at least 0. Default `every`. */
+  /**
+   * Units that are charged before the stream begins: a whole number of at least 0. Default `every`. With 0, the stream takes no slot
+   * of a concurrency limit.
+   */
   readonly estimate?: number | undefined;
 }
 
