@@ -13,6 +13,8 @@ interface Counted {
   /** The subjects that are stored as hashes. */
   readonly hashed?: boolean;
   readonly maxUnlisted?: number;
+  /** The allowed decisions of the span, which is shorter than the time of the lists. Default 0. */
+  readonly allowed?: number;
 }
 
 /** Usage of limiters over some minutes, by name. */
@@ -34,7 +36,7 @@ function usageOf(limiters: Readonly<Record<string, Counted>>, minutes: number): 
     limiters: Object.entries(limiters).map(([name, counted]) => ({
       name,
       total: {
-        allowed: 0,
+        allowed: counted.allowed ?? 0,
         denied: Object.values(counted.denied ?? {}).reduce((all, one) => all + one, 0),
         degraded: 0,
       },
@@ -69,6 +71,11 @@ describe("the preview of a block", () => {
     expect(formatBlockImpact(hashed, "api", subject)).toContain("It sent 1 request a minute");
     const none = recentUsage({ api: { used: { eve: 100 } } });
     expect(formatBlockImpact(none, "api", subject)).toContain("It sent no request in");
+  });
+
+  test("says a rate of less than one request in ten minutes, too", () => {
+    const usage = { hour: usageOf({}, 60), recent: usageOf({ api: { used: { ann: 1 } } }, 15) };
+    expect(formatBlockImpact(usage, "api", subject)).toContain("It sent 0.07 requests a minute");
   });
 
   test("says that it cannot know without usage", () => {
@@ -142,6 +149,26 @@ describe("the preview of an override", () => {
     expect(formatOverrideImpact(usage, [policy], forBob, [])[0]).toBe(
       "The new limits would deny at least 19 requests a minute, if each costs 1.",
     );
+  });
+
+  test("counts the requests of all clients for a global limit, in the minutes of the usage", () => {
+    const all = fixedWindow({ limit: 100, window: "1m", name: "all", per: "global" });
+    const lower = { limiter: "api", limits: { all: { limit: 10 } } };
+    const usage = recentUsage({ api: { used: { ann: 5 }, allowed: 80 } });
+    // In 5 minutes it admits 60 at most, in the 10 minutes of the lists 110.
+    expect(formatOverrideImpact(usage, [[policy, all]], lower, [])[0]).toBe(
+      "The new limits would deny at least 4 requests a minute, if each costs 1.",
+    );
+    const ofAll = { ...lower, subject: { global: "*" } };
+    expect(formatOverrideImpact(usage, [[policy, all]], ofAll, [])[0]).toContain("at least 4");
+    expect(formatOverrideImpact(usage, [[policy, all]], lower, [ofAll])[0]).toContain("No listed");
+  });
+
+  test("leaves out a global limit for an override of one client", () => {
+    const all = fixedWindow({ limit: 10, window: "1m", name: "all", per: "global" });
+    const usage = recentUsage({ api: { used: { ann: 5 }, allowed: 9_000 } });
+    const ofAnn = { ...change(20), subject: { default: "ann" } };
+    expect(formatOverrideImpact(usage, [[policy, all]], ofAnn, [])[0]).toContain("It never sent");
   });
 
   test("counts what a window that is longer than the usage certainly denies", () => {

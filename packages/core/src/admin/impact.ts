@@ -2,11 +2,13 @@ import { isIP } from "node:net";
 import { isCalendarWindow } from "../algorithms/calendar.ts";
 import { compilePolicy } from "../algorithms/compile-policy.ts";
 import type { Limit, Policy } from "../common/policy.ts";
+import { GLOBAL_DIMENSION } from "../common/policy.ts";
 import { parseDuration } from "../common/time.ts";
 import { incompatibilityOf } from "../control/apply-override.ts";
 import type { Override } from "../control/record.ts";
 import { addressSubject, DEFAULT_IPV6_PREFIX } from "../net/client-address.ts";
 import { createNetworkTest, parseNetwork } from "../net/network.ts";
+import { GLOBAL_SUBJECT } from "../policy/counters.ts";
 import type { RedisClient } from "../redis/client-port.ts";
 import type { Store } from "../store/store.ts";
 import { hashSubject } from "../usage/top-subjects.ts";
@@ -127,8 +129,8 @@ export function formatOverrideImpact(
             isSubject(one, other.subject),
         );
   const excess = [
-    excessOf(hour, usage.hour, changed, isAsked),
-    excessOf(recent, usage.recent, changed, isAsked),
+    excessOf(hour, usage.hour, HOUR_MINUTES, changed, isAsked),
+    excessOf(recent, usage.recent, RECENT_MINUTES, changed, isAsked),
   ];
   const clients = Math.max(...excess.map((one) => one.clients));
   const rate = Math.max(...excess.map((one) => one.perMinute));
@@ -149,6 +151,8 @@ function formatExcess(clients: number, perMinute: number, subject: Override["sub
 /** The clients that a sentence names. */
 const MAX_NAMED = 3;
 
+/** The spans of usage. Its lists go back up to ten minutes more. */
+const HOUR_MINUTES = 60;
 const RECENT_MINUTES = 5;
 
 /** Why something is not known. */
@@ -174,9 +178,12 @@ function formatRequests(perMinute: number): string {
   return `${rate} ${rate === "1" ? "request" : "requests"}`;
 }
 
-/** A rate, rounded to three digits below 100: `0.2`, `42`. */
+/** A rate: a whole number from 10, one decimal below that, and one digit that is not 0 below 0.1: `42`, `4.2`, `0.03`. */
 function formatRate(perMinute: number): string {
-  return perMinute >= 10 ? String(Math.round(perMinute)) : String(Math.round(perMinute * 10) / 10);
+  if (perMinute >= 10) return String(Math.round(perMinute));
+  return perMinute >= 0.1 || perMinute === 0
+    ? String(Math.round(perMinute * 10) / 10)
+    : String(Number(perMinute.toPrecision(1)));
 }
 
 /** The decisions about a subject in a list: in any of its dimensions; undefined if the list does not have it. */
@@ -239,28 +246,27 @@ interface Excess {
   readonly perMinute: number;
 }
 
-/** The requests beyond what limits can have admitted in the time of a list. */
+/** The requests of some subjects beyond what limits can have admitted: in the time of a list, and for `global` in the span of the usage. */
 function excessOf(
   { subjects, total }: LimiterUsage,
   usage: Usage,
+  spanMinutes: number,
   limits: readonly Limit[],
   isAsked: (one: TopSubject) => boolean,
 ): Excess {
-  const minutes = minutesSince(subjects.from, usage);
+  // The lists do not have the only subject of `global`.
+  const everybody = { dimension: GLOBAL_DIMENSION, subject: GLOBAL_SUBJECT, error: 0 };
+  const ofAll = [{ ...everybody, count: total.allowed + total.denied }];
   const rates = [...new Set(limits.map(({ per = "default" }) => per))].map((dimension): Excess => {
+    const isGlobal = dimension === GLOBAL_DIMENSION;
+    const minutes = isGlobal ? spanMinutes : minutesSince(subjects.from, usage);
     const own = limits.filter(({ per = "default" }) => per === dimension);
     const most = Math.min(...own.map((limit) => mostAdmitted(limit, minutes)));
-    const counts =
-      dimension === "global"
-        ? [total.allowed + total.denied]
-        : subjects.used.top
-            .filter((one) => one.dimension === dimension && isAsked(one))
-            .map(({ count }) => count);
-    const beyond = counts.map((count) => count - most).filter((count) => count > 0);
-    return {
-      clients: dimension === "global" ? 0 : beyond.length,
-      perMinute: sum(beyond) / minutes,
-    };
+    const beyond = (isGlobal ? ofAll : subjects.used.top)
+      .filter((one) => one.dimension === dimension && isAsked(one))
+      .map(({ count }) => count - most)
+      .filter((count) => count > 0);
+    return { clients: isGlobal ? 0 : beyond.length, perMinute: sum(beyond) / minutes };
   });
   // A request counts in every dimension.
   return {
