@@ -271,7 +271,10 @@ async function forgetInUsage(
   return count;
 }
 
-/** The members of the sorted set of blocks that name one of these blocked subjects, and a reason. Rejects with the store's errors. */
+/**
+ * The members of the sorted set of blocks that name one of these blocked subjects, and a reason. Rejects with the store's errors.
+ * A block with a new reason that is reported after this read stays in the set, as does one reported after the erasure.
+ */
 async function blocksWithReasons(
   { owner, prefix }: AdminStore["store"],
   blocked: readonly string[],

@@ -46,8 +46,9 @@ export interface Admin {
 
   /**
    * Erases a subject: its usage in this limiter and its blocks, including those set by hand. In the whole prefix it also removes
-   * the overrides for the subject, and its name from the log. Slots that running work holds stay. The log records that a subject
-   * was forgotten. Rejects with the same errors as `reset`.
+   * the overrides for the subject, and its name from the log. Slots that running work holds stay, and so does what processes
+   * report of the subject during the call or later: repeat it ten seconds later. The log records that a subject was forgotten.
+   * Rejects with the same errors as `reset`.
    */
   forget(
     limiter: LimiterDefinition,
@@ -81,15 +82,19 @@ export interface Admin {
     options?: ExpiringActionOptions,
   ): Promise<ActionResult<DeniedNetwork | undefined>>;
 
-  /** Removes the entry of exactly this address or network from the deny list, if there is one. Rejects with the same errors as `reset`. */
+  /**
+   * Removes the entry of exactly this address or network from the deny list, if there is one. Rejects with the same errors as
+   * `reset`.
+   */
   removeFromDenyList(
     network: string,
     options?: ActionOptions,
   ): Promise<ActionResult<DeniedNetwork | undefined>>;
 
   /**
-   * Returns the entries of the deny list that have not ended; with an address, only those that contain it. Times are microseconds
-   * since the epoch, by the server's clock. Rejects with `HEADGATE_INVALID_OPTION`, `HEADGATE_CONTROL_CORRUPT`, and with the store's errors.
+   * Returns the entries of the deny list that have not ended; with an address, only those that contain it. Times are
+   * microseconds since the epoch, by the server's clock. Rejects with `HEADGATE_INVALID_OPTION`, `HEADGATE_CONTROL_CORRUPT`,
+   * and with the store's errors.
    */
   denyList(address?: string): Promise<readonly DeniedNetwork[]>;
 
