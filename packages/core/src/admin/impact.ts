@@ -246,7 +246,10 @@ interface Excess {
   readonly perMinute: number;
 }
 
-/** The requests of some subjects beyond what limits can have admitted: in the time of a list, and for `global` in the span of the usage. */
+/**
+ * The requests of some subjects beyond what limits can have admitted: in the time of a list, and for `global` in the span of
+ * the usage.
+ */
 function excessOf(
   { subjects, total }: LimiterUsage,
   usage: Usage,

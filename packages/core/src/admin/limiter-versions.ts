@@ -75,8 +75,8 @@ export function policyVersionsOf({
 }
 
 /**
- * Why processes have several versions of one policy, as sentences: what differs, whether the versions share counters, and whether it
- * looks like a deploy. `versions` are those of one name, as `policyVersionsOf` orders them.
+ * Why processes have several versions of one policy, as sentences: what differs, whether the versions share counters, and
+ * whether it looks like a deploy. `versions` are those of one name, as `policyVersionsOf` orders them.
  */
 export function explainVersions(
   versions: readonly RegistryLimiter[],

@@ -100,8 +100,8 @@ export interface MeterOptions<Dimension extends string = string>
   /** Units that arrive between two charges: a whole number of at least 1, well below the limits. */
   readonly every: number;
   /**
-   * Units that are charged before the stream begins: a whole number of at least 0. Default `every`. With 0, the stream takes no slot
-   * of a concurrency limit.
+   * Units that are charged before the stream begins: a whole number of at least 0. Default `every`. With 0, the stream takes no
+   * slot of a concurrency limit.
    */
   readonly estimate?: number | undefined;
 }
@@ -123,8 +123,8 @@ export interface Meter {
    */
   add(units: number): void;
   /**
-   * Settles the charge at the units that were used, as `settle` does, and releases slots. `charged` is the total. Resolves with the same
-   * result each time. Rejects with the errors of `settle`.
+   * Settles the charge at the units that were used, as `settle` does, and releases slots. `charged` is the total. Resolves with
+   * the same result each time. Rejects with the errors of `settle`.
    */
   end(): Promise<ChargeResult>;
 }
@@ -194,10 +194,10 @@ export interface Limiter<Dimension extends string = string> {
   /**
    * Forgets a subject, in each named dimension, in this limiter only, including the other shapes of limits that this process
    * uses. Resolves with true if a record was deleted. Also ends a block set by a limit, but not one set by hand. To forget all
-   * clients, name the dimension: `reset({ global: "*" })`. With `ignoreUnknownDimensions`, dimensions that this limiter does not count by are
-   * ignored, so that one subject works for several limiters. Rejects with `HEADGATE_STORE_UNAVAILABLE` if the store did not
-   * answer in time, and with `HEADGATE_STORE_MISCONFIGURED`, `HEADGATE_HASH_SLOT_UNAVAILABLE`, `HEADGATE_WRONG_TYPE`,
-   * `HEADGATE_BAD_REPLY`.
+   * clients, name the dimension: `reset({ global: "*" })`. With `ignoreUnknownDimensions`, dimensions that this limiter does
+   * not count by are ignored, so that one subject works for several limiters. Rejects with `HEADGATE_STORE_UNAVAILABLE` if the
+   * store did not answer in time, and with `HEADGATE_STORE_MISCONFIGURED`, `HEADGATE_HASH_SLOT_UNAVAILABLE`,
+   * `HEADGATE_WRONG_TYPE`, `HEADGATE_BAD_REPLY`.
    */
   reset(subject: Subjects<Dimension>, options?: SubjectOptions): Promise<boolean>;
 
@@ -245,10 +245,10 @@ export interface Limiter<Dimension extends string = string> {
   ): Promise<T>;
 
   /**
-   * Meters a stream, whose units are charged while they are used, such as the tokens of a language model. Charges the estimate like
-   * `consume`, then further units as they come. When such a charge is denied, the meter's `signal` aborts. Until then, at most `every` units,
-   * one chunk, and what arrives during two calls to the store are not charged yet. The stream counts as one request. If
-   * the process dies, what was charged stays charged. Rejects with the same errors as `consume`, and with
+   * Meters a stream, whose units are charged while they are used, such as the tokens of a language model. Charges the estimate
+   * like `consume`, then further units as they come. When such a charge is denied, the meter's `signal` aborts. Until then, at
+   * most `every` units, one chunk, and what arrives during two calls to the store are not charged yet. The stream counts as one
+   * request. If the process dies, what was charged stays charged. Rejects with the same errors as `consume`, and with
    * `HEADGATE_INVALID_OPTION` for a limiter with `blockOn: "settle"` or without a limit of units.
    */
   meter(subject: Subjects<Dimension>, options: MeterOptions<Dimension>): Promise<Meter>;
@@ -261,8 +261,9 @@ export interface Limiter<Dimension extends string = string> {
   ready(): Promise<boolean>;
 
   /**
-   * Frees the name, rejects the waiting calls with `HEADGATE_CLOSED`, and ends meters. Resolves when the decisions in progress have been made. For
-   * HTTP requests whose callbacks, such as `key`, do not settle, it waits a second at most. The store's client stays open.
+   * Frees the name, rejects the waiting calls with `HEADGATE_CLOSED`, and ends meters. Resolves when the decisions in progress
+   * have been made. For HTTP requests whose callbacks, such as `key`, do not settle, it waits a second at most. The store's
+   * client stays open.
    */
   close(): Promise<void>;
 }

@@ -32,7 +32,10 @@ interface HashSlotDecisions {
   readonly isCacheable: boolean;
 }
 
-/** Decides on counters that may be in several hash slots. Rejects with the store's error. Releases `slots` if charges are undone. */
+/**
+ * Decides on counters that may be in several hash slots. Rejects with the store's error. Releases `slots` if charges are
+ * undone.
+ */
 export async function decideByHashSlot(
   servers: PolicyOnServers,
   request: DecisionRequest,
@@ -93,12 +96,12 @@ function releaseSlots({ store }: CompiledPolicy, { counters, holder }: DecideCal
 /**
  * One decision on counters in several hash slots of a cluster, which a single call cannot cover.
  *
- * In the first round, all hash slots are checked concurrently. A denial there is final and charges nothing; if a limit that denied
- * also blocks, its hash slot gets a second call. In the second round, all hash slots are charged concurrently. If one of them
- * denies now because another request was faster, the charges in the others are refunded before the decision is returned. So no
- * limit is ever exceeded. A denied decision can cost only the units that drained while it held its charge, or the whole cost if
- * the refund failed. With `upTo`, the second round takes at most what every hash slot had left in the first. If a hash slot has less
- * left by then, the others refund what they took beyond that.
+ * In the first round, all hash slots are checked concurrently. A denial there is final and charges nothing; if a limit that
+ * denied also blocks, its hash slot gets a second call. In the second round, all hash slots are charged concurrently. If one of
+ * them denies now because another request was faster, the charges in the others are refunded before the decision is returned.
+ * So no limit is ever exceeded. A denied decision can cost only the units that drained while it held its charge, or the whole
+ * cost if the refund failed. With `upTo`, the second round takes at most what every hash slot had left in the first. If a hash
+ * slot has less left by then, the others refund what they took beyond that.
  */
 class CrossSlotDecision {
   readonly #servers: PolicyOnServers;
@@ -209,8 +212,8 @@ class CrossSlotDecision {
   }
 
   /**
-   * Refunds the units that some hash slots charged beyond those that every one granted. Resolves with the decisions, whose remaining
-   * units include the refunded ones. If a refund fails, the units stay charged.
+   * Refunds the units that some hash slots charged beyond those that every one granted. Resolves with the decisions, whose
+   * remaining units include the refunded ones. If a refund fails, the units stay charged.
    */
   #refundBeyond(
     units: number,
