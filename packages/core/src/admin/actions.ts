@@ -271,10 +271,7 @@ async function forgetInUsage(
   return count;
 }
 
-/**
- * The members of the sorted set of blocks that name one of these blocked subjects, and a reason. Rejects with the store's errors.
- * A block with a new reason that is reported after this read stays in the set, as does one reported after the erasure.
- */
+/** The stored blocks of these subjects that have a reason; one reported after this read is not erased. Rejects like the store. */
 async function blocksWithReasons(
   { owner, prefix }: AdminStore["store"],
   blocked: readonly string[],
