@@ -2,6 +2,7 @@ import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { setTimeout as delay } from "node:timers/promises";
 import type { Limit, Limiter, Store } from "@headgate/core";
 import {
+  CHANNELS,
   createLimiter,
   fixedWindow,
   gcra,
@@ -41,6 +42,17 @@ function watchRetries(): readonly CallRetry[] {
   subscribe(FETCH_CHANNELS.retry, add);
   onTestFinished(() => {
     unsubscribe(FETCH_CHANNELS.retry, add);
+  });
+  return messages;
+}
+
+/** Collects the limiters' decisions until the test ends. */
+function watchDecisions(): readonly unknown[] {
+  const messages: unknown[] = [];
+  const add = (message: unknown) => messages.push(message);
+  subscribe(CHANNELS.decision, add);
+  onTestFinished(() => {
+    unsubscribe(CHANNELS.decision, add);
   });
   return messages;
 }
@@ -254,6 +266,27 @@ describe.each(Object.entries(STORES))("a fetch with a limiter %s", (_, makeStore
     const ends = await Promise.allSettled([first, ...others]);
     const sent = ends.filter(({ status }) => status === "fulfilled");
     expect([sent.length, provider.arrivals.length]).toEqual([3, 4]);
+  });
+
+  test("after a cooldown, a call behind the first one waits no longer than its timeout, and does not spin", async () => {
+    const provider = await startProvider((number) =>
+      number === 0
+        ? { status: 429, headers: { "retry-after": "0.05" } }
+        : { begins: new Promise(() => {}) },
+    );
+    const limiter = start(makeStore());
+    const send = limitFetch({ limiter, retries: 0, timeout: "400ms" });
+    await send(provider.url);
+    const abort = new AbortController();
+    const trial = send(provider.url, { signal: abort.signal }).catch(() => {});
+    await waitUntil("the first call is sent", 5_000, () => provider.arrivals[1]);
+    const decisions = watchDecisions();
+    const startedAt = performance.now();
+    await expect(send(provider.url)).rejects.toMatchObject({ code: "HEADGATE_WAIT_TIMEOUT" });
+    expect(performance.now() - startedAt).toBeLessThan(1_200);
+    expect(decisions.length).toBeLessThanOrEqual(3);
+    abort.abort();
+    await trial;
   });
 
   test.each<[string, { status?: number; begins?: () => Promise<unknown> }]>([

@@ -152,16 +152,18 @@ export class OutgoingCall {
     await Promise.all([this.#limiter.refund(decision), release()]).catch(() => {});
   }
 
-  /** Waits for the end of a trial call, or until it takes too long. Rejects as `#sleep` does. */
+  /** Waits for the end of a trial call, or until it takes too long. Rejects as `#sleep` does, once no time is left. */
   async #waitForTrial(
     trial: Trial,
     startedAt: number,
     signal: AbortSignal | undefined,
   ): Promise<void> {
+    const leftMs = this.#leftMs - elapsed(startedAt);
+    if (leftMs <= 0) throw this.#tooLong(trial.restMs);
     const ended = new AbortController();
     void trial.ended.then(() => ended.abort());
     const waits = signal === undefined ? [ended.signal] : [ended.signal, signal];
-    const waitMs = Math.min(trial.restMs, Math.max(0, this.#leftMs - elapsed(startedAt)));
+    const waitMs = Math.min(trial.restMs, leftMs);
     await delay(waitMs, undefined, { signal: AbortSignal.any(waits) }).catch(() => {});
     signal?.throwIfAborted();
   }
@@ -202,12 +204,7 @@ export class OutgoingCall {
   async #sleep(ms: number, startedAt: number, signal: AbortSignal | undefined): Promise<void> {
     if (ms === 0) return;
     signal?.throwIfAborted();
-    if (ms > this.#leftMs - elapsed(startedAt)) {
-      throw new HeadgateError(
-        "HEADGATE_WAIT_TIMEOUT",
-        `no request may be sent to ${this.#request.url.host} for another ${Math.ceil(ms)} ms, which is longer than the call may wait`,
-      );
-    }
+    if (ms > this.#leftMs - elapsed(startedAt)) throw this.#tooLong(ms);
     try {
       await delay(
         Math.min(Math.ceil(ms), MAX_TIMER_MS),
@@ -218,6 +215,13 @@ export class OutgoingCall {
       signal?.throwIfAborted();
       throw error;
     }
+  }
+
+  #tooLong(ms: number): HeadgateError {
+    return new HeadgateError(
+      "HEADGATE_WAIT_TIMEOUT",
+      `no request may be sent to ${this.#request.url.host} for another ${Math.ceil(ms)} ms, which is longer than the call may wait`,
+    );
   }
 
   /** Whether an error only says that a further attempt is not admitted. */
