@@ -1,5 +1,5 @@
 import { setTimeout as delay } from "node:timers/promises";
-import type { Limiter } from "@headgate/core";
+import type { Limit, Limiter } from "@headgate/core";
 import { concurrency, createLimiter, fixedWindow, tokenBucket } from "@headgate/core";
 import { createAdmin, readBlocks } from "@headgate/core/admin";
 import { redisStore } from "@headgate/core/redis";
@@ -60,23 +60,32 @@ describe("two members of a fleet", () => {
     expect(done).toHaveLength(40);
   });
 
-  test("charge what the provider counts beyond the limiter once, not once each", async () => {
-    const provider = await startProvider(() => ({
-      headers: { "x-ratelimit-limit": "1000", "x-ratelimit-remaining": "900" },
-      begins: 50,
-    }));
-    const members = Array.from({ length: 6 }, () =>
-      member(fixedWindow({ limit: 1_000, window: "1h" })),
-    );
-    await Promise.all(
-      members.map(async ({ limiter }) => (await limitFetch({ limiter })(provider.url)).text()),
-    );
-    const { limiter } = members[0] as (typeof members)[number];
-    const left = async () => (await limiter.peek(provider.url, { cost: 0 })).remaining;
-    await expect.poll(left).toBe(900);
-    await delay(100);
-    expect(await left()).toBe(900);
-  });
+  test.each<[string, Limit[]]>([
+    ["a rate limit", []],
+    ["a rate limit and concurrency", [concurrency({ limit: 9, ttl: "5s" })]],
+  ])(
+    "with %s charge what the provider counts beyond the limiter once, not once each",
+    async (_, more) => {
+      const provider = await startProvider(() => ({
+        headers: { "x-ratelimit-limit": "1000", "x-ratelimit-remaining": "900" },
+        begins: 50,
+      }));
+      const members = Array.from({ length: 6 }, () =>
+        member([fixedWindow({ name: "rate", limit: 1_000, window: "1h" }), ...more]),
+      );
+      await Promise.all(
+        members.map(async ({ limiter }) => (await limitFetch({ limiter })(provider.url)).text()),
+      );
+      const { limiter } = members[0] as (typeof members)[number];
+      const left = async () => {
+        const { limits } = await limiter.peek(provider.url, { cost: 0 });
+        return limits.find(({ name }) => name === "rate")?.remaining;
+      };
+      await expect.poll(left).toBe(900);
+      await delay(100);
+      expect(await left()).toBe(900);
+    },
+  );
 
   test("show a cooldown with its reason, and go on at once when an operator ends it", async () => {
     let isLimited = true;

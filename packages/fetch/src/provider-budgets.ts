@@ -95,14 +95,21 @@ export class ProviderBudgets {
     if (present.degraded) return;
     for (const { limit, remaining } of correctionsFor(budgets, present.limits)) {
       const units = limit.remaining - remaining;
-      const costOf = (own: number): Cost => costOfLimit(present.limits, limit, own);
-      const charged = await this.#limiter.consume(subject, { cost: costOf(units) });
+      const cost = costOfLimit(present.limits, limit, units);
+      const charged = await this.#limiter.consume(subject, { cost });
       if (!charged.allowed || charged.degraded) continue;
       const after = charged.limits.find(
         ({ name, per }) => name === limit.name && per === limit.per,
       );
       const excess = Math.min(units, remaining - (after?.remaining ?? remaining));
-      if (excess > 0) await this.#limiter.settle(charged, costOf(units - excess));
+      if (excess <= 0) continue;
+      // The slots of a concurrency limit are released, not settled.
+      const rates = present.limits.filter(({ windowMs }) => windowMs > 0);
+      const real = units - excess;
+      await this.#limiter.settle(
+        charged,
+        typeof cost === "number" ? real : costByName(rates, limit, real),
+      );
     }
   }
 }
@@ -122,6 +129,10 @@ function correctionsFor(
 
 /** A cost of one limit only. By name, unless it is the only one: a limiter with leases takes no cost by name. */
 function costOfLimit(limits: readonly LimitState[], limit: LimitState, units: number): Cost {
-  if (limits.length === 1) return units;
+  return limits.length === 1 ? units : costByName(limits, limit, units);
+}
+
+/** The units of one limit, and 0 for the others. */
+function costByName(limits: readonly LimitState[], limit: LimitState, units: number): Cost {
   return Object.fromEntries(limits.map(({ name }) => [name, name === limit.name ? units : 0]));
 }
