@@ -268,6 +268,27 @@ describe.each(Object.entries(STORES))("a fetch with a limiter %s", (_, makeStore
     expect([sent.length, provider.arrivals.length]).toEqual([3, 4]);
   });
 
+  test("waits behind the first call after a cooldown that another fetch of the limiter sends", async () => {
+    const provider = await startProvider((number) =>
+      number === 0
+        ? { status: 429, headers: { "retry-after": "0.05" } }
+        : { begins: new Promise(() => {}) },
+    );
+    const limiter = start(makeStore());
+    const key = () => "me";
+    const options = { limiter, key, retries: 0, timeout: "400ms" };
+    await limitFetch(options)(provider.url);
+    const abort = new AbortController();
+    const trial = limitFetch(options)(provider.url, { signal: abort.signal }).catch(() => {});
+    await waitUntil("the first call is sent", 5_000, () => provider.arrivals[1]);
+    await expect(limitFetch(options)(provider.url)).rejects.toMatchObject({
+      code: "HEADGATE_WAIT_TIMEOUT",
+    });
+    expect(provider.arrivals).toHaveLength(2);
+    abort.abort();
+    await trial;
+  });
+
   test("after a cooldown, a call behind the first one waits no longer than its timeout, and does not spin", async () => {
     const provider = await startProvider((number) =>
       number === 0

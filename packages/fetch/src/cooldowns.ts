@@ -74,6 +74,8 @@ export interface LimitedAnswer {
   readonly admittedAt: number;
   /** Milliseconds until the next request may succeed, where the provider says so. */
   readonly waitMs: number | undefined;
+  /** The longest cooldown that it may begin, in milliseconds. */
+  readonly maxMs: number;
   readonly reason: string;
   /** Whether the limiter lets calls through despite a block: it is in shadow mode. */
   readonly isShadow: boolean;
@@ -86,17 +88,15 @@ export function backoffMs(doublings: number, random: number = Math.random()): nu
 }
 
 /**
- * The cooldowns of the subjects of a limiter. They are blocks in its store; if it does not take one, this process holds it alone until
- * it does.
+ * The cooldowns of the subjects of a limiter, for all functions that send with it. They are blocks in its store; if it does not take
+ * one, this process holds it alone until it does.
  */
 export class Cooldowns {
   readonly #limiter: Limiter;
-  readonly #maxMs: number;
   readonly #states = new Map<string, CooldownState>();
 
-  constructor(limiter: Limiter, maxMs: number) {
+  constructor(limiter: Limiter) {
     this.#limiter = limiter;
-    this.#maxMs = maxMs;
   }
 
   /** Milliseconds for which this process must not send, because the store does not hold the subject's calls. */
@@ -149,7 +149,7 @@ export class Cooldowns {
         isNew: false,
       };
     }
-    const durationMs = Math.min(this.#maxMs, given ?? backoffMs(before));
+    const durationMs = Math.min(answer.maxMs, given ?? backoffMs(before));
     const endsAt = Math.max(now + durationMs, known?.endsAt ?? 0);
     const state: CooldownState = {
       startedAt: wasInFlight ? known.startedAt : now,

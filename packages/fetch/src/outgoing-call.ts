@@ -63,7 +63,7 @@ const UNAVAILABLE = 503;
 const cooldownChannel = channel(FETCH_CHANNELS.cooldown);
 const retryChannel = channel(FETCH_CHANNELS.retry);
 
-/** What the calls through one `limitFetch` or interceptor share. */
+/** What the calls through one `limitFetch` or interceptor share; the cooldowns and budgets are those of all with the limiter. */
 export interface SharedByCalls {
   readonly settings: OutgoingSettings;
   readonly cooldowns: Cooldowns;
@@ -285,6 +285,7 @@ export class OutgoingCall {
     const { durationMs, isLocal, isNew } = await this.#calls.cooldowns.start(this.#subject, {
       admittedAt: admission.at,
       waitMs: read.waitMs,
+      maxMs: this.#calls.settings.maxCooldownMs,
       reason: `${this.#request.url.host.slice(0, 150)} answered ${status}`,
       isShadow: admission.decision.shadow,
     });

@@ -1,4 +1,4 @@
-import type { Cost, Decision, Subjects } from "@headgate/core";
+import type { Cost, Decision, Limiter, Subjects } from "@headgate/core";
 import { emitWarning, formatReceived } from "@headgate/core/internal";
 import { Cooldowns } from "./cooldowns.ts";
 import type { OutgoingRequest } from "./fetch-options.ts";
@@ -10,6 +10,23 @@ import type { OutgoingSettings } from "./read-options.ts";
 /** The most headers of origins that are remembered as reported. */
 const MAX_REPORTED = 1_000;
 
+/** What a process knows of the providers behind a limiter, however many functions send with it. */
+interface SharedByLimiter {
+  readonly cooldowns: Cooldowns;
+  readonly budgets: ProviderBudgets;
+}
+
+const knownByLimiter = new WeakMap<Limiter, SharedByLimiter>();
+
+function shareByLimiter(limiter: Limiter): SharedByLimiter {
+  const known = knownByLimiter.get(limiter) ?? {
+    cooldowns: new Cooldowns(limiter),
+    budgets: new ProviderBudgets(limiter),
+  };
+  knownByLimiter.set(limiter, known);
+  return known;
+}
+
 /** The calls through one `limitFetch` or interceptor. */
 export class OutgoingCalls implements SharedByCalls {
   readonly settings: OutgoingSettings;
@@ -20,8 +37,9 @@ export class OutgoingCalls implements SharedByCalls {
 
   constructor(settings: OutgoingSettings) {
     this.settings = settings;
-    this.cooldowns = new Cooldowns(settings.limiter, settings.maxCooldownMs);
-    this.budgets = new ProviderBudgets(settings.limiter);
+    const { cooldowns, budgets } = shareByLimiter(settings.limiter);
+    this.cooldowns = cooldowns;
+    this.budgets = budgets;
   }
 
   /** Rejects with the errors of the application's functions. */
