@@ -176,6 +176,15 @@ describe("a call that holds a slot", () => {
     await expect.poll(reading.isFree).toBe(true);
   });
 
+  test.each([undefined, {}])(
+    "releases it if its fetch resolves with %o instead of a response",
+    async (made) => {
+      const { send, isFree } = startHeld({ fetch: async () => made as never });
+      await expect(send("http://127.0.0.1/")).rejects.toThrow(TypeError);
+      await expect.poll(isFree).toBe(true);
+    },
+  );
+
   test("holds it until the body is read if its ttl is longer than any timer", async () => {
     const provider = await startProvider(() => ({ body: "body" }));
     const { send, isFree } = startHeld({}, [PLENTY, concurrency({ limit: 1, ttl: "30d" })]);

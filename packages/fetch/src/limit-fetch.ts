@@ -1,6 +1,6 @@
 import type { Limiter } from "@headgate/core";
 import type { LimitFetchOptions, OutgoingRequest } from "./fetch-options.ts";
-import type { Admission, OutgoingCall } from "./outgoing-call.ts";
+import type { Admission, OutgoingCall, Refusal } from "./outgoing-call.ts";
 import { OutgoingCalls } from "./outgoing-calls.ts";
 import { isReusable, outgoingRequest } from "./outgoing-request.ts";
 import { readOptions } from "./read-options.ts";
@@ -40,20 +40,21 @@ export function limitFetch<const Dimension extends string = string>(
       if (admission === undefined) return last as Response;
       discard(last);
       let response: Response;
+      let refusal: Refusal | undefined;
       try {
         response = await send(copyOf(input, call), init);
+        const { status, headers } = response;
+        const answer = {
+          status,
+          header: (name: string) => headers.get(name) ?? undefined,
+          isRedirected: response.redirected,
+          text: () => readClone(response),
+        };
+        refusal = await call.onAnswer(admission, answer);
       } catch (error) {
         await admission.release();
         throw error;
       }
-      const { status, headers } = response;
-      const answer = {
-        status,
-        header: (name: string) => headers.get(name) ?? undefined,
-        isRedirected: response.redirected,
-        text: () => readClone(response),
-      };
-      const refusal = await call.onAnswer(admission, answer);
       if (settle !== undefined) calls.settle(admission.decision, () => settle(response));
       if (refusal === undefined || !canSendAgain || !call.retries(refusal)) {
         return held(response, admission);
