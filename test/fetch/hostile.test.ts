@@ -8,7 +8,7 @@ import { redisStore } from "@headgate/core/redis";
 import type { LimitFetchOptions } from "@headgate/fetch";
 import { limitFetch, limitInterceptor } from "@headgate/fetch";
 import { Redis } from "ioredis";
-import { Agent } from "undici";
+import { Agent, interceptors } from "undici";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { startRedis } from "../support/redis-process.ts";
 import { waitUntil } from "../support/wait-until.ts";
@@ -220,6 +220,24 @@ describe("a request that was redirected", () => {
     const { status } = await send(provider.url, { method, headers, body: "order" });
     expect([status, sent.length]).toEqual([times === 1 ? 429 : 200, times]);
   });
+});
+
+test("a POST that undici redirected to a refusal is not sent again", async () => {
+  const provider = await startProvider((number) => {
+    if (number === 0) return { status: 303, headers: { location: "/made" } };
+    return number === 1 ? { status: 429, headers: { "retry-after": "0.02" } } : {};
+  });
+  const agent = new Agent();
+  onTestFinished(() => agent.destroy());
+  const dispatcher = agent.compose(
+    interceptors.redirect({ maxRedirections: 3 }),
+    limitInterceptor({ limiter: start(PLENTY) }),
+  );
+  const sent = { origin: provider.url, path: "/", method: "POST", body: "order" } as const;
+  const { statusCode, body } = await dispatcher.request(sent);
+  await body.dump();
+  expect(statusCode).toBe(429);
+  expect(provider.arrivals.map(({ method }) => method)).toEqual(["POST", "GET"]);
 });
 
 describe("a fetch whose Redis goes away", () => {

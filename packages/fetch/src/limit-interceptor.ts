@@ -76,6 +76,7 @@ class Exchange implements Controller {
   #inner: Controller | undefined;
   #idle: NodeJS.Timeout | undefined;
   #release: (() => unknown) | undefined;
+  #isRedirected = false;
   aborted = false;
   reason: Error | null = null;
 
@@ -161,7 +162,8 @@ class Exchange implements Controller {
     let late: NodeJS.Timeout | undefined;
     this.#release = admission.release;
     const learn = (response: KeptResponse, hasBody: boolean): void => {
-      response.refusal = call.onAnswer(admission, answerOf(response, hasBody));
+      const answer = { ...answerOf(response, hasBody), isRedirected: this.#isRedirected };
+      response.refusal = call.onAnswer(admission, answer);
       this.#settle(admission, response.status, response.headers);
     };
     return new Promise((resolve, reject) => {
@@ -178,8 +180,9 @@ class Exchange implements Controller {
         this.#pass(response);
       };
       const attempt: Handler = {
-        onRequestStart: (controller) => {
+        onRequestStart: (controller, context) => {
           this.#inner = controller;
+          this.#isRedirected = isRedirected(context);
           if (this.aborted) controller.abort(this.reason as Error);
         },
         onRequestUpgrade: (_, ...upgraded) => {
@@ -276,6 +279,12 @@ class Exchange implements Controller {
     this.#pass(response);
     this.#parts.handler.onResponseEnd?.(this, response.trailers);
   }
+}
+
+/** Whether undici's redirect interceptor has followed a redirect: its context lists the URLs of the request so far. */
+function isRedirected(context: unknown): boolean {
+  const { history } = (context ?? {}) as { readonly history?: readonly unknown[] | undefined };
+  return (history?.length ?? 0) > 0;
 }
 
 /** A response as an answer, whose body can be read if it is there. */
