@@ -268,6 +268,21 @@ describe.each(Object.entries(STORES))("a fetch with a limiter %s", (_, makeStore
     expect([sent.length, provider.arrivals.length]).toEqual([3, 4]);
   });
 
+  test("is denied without a timeout during a cooldown that only this process holds", async () => {
+    const provider = await startProvider(() => tooManyUntil(performance.now() + 60_000));
+    const limiter = createLimiter({
+      store: makeStore(),
+      limits: PLENTY,
+      shadow: true,
+      name: "api",
+    });
+    onTestFinished(() => limiter.close());
+    const send = limitFetch({ limiter, timeout: 0 });
+    expect((await send(provider.url)).status).toBe(429);
+    await expect(send(provider.url)).rejects.toMatchObject({ code: "HEADGATE_DENIED" });
+    expect(provider.arrivals).toHaveLength(1);
+  });
+
   test("waits behind the first call after a cooldown that another fetch of the limiter sends", async () => {
     const provider = await startProvider((number) =>
       number === 0

@@ -198,8 +198,8 @@ export class OutgoingCall {
   }
 
   /**
-   * Sleeps, or rejects at once with `HEADGATE_WAIT_TIMEOUT` if that would take longer than the call may wait. It has waited since
-   * `startedAt`.
+   * Sleeps, or rejects at once if that would take longer than the call may wait: with `HEADGATE_WAIT_TIMEOUT` or, if it does not wait,
+   * `HEADGATE_DENIED`. It has waited since `startedAt`.
    */
   async #sleep(ms: number, startedAt: number, signal: AbortSignal | undefined): Promise<void> {
     if (ms === 0) return;
@@ -219,7 +219,7 @@ export class OutgoingCall {
 
   #tooLong(ms: number): HeadgateError {
     return new HeadgateError(
-      "HEADGATE_WAIT_TIMEOUT",
+      this.#calls.settings.timeoutMs === 0 ? "HEADGATE_DENIED" : "HEADGATE_WAIT_TIMEOUT",
       `no request may be sent to ${this.#request.url.host} for another ${Math.ceil(ms)} ms, which is longer than the call may wait`,
     );
   }
