@@ -457,6 +457,8 @@ describe.each(Object.entries(STORES))("a fetch with a limiter %s", (_, makeStore
     for (const expected of [90, 40, 39, 10]) {
       await send();
       await expect.poll(left).toBe(expected);
+      // A subject is corrected once a second at most.
+      await delay(1_010);
     }
   });
 
