@@ -20,8 +20,8 @@ const SEND_AGAIN_MS = 1_000;
 const TRIAL_MS = 2_000;
 
 /**
- * The call that a process sends first after a cooldown, while its others wait: what has passed by then may be more than the provider
- * takes, which its answer says.
+ * The call that a process that got a limited answer sends first after the cooldown, while its others wait: what has passed by then may
+ * be more than the provider takes, which its answer says.
  */
 export class Trial {
   readonly startedAt: number = performance.now();

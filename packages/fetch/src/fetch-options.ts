@@ -19,7 +19,7 @@ export interface OutgoingOptions<Dimension extends string = string>
   readonly limiter?: Limiter<any> | undefined;
   /**
    * Whose budget a request spends: a credential, an installation, a shop; or a subject for each dimension. Default: the origin of
-   * the URL, as in `https://api.github.com`. What it throws, the call rejects with.
+   * the URL, as in `https://api.github.com`. What it throws, the call rejects with. Not called if all limits are `per: "global"`.
    */
   readonly key?: ((request: OutgoingRequest) => Key | Promise<Key>) | undefined;
   /** The cost of a request, as in `consume`, or a function that returns it. Default 1. */
