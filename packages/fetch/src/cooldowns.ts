@@ -56,6 +56,8 @@ interface CooldownState {
   before: number;
   /** Whether only this process holds it. */
   isLocal: boolean;
+  /** Whether the limiter lets calls through despite its block, so that this process holds them. */
+  readonly isShadow: boolean;
   /** The call that was sent since then, if it has not ended. */
   trial: Trial | undefined;
 }
@@ -102,7 +104,8 @@ export class Cooldowns {
   /** Milliseconds for which this process must not send, because the store does not hold the subject's calls. */
   localRestMs(subject: Subjects): number {
     const state = this.#states.size === 0 ? undefined : this.#states.get(idOf(subject));
-    return state?.isLocal ? Math.max(0, state.endsAt - performance.now()) : 0;
+    if (state === undefined || !(state.isLocal || state.isShadow)) return 0;
+    return Math.max(0, state.endsAt - performance.now());
   }
 
   /** After a cooldown: the trial call that is on its way. Undefined if there is none, or it takes too long. */
@@ -125,8 +128,7 @@ export class Cooldowns {
 
   /** The provider took a trial call: the cooldown is over. */
   passTrial(subject: Subjects, trial: Trial): void {
-    const id = idOf(subject);
-    if (this.#states.get(id)?.trial === trial) this.#states.delete(id);
+    if (this.#states.get(idOf(subject))?.trial === trial) this.onSuccess(subject, trial.startedAt);
     trial.end();
   }
 
@@ -155,7 +157,8 @@ export class Cooldowns {
       startedAt: wasInFlight ? known.startedAt : now,
       endsAt,
       before,
-      isLocal: answer.isShadow,
+      isLocal: false,
+      isShadow: answer.isShadow,
       trial: undefined,
     };
     this.#remember(id, state);
@@ -192,8 +195,10 @@ export class Cooldowns {
     const id = idOf(subject);
     const state = this.#states.get(id);
     if (state === undefined) return;
-    const isOver = state.isLocal ? admittedAt >= state.endsAt : true;
-    if (isOver && admittedAt >= state.startedAt + ADMISSION_MS) this.#states.delete(id);
+    const { startedAt, endsAt, isLocal, isShadow } = state;
+    // A block of the store can be ended early, by an operator; but a call may have been admitted before it was set.
+    const over = isLocal || isShadow ? endsAt : Math.min(endsAt, startedAt + ADMISSION_MS);
+    if (admittedAt >= over) this.#states.delete(id);
   }
 
   #remember(id: string, state: CooldownState): void {

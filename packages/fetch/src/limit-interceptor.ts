@@ -252,13 +252,14 @@ class Exchange implements Controller {
   /** Whether a response refuses its request by its head, and whether its body says more. */
   #readHead(response: KeptResponse): { readonly isRefused: boolean; readonly hasMore: boolean } {
     const answer = answerOf(response);
-    const read = readAnswer(answer, Date.now(), this.#calls.settings.dialects);
+    const { dialects } = this.#calls.settings;
+    const read = readAnswer(answer, Date.now(), dialects);
     const { pathname: path } = this.#request.url;
     const contentType = answer.header("content-type");
     const { status } = response;
     return {
       isRefused: read.isLimited || status === 503,
-      hasMore: needsBody({ status, path, contentType }, read),
+      hasMore: needsBody({ status, path, contentType }, read, dialects),
     };
   }
 

@@ -306,13 +306,8 @@ export class OutgoingCall {
     const read = readAnswer(answer, Date.now(), dialects);
     const contentType = answer.header("content-type");
     const { pathname: path } = this.#request.url;
-    if (
-      answer.text === undefined ||
-      !needsBody({ status: answer.status, path, contentType }, read)
-    ) {
-      return read;
-    }
-    if (dialects?.includes(read.dialect ?? "shopify") === false) return read;
+    const parts = { status: answer.status, path, contentType };
+    if (answer.text === undefined || !needsBody(parts, read, dialects)) return read;
     const text = await answer.text();
     return text === undefined ? read : readBody(text, read);
   }

@@ -270,6 +270,7 @@ describe("an answer that was limited", () => {
     const head = read(200, {});
     expect(needsBody(parts, head)).toBe(true);
     expect(needsBody({ ...parts, path: "/graphql" }, head)).toBe(false);
+    expect(needsBody(parts, head, ["github"])).toBe(false);
     const throttleStatus = { maximumAvailable: 1_000, currentlyAvailable: 52.5, restoreRate: 50 };
     const cost = { requestedQueryCost: 202, actualQueryCost: null, throttleStatus };
     const errors = [{ message: "Throttled", extensions: { code: "THROTTLED" } }];

@@ -15,15 +15,18 @@ export interface AnswerWithBody {
 }
 
 /**
- * Whether the body says more about the provider's limits: it is that of a refusal without a time (GitHub's secondary limits), or of
+ * Whether the body says more about the provider's limits, in one of these dialects, or any if undefined: it is that of a refusal without a time (GitHub's secondary limits), or of
  * a GraphQL API of Shopify, which reports the cost of a query in its body, and answers 200 to one that it throttled.
  */
 export function needsBody(
   { status, path, contentType = "" }: AnswerWithBody,
   answer: ProviderAnswer,
+  dialects?: readonly string[],
 ): boolean {
   if (!/^application\/(?:[\w.+-]{1,64}\+)?json\b/i.test(contentType)) return false;
-  if (status === 200) return path.endsWith("/graphql.json");
+  if (status === 200) {
+    return path.endsWith("/graphql.json") && dialects?.includes("shopify") !== false;
+  }
   const rule = dialectOf(answer)?.alsoLimits;
   if (rule === undefined || answer.waitMs !== undefined) return false;
   return answer.isLimited || status === rule.status;
