@@ -70,6 +70,7 @@ describe("a provider that", () => {
     const startedAt = now();
     expectAllDone(calls, await own.fleet.run(calls), api);
     const reports = await own.fleet.report();
+    expect(api.arrivals.some(({ isLimited }) => isLimited)).toBe(true);
     expect(sentDuringCooldowns(reports)).toEqual([]);
     expect(findTooEarly(api, startedAt, inWindowsOf(60, 1_000))).toEqual([]);
   });
