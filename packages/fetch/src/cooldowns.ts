@@ -1,8 +1,6 @@
 import type { Limiter, Subjects } from "@headgate/core";
 import { codeOf } from "@headgate/core/internal";
-
-/** The most subjects whose cooldowns are remembered; the oldest is forgotten first. */
-const MAX_SUBJECTS = 10_000;
+import { idOf, remember } from "./recent-subjects.ts";
 
 /** The first backoff without a time from the provider, in milliseconds; each further one is twice as long. */
 const FIRST_BACKOFF_MS = 1_000;
@@ -161,7 +159,7 @@ export class Cooldowns {
       isShadow: answer.isShadow,
       trial: undefined,
     };
-    this.#remember(id, state);
+    remember(this.#states, id, state);
     // The store may not have taken the one before, which may last longer.
     const blockMs = known?.isLocal === true ? Math.ceil(endsAt - now) : durationMs;
     try {
@@ -200,18 +198,4 @@ export class Cooldowns {
     const over = isLocal || isShadow ? endsAt : Math.min(endsAt, startedAt + ADMISSION_MS);
     if (admittedAt >= over) this.#states.delete(id);
   }
-
-  #remember(id: string, state: CooldownState): void {
-    this.#states.delete(id);
-    this.#states.set(id, state);
-    if (this.#states.size <= MAX_SUBJECTS) return;
-    for (const [oldest] of this.#states) {
-      this.#states.delete(oldest);
-      break;
-    }
-  }
-}
-
-function idOf(subject: Subjects): string {
-  return typeof subject === "string" ? subject : JSON.stringify(subject);
 }

@@ -1,8 +1,6 @@
 import type { Cost, Decision, Limiter, LimitState, Subjects } from "@headgate/core";
 import type { Budget } from "./dialects/dialect.ts";
-
-/** The most subjects that are remembered. */
-const MAX_SUBJECTS = 10_000;
+import { idOf, remember } from "./recent-subjects.ts";
 
 /** The shortest time between two corrections of a subject in this process, in milliseconds. */
 const EVERY_MS = 1_000;
@@ -72,17 +70,10 @@ export class ProviderBudgets {
   }
 
   #isDue(subject: Subjects): boolean {
-    const id = typeof subject === "string" ? subject : JSON.stringify(subject);
+    const id = idOf(subject);
     const now = performance.now();
     if (now - (this.#correctedAt.get(id) ?? Number.NEGATIVE_INFINITY) < EVERY_MS) return false;
-    this.#correctedAt.delete(id);
-    this.#correctedAt.set(id, now);
-    if (this.#correctedAt.size > MAX_SUBJECTS) {
-      for (const [oldest] of this.#correctedAt) {
-        this.#correctedAt.delete(oldest);
-        break;
-      }
-    }
+    remember(this.#correctedAt, id, now);
     return true;
   }
 

@@ -321,6 +321,22 @@ describe("upTo across two hash slots", () => {
     return { limiter, held, decided: <T>(pending: Promise<T>) => resultOf(held, pending) };
   }
 
+  /** Begins a call for 8 units. Between its rounds, another user of the tenant takes some, and then both hash slots are charged. */
+  async function raceFor(
+    { limiter, held, decided }: ReturnType<typeof startCluster>,
+    cost: number,
+  ) {
+    const pending = limiter.consume(subject, { upTo: 8 });
+    await flushMicrotasks();
+    for (const check of held.splice(0)) await check.carryOut();
+    const charges = held.splice(0);
+    expect(charges.map(({ name }) => name)).toEqual(["decide-up-to", "decide-up-to"]);
+    const other = await decided(limiter.consume({ default: "v", tenant: "t" }, { cost }));
+    expect(other.allowed).toBe(true);
+    for (const charge of charges) await charge.carryOut();
+    return { pending };
+  }
+
   test("the tightest hash slot decides, and both are charged as much", async () => {
     const { limiter, decided } = startCluster();
     const peeked = await decided(limiter.peek(subject, { upTo: 50 }));
@@ -336,17 +352,10 @@ describe("upTo across two hash slots", () => {
   });
 
   test("if another request takes units between the rounds, the hash slots that took more refund the difference", async () => {
-    const { limiter, held, decided } = startCluster();
-    const pending = limiter.consume(subject, { upTo: 8 });
-    await flushMicrotasks();
+    const cluster = startCluster();
+    const { limiter, held, decided } = cluster;
     // Both hash slots say that 8 are left. Before they are charged, another user of the tenant takes 5 of 10.
-    const checks = held.splice(0);
-    for (const check of checks) await check.carryOut();
-    const charges = held.splice(0);
-    expect(charges.map(({ name }) => name)).toEqual(["decide-up-to", "decide-up-to"]);
-    const other = await decided(limiter.consume({ default: "v", tenant: "t" }, { cost: 5 }));
-    expect(other.allowed).toBe(true);
-    for (const charge of charges) await charge.carryOut();
+    const { pending } = await raceFor(cluster, 5);
     expect(held.map(({ name }) => name)).toEqual(["refund"]);
     await carryOutAll(held);
     const decision = await pending;
@@ -360,13 +369,9 @@ describe("upTo across two hash slots", () => {
   });
 
   test("if the refund of the difference fails, the decision reports the units that stay charged", async () => {
-    const { limiter, held, decided } = startCluster();
-    const pending = limiter.consume(subject, { upTo: 8 });
-    await flushMicrotasks();
-    for (const check of held.splice(0)) await check.carryOut();
-    const charges = held.splice(0);
-    await decided(limiter.consume({ default: "v", tenant: "t" }, { cost: 5 }));
-    for (const charge of charges) await charge.carryOut();
+    const cluster = startCluster();
+    const { held } = cluster;
+    const { pending } = await raceFor(cluster, 5);
     await held.shift()?.refuse(new Error("gone"));
     const decision = await pending;
     expect(decision).toMatchObject({ granted: 5, allowed: true });
@@ -376,13 +381,9 @@ describe("upTo across two hash slots", () => {
   test("if the time is over while a hash slot refunds the difference, the decision stands, and so does its charge", async () => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "setImmediate", "performance"] });
     onTestFinished(() => void vi.useRealTimers());
-    const { limiter, held, decided } = startCluster(TIMEOUT_MS);
-    const pending = limiter.consume(subject, { upTo: 8 });
-    await flushMicrotasks();
-    for (const check of held.splice(0)) await check.carryOut();
-    const charges = held.splice(0);
-    await decided(limiter.consume({ default: "v", tenant: "t" }, { cost: 5 }));
-    for (const charge of charges) await charge.carryOut();
+    const cluster = startCluster(TIMEOUT_MS);
+    const { limiter, held, decided } = cluster;
+    const { pending } = await raceFor(cluster, 5);
     expect(held.map(({ name }) => name)).toEqual(["refund"]);
     await vi.advanceTimersByTimeAsync(3 * TIMEOUT_MS);
     const decision = await pending;
@@ -398,13 +399,9 @@ describe("upTo across two hash slots", () => {
   });
 
   test("if another request takes everything between the rounds, nothing stays charged", async () => {
-    const { limiter, held, decided } = startCluster();
-    const pending = limiter.consume(subject, { upTo: 8 });
-    await flushMicrotasks();
-    for (const check of held.splice(0)) await check.carryOut();
-    const charges = held.splice(0);
-    await decided(limiter.consume({ default: "v", tenant: "t" }, { cost: 10 }));
-    for (const charge of charges) await charge.carryOut();
+    const cluster = startCluster();
+    const { limiter, held, decided } = cluster;
+    const { pending } = await raceFor(cluster, 10);
     await carryOutAll(held);
     expect(await pending).toMatchObject({ granted: 0, allowed: false });
     const { limits: left } = await decided(limiter.peek(subject, { cost: 0 }));
