@@ -52,7 +52,7 @@ export interface Settings<Request> {
   readonly retryAfterSeconds: number;
   readonly dryRun: boolean;
   readonly priorityOf: (request: Request) => Priority;
-  /** Missing if subjects are not told apart. */
+  /** Missing if subjects are not distinguished. */
   readonly subjectOf: ((request: Request) => string | undefined) | undefined;
 }
 

@@ -15,7 +15,7 @@ const EPOCH_MS = 1e11;
 
 /**
  * Milliseconds from `now` (since the Unix epoch) to a time in a header, never negative. A number is in seconds, or a time since the
- * Unix epoch in seconds or milliseconds, told apart by its size; text is a duration like `6m0s` or `12ms` (as Go prints it), an
+ * Unix epoch in seconds or milliseconds, distinguished by its size; text is a duration like `6m0s` or `12ms` (as Go prints it), an
  * RFC 3339 time, or an HTTP date (RFC 9110). Undefined for everything else. More than a year is a year.
  */
 export function parseTime(text: string, now: number): number | undefined {

@@ -165,7 +165,7 @@ describe("a heavy subject", () => {
     expect(percent(light, isShed)).toBeLessThan(2);
   });
 
-  test("is shed like others if subjects are not told apart, or if all are as heavy", () => {
+  test("is shed like others if subjects are not distinguished, or if all are as heavy", () => {
     const blind = serveTraffic({}, traffic).all;
     const share = (of: (sent: Sent) => boolean): number => percent(blind.filter(of), isShed);
     const difference =

@@ -12,7 +12,7 @@ export interface DeferredRequest {
   /** The request of the framework. */
   readonly request: object;
   readonly priority: Priority;
-  /** Whose request it is; undefined if subjects are not told apart. */
+  /** Whose request it is; undefined if subjects are not distinguished. */
   readonly subject: string | undefined;
   /** When it arrived, as far as known. */
   readonly arrivedAt: number;

@@ -38,7 +38,7 @@ test("an idle loop restores the limit, and a second without requests leaves it",
   expect(limit.current).toBe(150);
   limit.noteIdle();
   expect(limitsAfter(limit, 149)).toEqual([300]);
-  // The next second is judged by itself.
+  // The next second is assessed by itself.
   expect(limitsAfter(limit, 290)).toEqual([150]);
   limit.reset();
   expect(limit.current).toBe(300);
