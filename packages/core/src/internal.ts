@@ -29,7 +29,6 @@ export type { CheckedDuration, Duration } from "./common/time.ts";
 export {
   formatDuration,
   MAX_DURATION_MS,
-  MAX_TIMER_MS,
   parseDuration,
   parseMilliseconds,
   toMilliseconds,
@@ -42,7 +41,6 @@ export type { StoreMonitor, StoreTimeouts } from "./health/store-monitor.ts";
 export { monitorStore } from "./health/store-monitor.ts";
 export { FAILURE_OPTIONS, readFailureOptions } from "./limiter/failure-options.ts";
 export { internalsOf } from "./limiter/limiter-internals.ts";
-export { LIMITER_OPTIONS } from "./limiter/limiter-option-names.ts";
 export { defineListOperation, rejectWrongType } from "./operations/list-script.ts";
 export type { NameClaim } from "./policy/names.ts";
 export { claimName, requireName } from "./policy/names.ts";

@@ -2,7 +2,7 @@ import { channel } from "node:diagnostics_channel";
 import { setTimeout as delay } from "node:timers/promises";
 import type { Cost, Decision, Limiter, Subjects } from "@headgate/core";
 import { HeadgateError } from "@headgate/core";
-import { codeOf, MAX_TIMER_MS, publish } from "@headgate/core/internal";
+import { codeOf, publish } from "@headgate/core/internal";
 import type { CallRetry, Cooldown } from "./channels.ts";
 import { FETCH_CHANNELS } from "./channels.ts";
 import type { Cooldowns, Trial } from "./cooldowns.ts";
@@ -14,6 +14,7 @@ import { needsBody, readBody } from "./dialects/read-body.ts";
 import type { OutgoingRequest } from "./fetch-options.ts";
 import type { ProviderBudgets } from "./provider-budgets.ts";
 import type { OutgoingSettings } from "./read-options.ts";
+import { MAX_TIMER_MS } from "./read-options.ts";
 
 /** An admitted attempt of a call. */
 export interface Admission {

@@ -1,12 +1,11 @@
 import type { Limiter, LimiterOptions, Subjects } from "@headgate/core";
 import { createLimiter } from "@headgate/core";
 import {
+  FAILURE_OPTIONS,
   formatReceived,
   internalsOf,
   invalidValue,
   isPlainObject,
-  LIMITER_OPTIONS,
-  MAX_TIMER_MS,
   parseDuration,
   rejectUnknownOptions,
   toMilliseconds,
@@ -32,6 +31,17 @@ export interface OutgoingSettings extends Pick<OutgoingOptions, "key" | "dialect
   /** The subject if the limiter only counts all requests together. */
   readonly only: Subjects | undefined;
 }
+
+const LIMITER_OPTIONS = [
+  "name",
+  "limits",
+  "store",
+  "extends",
+  "maxQueue",
+  "shadow",
+  "blockOn",
+  ...FAILURE_OPTIONS,
+] as const satisfies readonly (keyof LimiterOptions)[];
 
 const OPTIONS = [
   "limiter",
@@ -62,6 +72,9 @@ const HINTS: Readonly<Record<string, string>> = {
 };
 
 const MAX_RETRIES = 100;
+
+/** The longest delay of a timer, in milliseconds. */
+export const MAX_TIMER_MS = 2_147_483_647;
 
 /** Reads the options, and creates the limiter unless one is given. Throws `HEADGATE_INVALID_OPTION` and the errors of `createLimiter`. */
 export function readOptions(

@@ -28,7 +28,6 @@ import type { LimiterInstance } from "./limiter-instance.ts";
 import { closedError, createLimiterInstance, openHandle } from "./limiter-instance.ts";
 import type { LimiterWithInternals } from "./limiter-internals.ts";
 import { internalsOf } from "./limiter-internals.ts";
-import { LIMITER_OPTIONS } from "./limiter-option-names.ts";
 import type { PolicyCompiler } from "./per-call-policies.ts";
 import { backendOf } from "./store-backend.ts";
 
@@ -47,7 +46,7 @@ export function createLimiterForPlugin(
   options: LimiterOptions<string>,
   plugin: string | undefined,
 ): LimiterWithInternals<string> {
-  rejectUnknownOptions("createLimiter", options, LIMITER_OPTIONS, () => LIMITER_OPTION_HINTS);
+  rejectUnknownOptions("createLimiter", options, OPTIONS, () => LIMITER_OPTION_HINTS);
   const { extends: parent } = options;
   if (parent !== undefined && internalsOf(parent).isClosed) throw closedError(parent.name);
   const { name, store } = readNameAndStore(options);
@@ -67,6 +66,17 @@ export function createLimiterForPlugin(
   if (isShared) cacheLimiter(created, identity);
   return openHandle(created, parent);
 }
+
+const OPTIONS = [
+  "name",
+  "limits",
+  "store",
+  "extends",
+  "maxQueue",
+  "shadow",
+  "blockOn",
+  ...FAILURE_OPTIONS,
+] as const;
 
 /** Validates the options and claims the name. */
 function createInstance(
