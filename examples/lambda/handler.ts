@@ -1,6 +1,7 @@
 // A function of AWS Lambda behind an HTTP API, limited by the client's address.
 
 import { createLimiter, gcra } from "@headgate/core";
+import { subjectOfAddress } from "@headgate/core/http";
 import { redisStore } from "@headgate/core/redis";
 import { Redis } from "ioredis";
 
@@ -29,7 +30,9 @@ const limiter = createLimiter({
 });
 
 export async function handler(event: HttpEvent): Promise<HttpResult> {
-  const { allowed, retryAfterMs } = await limiter.consume(event.requestContext.http.sourceIp);
+  // An IPv6 client counts by its /64, because it may use any address in it.
+  const client = subjectOfAddress(event.requestContext.http.sourceIp);
+  const { allowed, retryAfterMs } = await limiter.consume(client);
   if (allowed) return { statusCode: 200, body: "hello" };
   const seconds = String(Math.ceil(retryAfterMs / 1_000));
   return { statusCode: 429, headers: { "retry-after": seconds }, body: "too many requests" };

@@ -119,6 +119,13 @@ test("instances leave no entries in the registry", async () => {
   expect(keys[0]).toMatch(/^hg:\{203\.0\.113\.7\}:api:/);
 });
 
+test("an IPv6 client counts by its network, whichever of its addresses it uses", async () => {
+  await one.invoke(1, "2001:db8:1:2::7");
+  await one.invoke(1, "2001:db8:1:2:ffff::8");
+  const keys = (await redis.scan()).map(String).filter((key) => key.includes("2001"));
+  expect(keys).toHaveLength(1);
+});
+
 test("timers keep no process alive, but a call of wait does", () => {
   const script = `
     import { concurrency, createLimiter, gcra } from "@headgate/core";
