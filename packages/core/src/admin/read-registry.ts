@@ -46,7 +46,7 @@ export interface RegistryLimiter extends LimiterRecord, Owned {}
 export interface RegistryBreaker extends BreakerRecord, Owned {
   /**
    * The targets that processes have called, sorted: at most 200, each of 1 to 100 characters. Missing if no process reports
-   * them: processes of earlier versions do not.
+   * them.
    */
   readonly targets?: readonly string[] | undefined;
   /** The least number of targets beyond those; missing if there are none. */

@@ -112,7 +112,7 @@ export interface ProcessRecord {
   readonly records: readonly string[];
   /** How many more limiters and breakers it has. */
   readonly more: number;
-  /** The targets of those of its breakers that name them. Missing in records of earlier versions. */
+  /** The targets of its breakers; missing if it does not report them. */
   readonly targets?: readonly BreakerTargets[] | undefined;
   /** What other packages list; missing if none does. */
   readonly details?: Readonly<Record<string, unknown>> | undefined;
@@ -147,7 +147,7 @@ const MAX_RECORD_CHARACTERS = 16_384;
 export class RegistryEntry {
   /** The store that it was created on. */
   readonly store: CountingStore;
-  /** Names the targets of a breaker; undefined if an earlier version of Headgate listed it. */
+  /** Names the targets of a breaker; undefined for a limiter. */
   readonly getTargetNames: GetTargetNames | undefined;
   readonly record: RegistryRecord;
   readonly #httpUses = new Map<string, HttpUse>();
