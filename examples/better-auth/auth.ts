@@ -33,7 +33,6 @@ export function createAuth(store: Store, options: BetterAuthOptions) {
   /** What was decided about the sign-ins that go on. */
   const admitted = new WeakMap<object, Decision>();
 
-  // #region hooks
   const before = createAuthMiddleware(async ({ path, body, context, request, headers }) => {
     const email: unknown = body?.email;
     // better-auth itself refuses one without an e-mail.
@@ -56,7 +55,6 @@ export function createAuth(store: Store, options: BetterAuthOptions) {
     // Only failures count.
     if (path === SIGN_IN && context.newSession && decision) await signIns.refund(decision);
   });
-  // #endregion
 
   return betterAuth({
     ...options,

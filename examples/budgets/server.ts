@@ -34,7 +34,6 @@ export interface Alert {
   readonly share: number;
 }
 
-// #region budgets
 const budgetOf = (per: keyof Budgets, limit: number) =>
   fixedWindow({ limit, window: "month", per, name: per, notifyAt: [0.8, 1] });
 
@@ -51,7 +50,6 @@ export function alertOwners(tell: (alert: Alert) => void): void {
     if (limiter === "budgets") tell({ budget: name, of: subject[per] ?? "", share: threshold });
   });
 }
-// #endregion
 
 export function createApp(store: Store, find: FindHolder): Express {
   const app = express();

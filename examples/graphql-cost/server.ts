@@ -83,7 +83,6 @@ export function createApp(store: Store): Express {
   const queries = new WeakMap<Request, Query>();
   const queryOf = (req: Request) => queries.get(req) as Query;
 
-  // #region budget
   const budget = rateLimit({
     name: "graphql",
     store,
@@ -98,7 +97,6 @@ export function createApp(store: Store): Express {
       res.json({ errors: [{ message, extensions: { code, cost, retryAfterSeconds } }] });
     },
   });
-  // #endregion
 
   app.use("/graphql", express.json(), (req, res, next) => {
     try {

@@ -48,6 +48,7 @@ function knownDevice(login: Login): string | undefined {
   return timingSafeEqual(Buffer.from(signature), Buffer.from(expected)) ? id : undefined;
 }
 
+// #region protection
 /** The options of the limiter, in either framework. */
 export function protection(store: Store) {
   return {
@@ -80,6 +81,7 @@ export function protection(store: Store) {
     resetDimensions: ["pair"],
   } as const;
 }
+// #endregion
 
 /** The cookie that makes a device known after a good login. */
 export function deviceCookie(login: Login): string {
@@ -93,6 +95,7 @@ export function createApp(store: Store): Express {
   // Your own proxies: only they may say whose request it is.
   app.set("trust proxy", "loopback");
 
+  // #region route
   const limit = rateLimit(protection(store));
 
   app.post("/login", express.json(), limit, async (req, res) => {
@@ -104,6 +107,7 @@ export function createApp(store: Store): Express {
       res.status(401).json({ error: "wrong address or password" });
     }
   });
+  // #endregion
 
   return app;
 }

@@ -40,6 +40,7 @@ export function createApp(
   });
   const decide: Decide = (tool, extra) =>
     calls.consume(String(extra?.authInfo?.clientId), { cost: COSTS.get(tool) ?? 1 });
+  // #endregion
 
   const app = express();
   const authorise = requireBearerAuth({ verifier: { verifyAccessToken } });
@@ -51,7 +52,6 @@ export function createApp(
     await connectLimited(server, transport as Transport, decide);
     await transport.handleRequest(req, res, req.body);
   });
-  // #endregion
 
   return app;
 }

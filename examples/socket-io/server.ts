@@ -41,7 +41,6 @@ export function createChat(store: Store, handlers: Readonly<Record<string, Handl
     let waiting = 0;
     let denials = 0;
 
-    // #region answer
     async function answer([name, ...args]: Event): Promise<void> {
       waiting -= 1;
       if (!socket.connected) return;
@@ -58,7 +57,6 @@ export function createChat(store: Store, handlers: Readonly<Record<string, Handl
       // Everything before it has been answered.
       if (denials === PATIENCE) socket.disconnect(true);
     }
-    // #endregion
 
     // Middleware sees every event, known or not. It never calls next: the handler runs in its turn.
     socket.use((event) => {

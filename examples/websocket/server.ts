@@ -53,7 +53,6 @@ export function createChat(store: Store): Server {
 
   const sockets = new WebSocketServer({ noServer: true, maxPayload: 65_536 });
 
-  // #region connect
   async function connect(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
     const closed = new Promise((resolve) => socket.once("close", resolve));
     const client = clientOf(request);
@@ -70,7 +69,6 @@ export function createChat(store: Store): Server {
       { timeout: 0 },
     );
   }
-  // #endregion
 
   const server = createServer((_, response) => response.writeHead(426).end());
   server.on("upgrade", (request, socket, head) => {

@@ -1,10 +1,10 @@
-import { writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Redis } from "ioredis";
 import { afterAll, beforeAll, expect, inject, onTestFinished, test } from "vitest";
 import { startGitHub } from "../../examples/providers/github.mjs";
 import type { Page } from "../docs/markdown.ts";
-import { page, section } from "../docs/markdown.ts";
+import { page, ROOT, section } from "../docs/markdown.ts";
 import type { RedisProcess } from "../support/redis-process.ts";
 import { startRedis } from "../support/redis-process.ts";
 import { waitUntil } from "../support/wait-until.ts";
@@ -111,8 +111,10 @@ function expectShown(answer: Answer, shown: Answer): void {
 }
 
 test("a newcomer limits a login: guesses are denied, and the right password from elsewhere passes", async () => {
-  const file = found(LOGIN, /save this as `([^`]+)`/);
-  const port = await folder.start("login", file, program(LOGIN, "ts"), startsLogin);
+  const [, example = "", file = ""] =
+    /save \[the whole program\]\(\.\.\/\.\.\/([^)]+)\) as\s`([^`]+)`/.exec(LOGIN.text) ?? [];
+  const whole = readFileSync(join(ROOT, example), "utf8");
+  const port = await folder.start("login", file, whole, startsLogin);
   const behaves = { ...LOGIN, text: section(LOGIN, "How it behaves") };
   const lines = program(behaves, "sh").replaceAll("3000", String(port));
   const { stdout } = await folder.run(lines);
