@@ -1,7 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { Limit, Limiter } from "@headgate/core";
 import { concurrency, createLimiter, fixedWindow, tokenBucket } from "@headgate/core";
-import { createAdmin, readBlocks } from "@headgate/core/admin";
+import { createAdmin, readBlocks, readUsage } from "@headgate/core/admin";
 import { redisStore } from "@headgate/core/redis";
 import { limitFetch } from "@headgate/fetch";
 import { Redis } from "ioredis";
@@ -84,6 +84,10 @@ describe("two members of a fleet", () => {
       await expect.poll(left).toBe(900);
       await delay(100);
       expect(await left()).toBe(900);
+      // The charges are no requests.
+      for (const { store } of members) await sendUsage(store);
+      const usage = await readUsage(own.client, { limiter: "api" });
+      expect(usage.limiters[0]?.total).toMatchObject({ allowed: 6, denied: 0 });
     },
   );
 

@@ -1,4 +1,5 @@
 import type { Cost, Decision, Limiter, LimitState, Subjects } from "@headgate/core";
+import { internalsOf } from "@headgate/core/internal";
 import type { Budget } from "./dialects/dialect.ts";
 import { idOf, remember } from "./recent-subjects.ts";
 
@@ -87,7 +88,7 @@ export class ProviderBudgets {
     for (const { limit, remaining } of correctionsFor(budgets, present.limits)) {
       const units = limit.remaining - remaining;
       const cost = costOfLimit(present.limits, limit, units);
-      const charged = await this.#limiter.consume(subject, { cost });
+      const charged = await this.#charge(subject, cost);
       if (!charged.allowed || charged.degraded) continue;
       const after = charged.limits.find(
         ({ name, per }) => name === limit.name && per === limit.per,
@@ -102,6 +103,17 @@ export class ProviderBudgets {
         typeof cost === "number" ? real : costByName(rates, limit, real),
       );
     }
+  }
+
+  /** Charges units that are no request: usage and metrics do not count the decision, and a denial starts no block. */
+  async #charge(subject: Subjects, cost: Cost): Promise<Decision> {
+    return internalsOf(this.#limiter).consumeGroups(
+      undefined,
+      subject,
+      { cost },
+      undefined,
+      "charge",
+    );
   }
 }
 
