@@ -17,12 +17,12 @@ export interface Fleet {
 /** The policy of most limiters of these tests. */
 export const THREE_AN_HOUR = fixedWindow({ limit: 3, window: "1h", block: "10m" });
 
-/** A fleet on a Redis server. Its usage has subjects in plain text. */
-export function createFleet(client: Redis, prefix = "fleet"): Fleet {
+/** A fleet on a Redis server, on the server's clock unless another one is given. Its usage has subjects in plain text. */
+export function createFleet(client: Redis, clock?: () => number): Fleet {
   // Its own client, because a process does not send the same block twice.
   const own = client.duplicate();
   onTestFinished(() => own.disconnect());
-  const store = redisStore(own, { prefix, usage: { subjects: "plain" } });
+  const store = redisStore(own, { prefix: "fleet", clock, usage: { subjects: "plain" } });
   return {
     store,
     make(name, limits) {
