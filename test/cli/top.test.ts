@@ -1,10 +1,11 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { Limiter } from "@headgate/core";
 import { createLimiter, fixedWindow } from "@headgate/core";
-import { hashSubject } from "@headgate/core/admin";
+import { createAdmin, hashSubject } from "@headgate/core/admin";
 import type { RedisStoreOptions } from "@headgate/core/redis";
 import { redisStore } from "@headgate/core/redis";
 import { describe, expect, onTestFinished, test } from "vitest";
+import { sendUsage } from "../support/send-usage.ts";
 import { writeRegistry } from "../support/write-registry.ts";
 import { useHeadgate } from "./actions/use-headgate.ts";
 import { expectDocument } from "./json-schema.ts";
@@ -98,7 +99,9 @@ eve              1                7.1 %
       by: "denied",
       at: expect.any(Number),
       from: expect.any(Number),
+      shadow: false,
       total: { allowed: 7, denied: 7, degraded: 0 },
+      wouldBeDenied: 0,
       decisions: 7,
       unlisted: 0,
       subjects: [{ dimension: "default", subject: "ann", count: 6, error: 0 }],
@@ -260,6 +263,48 @@ quiet           2        1   zoe (1)
         byBlock: 0,
         subjects: [{ subject: "zoe", count: 2 }, { subject: "yan" }],
       },
+    ]);
+  });
+
+  test("shows apart from denials what limiters in shadow mode would deny, whoever put them there", async () => {
+    const usage = { subjects: "plain" } as const;
+    await decide({ usage });
+    const store = redisStore(own.client, { usage });
+    const limits = fixedWindow({ name: "few", limit: 1, window: "1d" });
+    const trial = createLimiter({
+      name: "trial",
+      store,
+      limits,
+      shadow: true,
+      storeTimeout: "20s",
+    });
+    onTestFinished(() => trial.close());
+    for (let i = 0; i < 9; i += 1) await trial.consume("zoe");
+    await writeRegistry(store);
+    await sendUsage(store);
+    const all = await top([]);
+    expect(all.stderr).toContain("before it was put in shadow mode");
+    expect(all.stdout).toBe(`LIMITER   ALLOWED   DENIED   WOULD BE DENIED   MOST DENIED
+api             7        7                     ann (6), bob (1)
+trial           9        0                 8
+`);
+    const { stdout } = await top(["--json"]);
+    expectDocument("top", stdout);
+    expect(JSON.parse(stdout).limiters).toMatchObject([
+      { limiter: "api", shadow: false, total: { allowed: 7, denied: 7 }, wouldBeDenied: 0 },
+      { limiter: "trial", shadow: true, total: { allowed: 9, denied: 0 }, wouldBeDenied: 8 },
+    ]);
+    expect((await top(["trial", "--by", "denied"])).stdout).toMatch(
+      /^trial: in shadow mode, 9 allowed, 8 of these would be denied, [\s\S]*WOULD BE DENIED[\s\S]*zoe +8 /,
+    );
+    // An operator's override decides, as for requests.
+    const admin = createAdmin(store);
+    await admin.setOverride({ limiter: "trial", shadow: false });
+    await admin.setOverride({ limiter: "api", shadow: true });
+    const { limiters } = JSON.parse((await top(["--json"])).stdout);
+    expect(limiters).toMatchObject([
+      { limiter: "trial", shadow: false, total: { denied: 8 }, wouldBeDenied: 0 },
+      { limiter: "api", shadow: true, total: { allowed: 14, denied: 0 }, wouldBeDenied: 7 },
     ]);
   });
 

@@ -141,15 +141,14 @@ const NO_USAGE_NOTE =
 const HASH_NOTE =
   'Each #... is the hash of a subject: usage stores long subjects as hashes, and the others too unless usage: { subjects: "plain" } is set. --subject SUBJECT looks one up.';
 
+const SHADOW_NOTE =
+  "Counted by the mode of a limiter now: before it was put in shadow mode, the requests that would be denied were denied.";
+
 function noteFor(top: TopResult): string | undefined {
   if ("limiters" in top) {
-    if (top.limiters.length === 0) return NO_USAGE_NOTE;
-    const all = top.limiters.flatMap(({ subjects }) => subjects);
-    return all.some(({ hash }) => hash !== undefined) ? HASH_NOTE : undefined;
+    return top.limiters.length === 0 ? NO_USAGE_NOTE : usageNoteFor(top.limiters);
   }
-  if (top.source === "usage") {
-    return top.subjects.some(({ hash }) => hash !== undefined) ? HASH_NOTE : undefined;
-  }
+  if (top.source === "usage") return usageNoteFor([top]);
   const { scannedKeys, isComplete, hashedSubjects } = top;
   const looked = isComplete
     ? `Scanned all ${scannedKeys} keys.`
@@ -159,4 +158,15 @@ function noteFor(top: TopResult): string | undefined {
       ? ` ${hashedSubjects} long subjects are known only by their hash, and not shown.`
       : "";
   return `No usage is recorded for this limiter, so the list comes from its counters. ${looked}${left}`;
+}
+
+function usageNoteFor(
+  limiters: readonly Pick<UsageTop, "shadow" | "subjects">[],
+): string | undefined {
+  const hasHashes = limiters.some(({ subjects }) =>
+    subjects.some(({ hash }) => hash !== undefined),
+  );
+  const hasShadow = limiters.some(({ shadow }) => shadow);
+  const notes = [...(hasShadow ? [SHADOW_NOTE] : []), ...(hasHashes ? [HASH_NOTE] : [])];
+  return notes.length === 0 ? undefined : notes.join("\n");
 }

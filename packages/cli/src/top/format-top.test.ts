@@ -8,7 +8,9 @@ const TOP: UsageTop = {
   by: "denied",
   at: 0,
   from: 0,
+  shadow: false,
   total: { allowed: 6, denied: 164, degraded: 0 },
+  wouldBeDenied: 0,
   decisions: 109,
   unlisted: 0,
   subjects: [{ dimension: "default", subject: "203.0.113.7", count: 109, error: 0 }],
@@ -27,6 +29,22 @@ SUBJECT       DENIED   MAX ERROR    SHARE
 `);
   expect(formatTop({ ...TOP, by: "used" }, plain, 100)).toMatch(
     /203\.0\.113\.7 +109 +64\.1 %\n61 requests not counted by subject/,
+  );
+});
+
+test("of a limiter in shadow mode, the requests that would be denied are shown apart from denials", () => {
+  const total = { allowed: 170, denied: 0, degraded: 0 };
+  const top = { ...TOP, shadow: true, total, wouldBeDenied: 164 };
+  expect(
+    formatTop(top, plain, 100),
+  ).toBe(`login: in shadow mode, 170 allowed, 164 of these would be denied, 0 of these decided without Redis
+
+SUBJECT       WOULD BE DENIED   MAX ERROR    SHARE
+203.0.113.7               109               66.5 %
+55 requests that would be denied not counted by subject: processes send subjects every 30 seconds, and they are stored for a day.
+`);
+  expect(formatTop({ ...top, by: "used" }, plain, 100)).toMatch(
+    /SUBJECT +REQUESTS [\s\S]* 64\.1 %\n61 requests not counted by subject/,
   );
 });
 

@@ -17,15 +17,21 @@ export function formatTop(top: UsageTop | CounterTop, style: Style, width: numbe
 }
 
 function formatUsage(top: UsageTop, style: Style, width: number): string {
-  const { limiter, by, total, decisions, unlisted, subjects } = top;
+  const { limiter, by, shadow, total, wouldBeDenied, decisions, unlisted, subjects } = top;
   const [allowed, denied, degraded] = [total.allowed, total.denied, total.degraded].map(
     formatCount,
   );
-  const head = `${style("bold", escapeHidden(limiter))}: ${allowed} allowed, ${denied} denied, ${degraded} of these decided without Redis\n`;
-  const counted = by === "used" ? total.allowed + total.denied : total.denied;
+  const verdicts = shadow
+    ? `in shadow mode, ${allowed} allowed, ${formatCount(wouldBeDenied)} of these would be denied`
+    : `${allowed} allowed, ${denied} denied`;
+  const head = `${style("bold", escapeHidden(limiter))}: ${verdicts}, ${degraded} of these decided without Redis\n`;
+  const counted = by === "used" ? total.allowed + total.denied : total.denied + wouldBeDenied;
   const columns = addDimensionColumn(subjects, [
     { head: "SUBJECT" },
-    { head: by === "used" ? "REQUESTS" : "DENIED", align: "right" },
+    {
+      head: by === "used" ? "REQUESTS" : shadow ? "WOULD BE DENIED" : "DENIED",
+      align: "right",
+    },
     { head: "MAX ERROR", align: "right" },
     { head: "SHARE", align: "right" },
   ]);
@@ -41,15 +47,18 @@ function formatUsage(top: UsageTop, style: Style, width: number): string {
     ...(unlisted === 0
       ? []
       : [`Any other subject: at most ${formatCount(unlisted)} of ${formatCount(decisions)}.\n`]),
-    ...(counted <= decisions ? [] : [formatWithoutSubject(counted - decisions, by)]),
+    ...(counted <= decisions ? [] : [formatWithoutSubject(counted - decisions, top)]),
   ].join("");
   if (subjects.length === 0) return `${head}\nNo subjects are listed.\n${rest}`;
   return `${head}\n${formatTable(columns, rows, width)}${rest}`;
 }
 
 /** Subjects are sent less often than totals, and stored for a shorter time. */
-function formatWithoutSubject(count: number, by: UsageTop["by"]): string {
-  const what = pluralize(count, by === "used" ? "request" : "denial");
+function formatWithoutSubject(count: number, { by, shadow }: UsageTop): string {
+  const what =
+    by === "denied" && shadow
+      ? `${pluralize(count, "request")} that would be denied`
+      : pluralize(count, by === "used" ? "request" : "denial");
   return `${what} not counted by subject: processes send subjects every 30 seconds, and they are stored for a day.\n`;
 }
 

@@ -6,46 +6,61 @@ import type {
   UnreadableRecord,
   UsageCounts,
 } from "@headgate/core/admin";
-import { hashSubject, readUsage } from "@headgate/core/admin";
+import { createAdmin, hashSubject, readRegistry, readUsage } from "@headgate/core/admin";
+// biome-ignore lint/style/noRestrictedImports: decides as the dashboard does
+import { groupBy, isInShadow } from "@headgate/core/internal";
 import { formatCount } from "@headgate/replay/internal";
 import { CommandError, EXIT } from "../command/command-error.ts";
 import type { Connection } from "../connect/connection.ts";
 import { formatSubjectLabel } from "../output/policy.ts";
+import type { Column } from "../output/table.ts";
 import { formatTable } from "../output/table.ts";
 
 export type SubjectOrder = "used" | "denied";
 
+/** The decisions of a limiter, as printed by `--json`. */
+interface LimiterTotals {
+  /** Whether it is in shadow mode now, in every process, so that it denies no request. */
+  readonly shadow: boolean;
+  /** In shadow mode, all requests are allowed ones. */
+  readonly total: UsageCounts;
+  /** In shadow mode, the allowed requests that its limits would deny; otherwise 0. */
+  readonly wouldBeDenied: number;
+}
+
 /** The busiest or most denied subjects by usage, as printed by `--json`. */
-export interface UsageTop {
+export interface UsageTop extends LimiterTotals {
   readonly limiter: string;
   readonly source: "usage";
   readonly by: SubjectOrder;
   /** The time of reading, and the time since which subjects were counted: milliseconds since the epoch, by the server's clock. */
   readonly at: number;
   readonly from: number;
-  readonly total: UsageCounts;
   /** The number of decisions on all subjects, and the most on a subject that is not listed. */
   readonly decisions: number;
   readonly unlisted: number;
   readonly subjects: readonly TopSubject[];
 }
 
+type Source = Pick<Connection, "store" | "timeoutMs">;
+
 /** Reads the top subjects of a limiter, or the given one, from usage; undefined if no usage is recorded for it. Rejects with a `CommandError`, and like `readUsage`. */
 export async function readUsageTop(
-  { store, timeoutMs }: Pick<Connection, "store" | "timeoutMs">,
+  source: Source,
   limiter: string,
   by: SubjectOrder,
   span: Duration,
   subject: string | undefined,
 ): Promise<UsageTop | undefined> {
-  const { at, limiters, unreadable } = await readUsage(store, {
-    timeout: timeoutMs,
+  const { at, limiters, unreadable } = await readUsage(source.store, {
+    timeout: source.timeoutMs,
     limiter,
     span,
   });
   requireReadable(unreadable);
   const [one] = limiters;
   if (one === undefined) return undefined;
+  const isShadow = await readShadow(source);
   const { from, [by]: list } = one.subjects;
   const { top, total, maxUnlisted } = list;
   const isWanted = (found: TopSubject): boolean =>
@@ -56,10 +71,34 @@ export async function readUsageTop(
     by,
     at,
     from,
-    total: one.total,
+    ...totalsOf(one, isShadow),
     decisions: total,
     unlisted: maxUnlisted,
     subjects: top.filter(isWanted),
+  };
+}
+
+/** Reads which limiters are in shadow mode now, in every process. Rejects like the store. */
+async function readShadow({ store, timeoutMs }: Source): Promise<(limiter: string) => boolean> {
+  const [{ limiters }, { overrides }] = await Promise.all([
+    readRegistry(store, { timeout: timeoutMs }),
+    createAdmin(store, { storeTimeout: timeoutMs }).readControl(),
+  ]);
+  const policies = groupBy(limiters, ({ name }) => name);
+  return (limiter) => isInShadow(limiter, policies.get(limiter) ?? [], overrides);
+}
+
+/** Usage counts a request as denied if the limits denied it, also in shadow mode. */
+function totalsOf(
+  { name, total }: LimiterUsage,
+  isShadow: (limiter: string) => boolean,
+): LimiterTotals {
+  if (!isShadow(name)) return { shadow: false, total, wouldBeDenied: 0 };
+  const { allowed, denied, degraded } = total;
+  return {
+    shadow: true,
+    total: { allowed: allowed + denied, denied: 0, degraded },
+    wouldBeDenied: denied,
   };
 }
 
@@ -88,10 +127,9 @@ export interface FleetTop {
 }
 
 /** One limiter in the list of all limiters. */
-export interface FleetLimiter {
+export interface FleetLimiter extends LimiterTotals {
   readonly limiter: string;
-  readonly total: UsageCounts;
-  /** The denials of each limit, and those by blocks. */
+  /** The denials of each limit, and those by blocks; in shadow mode, what they would deny. */
   readonly byLimit: readonly LimitDenials[];
   readonly byBlock: number;
   /** As in `UsageTop`. */
@@ -102,32 +140,35 @@ export interface FleetLimiter {
 
 /** Reads the limiters with the most denials and their subjects from usage. Rejects with a `CommandError`, and like `readUsage`. */
 export async function readFleetTop(
-  { store, timeoutMs }: Pick<Connection, "store" | "timeoutMs">,
+  source: Source,
   by: SubjectOrder,
   span: Duration,
 ): Promise<FleetTop> {
+  const { store, timeoutMs } = source;
   const { at, limiters, others, unreadable } = await readUsage(store, { timeout: timeoutMs, span });
   requireReadable(unreadable);
   const [first] = limiters;
+  const isShadow = await readShadow(source);
   return {
     source: "usage",
     by,
     at,
     ...(first === undefined ? {} : { from: first.subjects.from }),
-    limiters: limiters.map((one) => summarizeLimiter(one, by)).sort(byDenials),
+    limiters: limiters.map((one) => summarizeLimiter(one, by, isShadow)).sort(byDenials),
     ...(others === undefined ? {} : { others: others.total }),
   };
 }
 
 function summarizeLimiter(
-  { name, total, subjects, limits }: LimiterUsage,
+  usage: LimiterUsage,
   by: SubjectOrder,
+  isShadow: (limiter: string) => boolean,
 ): FleetLimiter {
-  const { top, total: decisions, maxUnlisted } = subjects[by];
-  const { byLimit, byBlock } = limits;
+  const { top, total: decisions, maxUnlisted } = usage.subjects[by];
+  const { byLimit, byBlock } = usage.limits;
   return {
-    limiter: name,
-    total,
+    limiter: usage.name,
+    ...totalsOf(usage, isShadow),
     byLimit,
     byBlock,
     decisions,
@@ -136,28 +177,44 @@ function summarizeLimiter(
   };
 }
 
-/** Sorts by denials, then by allowed requests, in descending order. */
-function byDenials({ total: one }: FleetLimiter, { total: other }: FleetLimiter): number {
-  return other.denied - one.denied || other.allowed - one.allowed;
+/** Sorts by denials, then by allowed requests, in descending order; limiters in shadow mode come last. */
+function byDenials(one: FleetLimiter, other: FleetLimiter): number {
+  return (
+    Number(one.shadow) - Number(other.shadow) ||
+    other.total.denied - one.total.denied ||
+    other.wouldBeDenied - one.wouldBeDenied ||
+    other.total.allowed - one.total.allowed
+  );
 }
 
 /** Formats the result for a terminal width. */
 export function formatFleet({ by, limiters, others }: FleetTop, width: number): string {
   if (limiters.length === 0) return "No limiter has made a decision.\n";
-  const columns = [
+  const hasShadow = limiters.some(({ shadow }) => shadow);
+  const inShadow = <Cell>(cell: Cell): readonly Cell[] => (hasShadow ? [cell] : []);
+  const columns: readonly Column[] = [
     { head: "LIMITER" },
     { head: "ALLOWED", align: "right" },
     { head: "DENIED", align: "right" },
+    ...inShadow<Column>({ head: "WOULD BE DENIED", align: "right" }),
     { head: by === "denied" ? "MOST DENIED" : "BUSIEST", wraps: true },
-  ] as const;
-  const rows = limiters.map(({ limiter, total, subjects }) => [
+  ];
+  const rows = limiters.map(({ limiter, shadow, total, wouldBeDenied, subjects }) => [
     limiter,
     formatCount(total.allowed),
     formatCount(total.denied),
-    subjects.map(formatSubjectCount).join(", "),
+    ...inShadow(shadow ? formatCount(wouldBeDenied) : ""),
+    // Nobody was denied in shadow mode.
+    shadow && by === "denied" ? "" : subjects.map(formatSubjectCount).join(", "),
   ]);
   if (others !== undefined) {
-    rows.push(["(all others)", formatCount(others.allowed), formatCount(others.denied), ""]);
+    rows.push([
+      "(all others)",
+      formatCount(others.allowed),
+      formatCount(others.denied),
+      ...inShadow(""),
+      "",
+    ]);
   }
   return formatTable(columns, rows, width);
 }

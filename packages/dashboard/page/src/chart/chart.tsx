@@ -14,8 +14,16 @@ import type { Route } from "../route.ts";
 import { hrefOf } from "../route.ts";
 import { Plot } from "./plot.tsx";
 
-/** Allowed, denied and degraded decisions for each second, over the span of a view. */
-export function ChartPanel({ view, route }: { view: UsageView; route: Route }): JSX.Element {
+/** Allowed, denied and degraded decisions for each second, over the span of a view. A limiter in shadow mode only would have denied. */
+export function ChartPanel({
+  view,
+  route,
+  isInShadow = false,
+}: {
+  view: UsageView;
+  route: Route;
+  isInShadow?: boolean;
+}): JSX.Element {
   const { series, stepMs, span, at, coverage } = view;
   const columns = useMemo(
     () => chartColumns({ stepMs, points: series }, at - SPAN_MS[span], at, coverage.from),
@@ -29,7 +37,7 @@ export function ChartPanel({ view, route }: { view: UsageView; route: Route }): 
       tools={<SpanSwitch route={route} span={span} />}
       note={<CoverageNote view={view} />}
     >
-      <Legend columns={columns} hovered={hovered} at={at} />
+      <Legend columns={columns} hovered={hovered} at={at} isInShadow={isInShadow} />
       <div
         class="chart"
         ref={box}
@@ -40,7 +48,7 @@ export function ChartPanel({ view, route }: { view: UsageView; route: Route }): 
           <Plot columns={columns} width={width} hovered={hovered} onHover={setHovered} />
         )}
       </div>
-      <Figures view={view} />
+      <Figures view={view} isInShadow={isInShadow} />
     </Panel>
   );
 }
@@ -93,10 +101,12 @@ function Legend({
   columns,
   hovered = -1,
   at,
+  isInShadow,
 }: {
   columns: ChartColumns;
   hovered: number | undefined;
   at: number;
+  isInShadow: boolean;
 }): JSX.Element {
   const requests = columns.requests[hovered] ?? null;
   const allowed = columns.allowed[hovered] ?? null;
@@ -107,7 +117,10 @@ function Legend({
   return (
     <p class="legend" aria-hidden="true">
       <span class="key allowed">allowed{figure(allowed)}</span>
-      <span class="key denied">denied{figure(denied)}</span>
+      <span class="key denied">
+        {isInShadow ? "would be denied" : "denied"}
+        {figure(denied)}
+      </span>
       <span class="key degraded">decided without Redis{figure(columns.degraded[hovered])}</span>
       <span class="quiet">
         per second{time === undefined ? "" : `, ${formatShortTime(time * 1_000, at)}`}
@@ -120,7 +133,13 @@ function Legend({
 const PARTS: Readonly<Record<Span, number>> = { "15m": 15, "1h": 12, "24h": 24, "30d": 30 };
 
 /** The figures of a chart as a table, for visitors who cannot see it. */
-function Figures({ view: { series, at, span, coverage } }: { view: UsageView }): JSX.Element {
+function Figures({
+  view: { series, at, span, coverage },
+  isInShadow,
+}: {
+  view: UsageView;
+  isInShadow: boolean;
+}): JSX.Element {
   const [isOpen, setOpen] = useState(false);
   const from = at - SPAN_MS[span];
   const length = SPAN_MS[span] / PARTS[span];
@@ -134,7 +153,7 @@ function Figures({ view: { series, at, span, coverage } }: { view: UsageView }):
       {isOpen && (
         <Table
           label="Decisions over time"
-          columns={FIGURE_COLUMNS}
+          columns={figureColumns(isInShadow)}
           rows={parts}
           keyOf={(part) => String(part.at)}
         />
@@ -143,9 +162,15 @@ function Figures({ view: { series, at, span, coverage } }: { view: UsageView }):
   );
 }
 
-const FIGURE_COLUMNS: readonly Column<Counts & { readonly at: number }>[] = [
-  { title: "From", cell: ({ at }) => <ShortTime at={at} /> },
-  { title: "Allowed", kind: "number", cell: ({ allowed }) => formatCount(allowed) },
-  { title: "Denied", kind: "number", cell: ({ denied }) => formatCount(denied) },
-  { title: "Without Redis", kind: "number", cell: ({ degraded }) => formatCount(degraded) },
-];
+function figureColumns(isInShadow: boolean): readonly Column<Counts & { readonly at: number }>[] {
+  return [
+    { title: "From", cell: ({ at }) => <ShortTime at={at} /> },
+    { title: "Allowed", kind: "number", cell: ({ allowed }) => formatCount(allowed) },
+    {
+      title: isInShadow ? "Would be denied" : "Denied",
+      kind: "number",
+      cell: ({ denied }) => formatCount(denied),
+    },
+    { title: "Without Redis", kind: "number", cell: ({ degraded }) => formatCount(degraded) },
+  ];
+}

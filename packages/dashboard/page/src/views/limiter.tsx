@@ -53,7 +53,7 @@ function Found({ view, route }: { view: LimiterView; route: Route }): JSX.Elemen
   return (
     <>
       <LimiterHeadline view={view} />
-      <ChartPanel view={view} route={route} />
+      <ChartPanel view={view} route={route} isInShadow={view.shadow} />
       <div class="columns">
         <Policies policies={policies} versionNotes={versionNotes} processes={processes} />
         <ByLimit view={view} />
@@ -95,19 +95,30 @@ function LimiterHeadline({ view }: { view: LimiterView }): JSX.Element {
         {totals.degraded > 0 && (
           <> {pluralize(totals.degraded, "decision was", "decisions were")} made without Redis.</>
         )}
+        {shadow && totals.denied > 0 && (
+          <>
+            {" "}
+            Counted by its mode now: before it was put in shadow mode, such requests were denied.
+          </>
+        )}
       </p>
     </div>
   );
 }
 
-function OverSpan({ view: { totals, span, denials, denied } }: { view: LimiterView }): JSX.Element {
+function OverSpan({
+  view: { totals, span, shadow, denials, denied },
+}: {
+  view: LimiterView;
+}): JSX.Element {
   const all = totals.allowed + totals.denied;
   const [most] = denials;
   const [top] = denied;
   if (all === 0) return <>It decided nothing {SPAN_PHRASES[span]}.</>;
   return (
     <>
-      {formatCount(totals.denied)} of {formatCount(all)} were denied {SPAN_PHRASES[span]} (
+      {formatCount(totals.denied)} of {formatCount(all)}{" "}
+      {shadow ? "would have been denied" : "were denied"} {SPAN_PHRASES[span]} (
       {formatShare(totals.denied, all)})
       {most && most.denied > 0 && (
         <>
@@ -145,16 +156,22 @@ function Tools({ view }: { view: LimiterView }): JSX.Element | null {
 }
 
 /** Denials by limit, side by side; the longest bar is the largest count, and shares are of the total. */
-function ByLimit({ view: { denials, totals, span } }: { view: LimiterView }): JSX.Element {
+function ByLimit({ view: { denials, totals, span, shadow } }: { view: LimiterView }): JSX.Element {
   const most = Math.max(1, ...denials.map(({ denied }) => denied));
   const total = denials.reduce((all, { denied }) => all + denied, 0);
   return (
     <Panel
-      title="Denials by limit"
-      note={`Requests denied ${SPAN_PHRASES[span]}, by the limit that denied them.`}
+      title={shadow ? "Would be denied, by limit" : "Denials by limit"}
+      note={
+        shadow
+          ? `Requests that would have been denied ${SPAN_PHRASES[span]}, by the limit.`
+          : `Requests denied ${SPAN_PHRASES[span]}, by the limit that denied them.`
+      }
     >
       {denials.length === 0 || totals.denied === 0 ? (
-        <Empty>No limit denied anything {SPAN_PHRASES[span]}.</Empty>
+        <Empty>
+          No limit {shadow ? "would have denied" : "denied"} anything {SPAN_PHRASES[span]}.
+        </Empty>
       ) : (
         <ul class="bars">
           {denials.map(({ cause, denied }) => (

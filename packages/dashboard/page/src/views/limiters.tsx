@@ -89,21 +89,14 @@ function columnsOf(
     {
       title: "Denied",
       kind: "number",
-      sortKey: ({ totals }) => totals.denied,
-      cell: ({ totals: { denied }, shadow }) => (
-        <span
-          title={`${formatCount(denied)}${shadow ? ", if not for shadow mode" : ""}`}
-          class={denied > 0 && !shadow ? "is-denied" : "quiet"}
-        >
-          {formatShortCount(denied)}
-        </span>
-      ),
+      sortKey: deniedBy,
+      cell: deniedCell,
     },
     {
       title: "Share",
       kind: "number",
-      sortKey: (row) => row.totals.denied / Math.max(1, requests(row)),
-      cell: (row) => formatShare(row.totals.denied, requests(row)),
+      sortKey: (row) => deniedBy(row) / Math.max(1, requests(row)),
+      cell: (row) => formatShare(deniedBy(row), requests(row)),
     },
     {
       title: "Requests",
@@ -115,7 +108,7 @@ function columnsOf(
     },
     {
       title: "Over time",
-      cell: ({ series }) =>
+      cell: ({ series, shadow }) =>
         series.length === 0 ? null : (
           <Sparkline
             buckets={sparklineBuckets(
@@ -123,11 +116,35 @@ function columnsOf(
               SPAN_MS[span],
               at,
             )}
+            isInShadow={shadow}
           />
         ),
     },
     { title: "Limits", kind: "wide spare", cell: ({ limits }) => <Limits words={limits} /> },
   ];
+}
+
+/** The requests that a limiter really denied: none in shadow mode. */
+function deniedBy({ totals, shadow }: LimiterSummary): number {
+  return shadow ? 0 : totals.denied;
+}
+
+/** The denials of a limiter; in shadow mode none, and how many there would be. */
+function deniedCell(row: LimiterSummary): JSX.Element {
+  const { denied } = row.totals;
+  const really = deniedBy(row);
+  return (
+    <>
+      <span title={formatCount(really)} class={really > 0 ? "is-denied" : "quiet"}>
+        {formatShortCount(really)}
+      </span>
+      {row.shadow && denied > 0 && (
+        <span class="quiet below" title={formatCount(denied)}>
+          {formatShortCount(denied)} would be denied
+        </span>
+      )}
+    </>
+  );
 }
 
 function Limiter({ row, span }: { row: LimiterSummary; span: string | undefined }): JSX.Element {
@@ -159,8 +176,14 @@ function Limits({ words }: { words: readonly string[] }): JSX.Element {
 const WIDTH = 120;
 const HEIGHT = 28;
 
-/** A small chart of requests over time, with the denied ones. */
-function Sparkline({ buckets }: { buckets: readonly Counts[] }): JSX.Element {
+/** A small chart of requests over time, with the denied ones; in shadow mode there are none. */
+function Sparkline({
+  buckets,
+  isInShadow,
+}: {
+  buckets: readonly Counts[];
+  isInShadow: boolean;
+}): JSX.Element {
   const most = Math.max(1, ...buckets.map(({ allowed, denied }) => allowed + denied));
   const x = (i: number): number => (i / (buckets.length - 1)) * WIDTH;
   const y = (count: number): number => HEIGHT - 1 - (count / most) * (HEIGHT - 3);
@@ -170,7 +193,9 @@ function Sparkline({ buckets }: { buckets: readonly Counts[] }): JSX.Element {
     <svg class="sparkline" viewBox={`0 0 ${WIDTH} ${HEIGHT}`} aria-hidden="true">
       <path class="all" d={areaPath(all, x, y)} />
       <path class="all-line" d={linePath(all, x, y)} />
-      {denied.some((count) => count > 0) && <path class="denied" d={areaPath(denied, x, y)} />}
+      {!isInShadow && denied.some((count) => count > 0) && (
+        <path class="denied" d={areaPath(denied, x, y)} />
+      )}
     </svg>
   );
 }

@@ -11,7 +11,11 @@ import type { Column } from "../parts/table.tsx";
 import { Table } from "../parts/table.tsx";
 import { LimiterLink, Name, ShortTime, SubjectLink } from "../parts/text.tsx";
 
-const TITLES = { denied: "Most denied", used: "Most requests" } as const;
+/** Of a limiter in shadow mode, the list of denials is one of requests that would be denied. */
+function titleOf(kind: "denied" | "used", { shadow }: LimiterView): string {
+  if (kind === "used") return "Most requests";
+  return shadow ? "Would be denied most" : "Most denied";
+}
 
 /** The subjects with the most denials, or with the most requests. */
 export function TopSubjects({
@@ -23,11 +27,12 @@ export function TopSubjects({
 }): JSX.Element {
   const { isPermitted } = useContext(PageContext);
   const rows = view[kind];
+  const title = titleOf(kind, view);
   const total = kind === "denied" ? view.totals.denied : view.totals.allowed + view.totals.denied;
   const canAct = SUBJECT_ACTIONS.some(([, kind]) => isPermitted(kind));
   return (
     <Panel
-      title={TITLES[kind]}
+      title={title}
       note={
         <>
           Since <ShortTime at={view.topSubjectsFrom} />; each count is a lower bound.
@@ -37,12 +42,12 @@ export function TopSubjects({
       {rows.length === 0 ? (
         <Empty>
           {kind === "denied"
-            ? "No subject was denied in this period."
+            ? `No subject ${view.shadow ? "would have been" : "was"} denied in this period.`
             : "No subject is listed. Only processes with usage turned on count subjects."}
         </Empty>
       ) : (
         <Table
-          label={TITLES[kind]}
+          label={title}
           columns={columnsOf(view, kind, total)}
           tools={canAct && subjectTools(() => view.name)}
           rows={rows}
@@ -110,14 +115,14 @@ function countCell({ count, maxError }: TopSubjectRow): JSX.Element {
 }
 
 function columnsOf(
-  { name }: LimiterView,
+  { name, shadow }: LimiterView,
   kind: "denied" | "used",
   total: number,
 ): readonly Column<TopSubjectRow>[] {
   return [
     { title: "Subject", kind: "wide", cell: (row) => <TopName row={row} limiter={name} /> },
     {
-      title: kind === "denied" ? "Denied" : "Requests",
+      title: kind === "used" ? "Requests" : shadow ? "Would be denied" : "Denied",
       kind: "number",
       sortKey: ({ count }) => count,
       cell: countCell,
