@@ -131,7 +131,7 @@ describe("headgate recommend on the sample log", () => {
           ...score,
         },
       ],
-      caveats: ["4 lines skipped: not a request."],
+      caveats: ["4 lines skipped: not requests."],
     });
   });
 
@@ -149,7 +149,7 @@ describe("headgate recommend on the sample log", () => {
       `${units} | recommended | all | 0 of 115 (0%) | 0 of ${log.requests.toLocaleString("en-US")} (0%) | met`,
     );
     expect(lines.join("\n")).toContain(
-      `\n${units - 1} | one unit fewer | all | 1 of 115 (0.87%) |`,
+      `\n${units - 1} | one request fewer | all | 1 of 115 (0.87%) |`,
     );
     expect(lines.join("\n")).toMatch(
       /found on the earlier half \| the later half \| .* \| missed\n/,
@@ -172,6 +172,21 @@ describe("headgate recommend on the sample log", () => {
     );
   });
 
+  test("names the denied clients by their user agents and the paths denied most, in each format", async () => {
+    const args = [SAMPLE, "--deny-at-most", "1%", "--window", "10m"];
+    const file = join(dir, "clients.html");
+    const { stdout } = await recommend([...args, "--html", file]);
+    const { replay } = await recommendation(args);
+    const [first] = replay.policies[0]?.clients ?? [];
+    const [path] = first?.paths ?? [];
+    expect(first).toMatchObject({ client: "203.0.113.250", agent: expect.any(String) });
+    expect(path?.path).toMatch(/^\/[^?]*$/);
+    expect(stdout).toContain("Most often denied by the recommended limit");
+    const page = readFileSync(file, "utf8").replace(/<[^>]*>/g, "");
+    for (const text of [stdout, page]) expect(text).toContain(path?.path);
+    expect(page).toContain(`${path?.path}: denied ${path?.denied} time`);
+  });
+
   test("writes a report with the limit in words, the target, the reason, the later half and alternatives", async () => {
     const file = join(dir, "report.html");
     const { exitCode } = await recommend([SAMPLE, "--html", file]);
@@ -188,11 +203,11 @@ describe("headgate recommend on the sample log", () => {
     );
     expect(/<title>(.*?)<\/title>/.exec(page)?.[1]).toBe(heading);
     for (const sentence of [
-      `That meets the target: deny at most ${target.percent} % of clients, here ${target.maxDenied} of ${log.clients}`,
+      `That meets the target, which is to deny at most ${target.percent} % of clients: ${target.maxDenied} of ${log.clients}.`,
       reason,
       `It is the tightest limit per ${window} that meets the target`,
-      `from the earlier half of the log alone, the limit would be ${holdout?.units} per ${window}`,
-      `it would have denied ${holdout?.clientsDenied} of ${holdout?.clients} clients: it ${holdout?.meetsTarget ? "meets" : "misses"} the target there`,
+      `the search was repeated on the earlier half of the log alone. It found ${holdout?.units} per ${window}.`,
+      `that limit would have denied ${holdout?.clientsDenied} of ${holdout?.clients} clients, so it ${holdout?.meetsTarget ? "meets" : "misses"} the target on new traffic`,
       ...[units - 1, Math.floor(units / 2), units * 2].map((one) => `${one} per ${window}`),
     ]) {
       expect(words).toContain(sentence);
@@ -276,8 +291,8 @@ describe("headgate recommend on a generated log", () => {
   test("proposes one unit for a log of one request, and scores no later half", async () => {
     const { exitCode, stdout } = await recommend(["-"], linesOf("192.0.2.1", 1, 1).join(""));
     expect(exitCode).toBe(0);
-    expect(stdout).toContain("There is no lower limit than one unit.");
-    expect(stdout).toContain("so there is no later half for a test");
+    expect(stdout).toContain("No limit is lower than one request.");
+    expect(stdout).toContain("could not be tested on new traffic");
   });
 });
 

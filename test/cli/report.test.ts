@@ -6,6 +6,7 @@ import { renderReport } from "@headgate/replay";
 import axe from "axe-core";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { BROKEN_WORDS } from "../support/broken-words.ts";
 import { hasChromium, startChromium } from "../support/chromium.ts";
 import { hostileResult, sampleRecommendation, sampleResult } from "./results.ts";
 
@@ -78,6 +79,17 @@ describe.skipIf(!isInstalled)("the report in a browser", () => {
       });
     },
   );
+
+  test.each(
+    ["sample", "recommendation", "hostile"].flatMap((name) =>
+      WIDTHS.map((width) => [name, width] as const),
+    ),
+  )("%s, %d pixels wide: no word breaks in the middle", async (name, width) => {
+    await open(name, width, "light", async (page) => {
+      await page.evaluate(OPEN_ALL);
+      expect(await page.evaluate(BROKEN_WORDS)).toEqual([]);
+    });
+  });
 
   test.each(SCHEMES)("has the background of the colour scheme %s", async (scheme) => {
     await open("sample", 1_280, scheme, async (page) => {

@@ -204,6 +204,8 @@ async function replay(
       firstDeniedAt: (denied[0] as Request).time,
       lastDeniedAt: (denied.at(-1) as Request).time,
       longestWaitMs: Math.max(...denied.map(({ wait }) => wait)),
+      agent: "Mozilla/5.0 (compatible; ExampleBot/2.1; +https://bot.example/about-this-crawler)",
+      paths: [{ path: "/products/by-category/garden-furniture", denied: denied.length }],
       timeline: {
         requests: countColumns(own, from, columns),
         denied: countColumns(denied, from, columns),

@@ -202,10 +202,13 @@ test("a report that cannot be written is an error after the table", async () => 
   expect(stderr).toMatch(/^start: cannot write the report .*EISDIR.*\n$/);
 });
 
-test("lines too late to be sorted are reported", async () => {
+test("requests too far out of order to be sorted are reported", async () => {
   const log = writeLog("late.log", ["192.0.2.1", 5], ["192.0.2.1", 500], ["192.0.2.1", 1]);
   const { code, stderr } = await start(["--log", log, "--json"]);
-  expect([code, stderr]).toEqual([0, "lines that came too late to be put in order: 1\n"]);
+  expect([code, stderr]).toEqual([
+    0,
+    "requests too far out of order to be sorted, so that denials near them may be wrong: 1\n",
+  ]);
 });
 
 test("an error that the user can fix is one line on stderr", async () => {

@@ -57,7 +57,11 @@ function reportRead(
     stderr.write(`line ${number} is skipped, ${reason}: ${printable(text, 100)}\n`);
   }
   if (malformed > 0) stderr.write(`skipped ${malformed} of ${lines} lines\n`);
-  if (late > 0) stderr.write(`lines that came too late to be put in order: ${late}\n`);
+  if (late > 0) {
+    stderr.write(
+      `requests too far out of order to be sorted, so that denials near them may be wrong: ${late}\n`,
+    );
+  }
   if (evicted > 0)
     stderr.write(
       `subjects that memory had no room for, so that denials may be missing: ${evicted}\n`,

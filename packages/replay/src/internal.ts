@@ -14,4 +14,5 @@ export {
 export type { Shedding, ShedEpisode } from "./format/shedding.ts";
 export { formatShed, isShedding, readShedding } from "./format/shedding.ts";
 export { formatFromNow, formatMeasured, formatSpan, formatUtcTime } from "./format/time.ts";
+export { formatEvictionCaveat, formatLogCaveats, formatOrder } from "./log/log-notes.ts";
 export { formatMalformedLine } from "./log/malformed-line.ts";

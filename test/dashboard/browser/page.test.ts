@@ -1,6 +1,7 @@
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import type { Outage } from "../../../packages/dashboard/src/api.ts";
+import { BROKEN_WORDS } from "../../support/broken-words.ts";
 import { hasChromium, startChromium } from "../../support/chromium.ts";
 import { recordingAt } from "../support/demo-fleet/recording.ts";
 import type { DemoServer } from "./demo-server.ts";
@@ -99,6 +100,36 @@ describe.runIf(hasChromium())("the dashboard's page", () => {
         expect(await isTooWide(page), `${hash}, ${width} px`).toBe(false);
       }
     }
+    await page.close();
+  });
+
+  test("breaks no word in the middle, from 360 to 1280 px", async () => {
+    const page = await open("#/");
+    for (const hash of VIEWS) {
+      await page.goto(demo.url + hash);
+      await settle(page);
+      for (const width of [360, 768, 1280]) {
+        await page.setViewportSize({ width, height: 800 });
+        expect(await page.evaluate(BROKEN_WORDS), `${hash}, ${width} px`).toEqual([]);
+      }
+    }
+    await page.close();
+  });
+
+  test("shows requests that a limiter in shadow mode would deny apart from denials", async () => {
+    const page = await open("#/limiter");
+    const row = page.getByLabel("Limiters, as a table").locator("tr", { hasText: "downloads" });
+    await expect
+      .poll(() => row.locator("td:nth-child(2)").textContent())
+      .toMatch(/^0[\d.]+k? would be denied$/);
+    expect(await row.locator("td:nth-child(3)").textContent()).toMatch(/^0\s%$/);
+    await page.goto(`${demo.url}#/limiter?name=downloads`);
+    await settle(page);
+    const text = ((await page.locator("main").textContent()) ?? "").replaceAll(/\s+/g, " ");
+    expect(text).toMatch(/It would now deny .+ would have been denied in the last hour/);
+    expect(text).toContain("Would be denied most");
+    expect(text).toMatch(/allowed ?would be denied ?decided without Redis/);
+    expect(text).not.toMatch(/\d were denied|Most denied|Denials by limit/);
     await page.close();
   });
 

@@ -38,7 +38,10 @@ export function addRecommend(cli: Cli): void {
       "gcra, tokenBucket, fixedWindow, slidingWindow or slidingLog",
       "gcra",
     )
-    .option("--fields <names>", "the fields of JSON lines: time=FIELD,client=FIELD")
+    .option(
+      "--fields <names>",
+      "the fields of JSON lines: time=FIELD,client=FIELD[,path=FIELD,agent=FIELD]",
+    )
     .option("--html <file>", "write a report as one HTML file")
     .option("--json", "print one JSON document");
   addExamples(command, {

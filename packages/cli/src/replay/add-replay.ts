@@ -36,7 +36,7 @@ export function addReplay(cli: Cli): void {
     )
     .option(
       "--fields <names>",
-      "the fields of JSON lines: time=FIELD,client=FIELD[,method=FIELD,path=FIELD]",
+      "the fields of JSON lines: time=FIELD,client=FIELD[,method=FIELD,path=FIELD,agent=FIELD]",
     )
     .option(
       "--http <framework>",

@@ -6,20 +6,21 @@ import {
   formatPart,
   formatSpan,
   formatUtcTime,
-  pluralizeInWords,
+  pluralize,
 } from "@headgate/replay/internal";
 import type { Style } from "../output/style.ts";
 import type { Column } from "../output/table.ts";
 import { formatTable } from "../output/table.ts";
 import { quoteForShell, wrapText } from "../output/terminal-text.ts";
+import { formatClients, formatLog } from "./replay-tables.ts";
 
 const WINDOWS: readonly Column[] = [
   { head: "WINDOW" },
   { head: "LIMIT", align: "right" },
   { head: "CLIENTS DENIED", align: "right" },
   { head: "REQUESTS DENIED", align: "right" },
-  { head: "EXCESS AT ONCE", align: "right" },
-  { head: "EXCESS OVER TIME", align: "right" },
+  { head: "ALLOWS AT ONCE", align: "right" },
+  { head: "ALLOWS OVER TIME", align: "right" },
   { head: "", wraps: true },
 ];
 
@@ -38,10 +39,10 @@ export function formatRecommendation(
   style: Style,
   width: number,
 ): string {
-  const { log, target, proposal, caveats } = recommendation;
-  const files = log.files.map((file) => (file === "-" ? "standard input" : file)).join(", ");
+  const { log, target, proposal, caveats, replay } = recommendation;
+  const [proposed] = replay.policies;
   const parts = [
-    `${pluralizeInWords(log.requests, "request")} of ${pluralizeInWords(log.clients, "client")} in ${escapeHidden(files)},\n${formatUtcTime(log.from)} to ${formatUtcTime(log.to)} UTC.\nTarget: deny at most ${target.percent}% of ${target.of}, which is ${formatCount(target.maxDenied)}.\n`,
+    `${formatLog(log)}Target: deny at most ${target.percent}% of ${target.of}, which is ${pluralize(target.maxDenied, target.of.slice(0, -1))}.\n`,
     `${style("bold", "Recommended limit")}\n`,
     `  ${formatPolicy([proposal.limit])}\n  headgate replay --limits '${JSON.stringify(proposal.limit)}' ${log.files.map((file) => escapeHidden(quoteForShell(file))).join(" ")}\n`,
     ...(caveats.length > 0
@@ -49,8 +50,16 @@ export function formatRecommendation(
       : []),
     `${style("bold", "Proof by replays")}\n`,
     formatProof(recommendation, width),
+    ...(proposed !== undefined && proposed.denied > 0
+      ? [
+          `${style("bold", "Most often denied by the recommended limit")}\n`,
+          formatClients(proposed, width),
+        ]
+      : []),
     `${style("bold", "Why this window")}\n`,
-    wrapText(`${proposal.reason} For each window, the tightest limit that meets the target:\n`),
+    wrapText(
+      `${proposal.reason}\n\nFor each window, the tightest limit that meets the target. × compares it with the limit of the shortest window (at once) and of the longest (over time):\n`,
+    ),
     formatWindows(recommendation, width),
     `${style("bold", "Alternatives")}\n`,
     wrapText(
@@ -111,7 +120,7 @@ function formatProof({ proposal }: Recommendation, width: number): string {
   const tighter = others.find((one) => one.units === units - 1);
   const rows = [
     ...(proposed ? [rowOf(units, "recommended", "all", proposed)] : []),
-    ...(tighter ? [rowOf(tighter.units, "one unit fewer", "all", tighter)] : []),
+    ...(tighter ? [rowOf(tighter.units, "one request fewer", "all", tighter)] : []),
     ...(holdout
       ? [
           rowOf(holdout.units, "found on the earlier half", "the later half", holdout),
@@ -120,10 +129,10 @@ function formatProof({ proposal }: Recommendation, width: number): string {
       : []),
   ];
   const notes = [
-    ...(tighter ? [] : ["There is no lower limit than one unit.\n"]),
+    ...(tighter ? [] : ["No limit is lower than one request.\n"]),
     holdout
       ? `The later half of the requests begins at ${formatUtcTime(holdout.from)}.\n`
-      : "All requests have the same time, so there is no later half for a test.\n",
+      : "The limit could not be tested on new traffic, because all requests have the same time.\n",
   ];
   return `${formatTable(COLUMNS, rows, width)}\n${notes.join("")}`;
 }

@@ -1,7 +1,16 @@
-import type { ClientPeaks, DeniedClient, PolicyResult, ReplayResult } from "@headgate/replay";
+import type {
+  ClientPeaks,
+  DeniedClient,
+  PolicyResult,
+  ReplayedLog,
+  ReplayResult,
+} from "@headgate/replay";
 import {
   escapeHidden,
   formatCount,
+  formatEvictionCaveat,
+  formatLogCaveats,
+  formatOrder,
   formatPart,
   formatSpan,
   formatUtcTime,
@@ -10,6 +19,7 @@ import {
 import type { Style } from "../output/style.ts";
 import type { Column } from "../output/table.ts";
 import { formatTable } from "../output/table.ts";
+import { wrapText } from "../output/terminal-text.ts";
 
 const MAX_CLIENTS = 10;
 
@@ -38,7 +48,7 @@ const CLIENTS: readonly Column[] = [
 
 const REQUESTED: readonly Column[] = [
   { head: "USER AGENT", wraps: true },
-  { head: "MOST REQUESTED, WHEN DENIED", wraps: true },
+  { head: "PATHS DENIED MOST", wraps: true },
 ];
 
 const SHARES = [0.5, 0.9, 0.99, 0.999, 1];
@@ -51,7 +61,14 @@ const PEAKS: readonly Column[] = [
 /** Formats a result as text and tables. */
 export function formatResult(result: ReplayResult, style: Style, width: number): string {
   const { policies, log, peaks } = result;
-  const parts = [formatLog(result), formatPolicies(result, width), formatTimelines(result)];
+  const caveats = formatLogCaveats(log).map(
+    (one) => `${style("yellow", "Note:")} ${wrapText(one)}\n`,
+  );
+  const parts = [
+    `${formatLog(log)}${caveats.join("")}`,
+    formatPolicies(result, width),
+    formatTimelines(result),
+  ];
   for (const policy of policies) {
     if (policy.denied === 0) continue;
     parts.push(`${style("bold", `Most often denied by ${escapeHidden(policy.name)}`)}\n`);
@@ -59,26 +76,24 @@ export function formatResult(result: ReplayResult, style: Style, width: number):
   }
   if (log.requests > 0) {
     parts.push(`${style("bold", "Peak rates of clients")}\n`);
+    parts.push(
+      "The most requests that half of the clients made within each time, and so on up to all of them:\n",
+    );
     parts.push(formatPeaks(peaks, width));
   }
   return parts.filter((part) => part !== "").join("\n");
 }
 
-function formatLog({ log }: ReplayResult): string {
-  const { files, lines, requests, clients, malformed, reordered, late, from, to } = log;
+/** Formats the log as sentences: what was read, and whether it was in order. */
+export function formatLog(log: ReplayedLog): string {
+  const { files, requests, clients, from, to } = log;
   const names = files.map((file) => (file === "-" ? "standard input" : file)).join(", ");
-  const notes = [
-    ...(malformed > 0 ? [`${formatCount(malformed)} malformed`] : []),
-    ...(reordered > 0 ? [`${formatCount(reordered)} sorted`] : []),
-    ...(late > 0
-      ? [`${formatCount(late)} too late to be sorted, replayed at the time of the previous one`]
-      : []),
-  ];
+  const order = formatOrder(log);
   return [
-    `${pluralizeInWords(requests, "request")} of ${pluralizeInWords(clients, "client")} in ${escapeHidden(names)},`,
-    `${formatUtcTime(from)} to ${formatUtcTime(to)}, in UTC.`,
-    `${[pluralizeInWords(lines, "line"), ...notes].join(", ")}.\n`,
-  ].join("\n");
+    `${pluralizeInWords(requests, "request")} of ${pluralizeInWords(clients, "client")} in ${escapeHidden(names)},\n`,
+    `${formatUtcTime(from)} to ${formatUtcTime(to)} UTC.\n`,
+    ...(order === undefined ? [] : [`${wrapText(order)}\n`]),
+  ].join("");
 }
 
 function formatPolicies({ policies, log }: ReplayResult, width: number): string {
@@ -110,10 +125,11 @@ function formatTimelines({ timeline, policies, columnMs }: ReplayResult): string
 
 /** Formats a note about evicted clients. */
 export function formatEvictions({ name, evicted }: PolicyResult): string {
-  return `${escapeHidden(name)}: ${formatCount(evicted)} times a client was evicted from memory and started as new, so denials may be missing`;
+  return `${escapeHidden(name)}: ${formatEvictionCaveat(evicted)}`;
 }
 
-function formatClients({ clients, clientsDenied }: PolicyResult, width: number): string {
+/** Formats the clients that a policy denied most, with their user agents and paths if the log has them. */
+export function formatClients({ clients, clientsDenied }: PolicyResult, width: number): string {
   const shown = clients.slice(0, MAX_CLIENTS);
   const isKnown = shown.some(({ agent, paths }) => agent !== undefined || paths !== undefined);
   const table = isKnown

@@ -2,12 +2,6 @@ import type { LogEntry } from "./log-entry.ts";
 import { MAX_CLIENT } from "./log-entry.ts";
 import { LOG_TIME_BYTES, parseLogTime } from "./log-time.ts";
 
-export interface LineOptions {
-  readonly strings: StringCache;
-  /** Whether methods, paths and agents are read, too. */
-  readonly requestLines: boolean;
-}
-
 const SPACE = 0x20;
 const QUOTE = 0x22;
 const DASH = 0x2d;
@@ -54,14 +48,11 @@ export function parseLogLine(
   bytes: Buffer,
   start: number,
   end: number,
-  { strings, requestLines }: LineOptions,
+  strings: StringCache,
 ): LogEntry | string {
   if (!findParts(bytes, start, end)) return UNKNOWN_FORMAT;
   const { clientEnd, timeStart, timeEnd, requestStart, requestEnd, agentStart, agentEnd } = parts;
-  const agent =
-    requestLines && agentEnd > agentStart
-      ? { agent: strings.get(bytes, agentStart, agentEnd) }
-      : {};
+  const agent = agentEnd > agentStart ? { agent: strings.get(bytes, agentStart, agentEnd) } : {};
   const isTime = timeEnd - timeStart === LOG_TIME_BYTES;
   const time = isTime ? parseLogTime(bytes, timeStart) : undefined;
   if (time === undefined) return "no such time";
@@ -71,16 +62,13 @@ export function parseLogLine(
   if (bytes[methodEnd + 1] !== SLASH || methodEnd + 1 >= requestEnd) {
     const requestLine = parseRequestLine(bytes.toString("utf8", requestStart, requestEnd));
     if (requestLine === undefined) return "no HTTP request";
-    const { method = "", path = "" } = requestLines ? requestLine : {};
-    return { time, client: strings.get(bytes, start, clientEnd), method, path, ...agent };
+    return { time, client: strings.get(bytes, start, clientEnd), ...requestLine, ...agent };
   }
   return {
     time,
     client: strings.get(bytes, start, clientEnd),
-    method: requestLines ? strings.get(bytes, requestStart, methodEnd) : "",
-    path: requestLines
-      ? strings.get(bytes, methodEnd + 1, endOfTarget(bytes, methodEnd + 1, requestEnd))
-      : "",
+    method: strings.get(bytes, requestStart, methodEnd),
+    path: strings.get(bytes, methodEnd + 1, endOfTarget(bytes, methodEnd + 1, requestEnd)),
     ...agent,
   };
 }

@@ -3,7 +3,6 @@ import { formatReceived } from "@headgate/core/internal";
 import { parseJsonLine } from "./json-line.ts";
 import type { Log, LogEntry, LogFields, LogFile } from "./log-entry.ts";
 import { END_OF_TIME, MAX_CLIENT } from "./log-entry.ts";
-import type { LineOptions } from "./log-line.ts";
 import { parseLogLine, StringCache } from "./log-line.ts";
 import type { MalformedLine } from "./malformed-line.ts";
 import type { BytesOptions } from "./read-bytes.ts";
@@ -36,8 +35,6 @@ const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf]);
 export interface LogReaderOptions extends BytesOptions {
   /** The field names, for a log in JSON lines. */
   readonly fields: LogFields | undefined;
-  /** Whether methods, paths and agents are read, too. */
-  readonly requestLines: boolean;
   /** Bytes of the heap for requests in the reorder buffer. */
   readonly reorderBytes: number;
 }
@@ -47,7 +44,7 @@ export class LogReader {
   readonly #log: LogFile | Exclude<Log, readonly LogFile[]>;
   readonly #name: string;
   readonly #options: LogReaderOptions;
-  readonly #line: LineOptions;
+  readonly #strings = new StringCache();
   readonly #order: ReorderBuffer;
   readonly examples: MalformedLine[] = [];
   lines = 0;
@@ -61,7 +58,6 @@ export class LogReader {
     this.#name = isFile(log) ? nameOf(log) : "-";
     this.#options = options;
     this.#order = new ReorderBuffer(options.reorderBytes);
-    this.#line = { strings: new StringCache(), requestLines: options.requestLines };
   }
 
   get reordered(): number {
@@ -164,7 +160,7 @@ export class LogReader {
   #parse(bytes: Buffer, start: number, end: number): LogEntry | string {
     const { fields } = this.#options;
     if (fields !== undefined) return parseJsonLine(bytes.toString("utf8", start, end), fields);
-    if (bytes[start] !== BRACE) return parseLogLine(bytes, start, end, this.#line);
+    if (bytes[start] !== BRACE) return parseLogLine(bytes, start, end, this.#strings);
     this.#jsonLines += 1;
     if (this.#jsonLines === MIN_JSON_LINES && this.#isJsonLog()) throw this.#missingFieldsError();
     return "JSON in a log of another format";

@@ -1,5 +1,4 @@
 import { escapeHidden } from "../format/hidden-text.ts";
-import { pluralize } from "../format/number.ts";
 
 /** A line that is not a request. */
 export interface MalformedLine {
@@ -17,18 +16,4 @@ const MAX_SHOWN = 100;
 export function formatMalformedLine({ number, text, reason }: MalformedLine): string {
   const begins = text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN)}...` : text;
   return `line ${number} skipped, ${reason}: ${escapeHidden(begins)}`;
-}
-
-/** The requests that a replay of a log lacks or shifts, as sentences. */
-export function formatLogCaveats(log: {
-  readonly malformed: number;
-  readonly late: number;
-}): readonly string[] {
-  const caveats: readonly (readonly [count: number, noun: string, caveat: string])[] = [
-    [log.malformed, "line", "skipped: not a request."],
-    [log.late, "request", "came too late to be sorted, and got the time of the previous one."],
-  ];
-  return caveats
-    .filter(([count]) => count > 0)
-    .map(([count, noun, caveat]) => `${pluralize(count, noun)} ${caveat}`);
 }

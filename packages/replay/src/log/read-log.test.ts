@@ -26,12 +26,12 @@ async function write(name: string, content: string | Buffer): Promise<string> {
 }
 
 /** The options of a test: `stdin` is what `-` stands for. */
-type Options = ReadLogOptions & { readonly stdin?: Readable; readonly requestLines?: boolean };
+type Options = ReadLogOptions & { readonly stdin?: Readable };
 
 async function read(log: Log, options: Options = {}) {
-  const { stdin = new PassThrough(), requestLines = true, ...rest } = options;
+  const { stdin = new PassThrough(), ...rest } = options;
   const files = Array.isArray(log) ? log.map((one) => (one === "-" ? stdin : one)) : log;
-  const reading = readLog(files, rest, requestLines);
+  const reading = readLog(files, rest);
   const requests: LogEntry[] = [];
   for await (const some of reading) requests.push(...some);
   return { requests, paths: requests.map(({ path }) => path).join(""), ...reading.counts() };
@@ -171,11 +171,6 @@ test.each([1_048_577, 3_000_000])(
   },
 );
 
-test("without request lines, methods and paths are empty", async () => {
-  const { requests } = await readText(line("00", "/a"), { requestLines: false });
-  expect(requests).toMatchObject([{ client: "192.0.2.1", method: "", path: "" }]);
-});
-
 test("an empty file is a log without requests", async () => {
   expect(await readText("")).toMatchObject({ requests: [], lines: 0, malformed: 0, examples: [] });
 });
@@ -291,5 +286,5 @@ test.each([
   ["none", { fields: { time: "ts" } }, "fields must name the fields with the time and the client"],
   ["none", { fields: { time: "ts", client: "ip", referrer: "a" } }, "fields must name the fields"],
 ])("the log %j with the options %j is rejected", (log, options, message) => {
-  expect(() => readLog(log as Log, options as ReadLogOptions, true)).toThrow(message);
+  expect(() => readLog(log as Log, options as ReadLogOptions)).toThrow(message);
 });

@@ -27,9 +27,9 @@ export interface LogCounts {
   readonly malformed: number;
   /** The first few malformed lines of each file. */
   readonly examples: readonly MalformedLine[];
-  /** Requests that were out of order and were sorted. */
+  /** Requests that were out of order and were sorted by time, which does not affect the result. */
   readonly reordered: number;
-  /** Requests that came too late to be sorted, and got the time of the previous one. */
+  /** Requests that were too far out of order to be sorted, and count at the time of the previous one. */
   readonly late: number;
 }
 
@@ -40,20 +40,17 @@ export interface LoggedRequests extends AsyncIterable<readonly LogEntry[]> {
 
 /**
  * Reads logs, and merges them. Sorts requests within 120 seconds of log time, a million lines, or as many as fit into a twelfth of the
- * memory. May be read only once. Without `requestLines`, methods, paths and agents are not read, which saves time. Throws
- * `HEADGATE_INVALID_OPTION`; reading throws `HEADGATE_LOG_UNREADABLE` too, and the reason of the signal.
+ * memory. May be read only once. Throws `HEADGATE_INVALID_OPTION`; reading throws `HEADGATE_LOG_UNREADABLE` too, and the reason of the
+ * signal.
  */
 export function readLog(
   log: Log,
   { fields, onBytes = () => {}, signal = new AbortController().signal }: ReadLogOptions,
-  requestLines: boolean,
 ): LoggedRequests {
   if (fields !== undefined) requireFields(fields);
   const logs = logsOf(log);
   const reorderBytes = heapBytesFor("waiting") / logs.length;
-  const readers = logs.map(
-    (one) => new LogReader(one, { fields, requestLines, reorderBytes, onBytes, signal }),
-  );
+  const readers = logs.map((one) => new LogReader(one, { fields, reorderBytes, onBytes, signal }));
   const sum = (count: (reader: LogReader) => number) =>
     readers.reduce((all, reader) => all + count(reader), 0);
   return {

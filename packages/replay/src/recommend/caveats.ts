@@ -1,4 +1,4 @@
-import { formatLogCaveats } from "../log/malformed-line.ts";
+import { formatEvictionCaveat, formatLogCaveats } from "../log/log-notes.ts";
 import type { ReplayResult } from "../replay/result.ts";
 import type { TightestLimit, Window } from "./choose-window.ts";
 import type { Recording } from "./recording.ts";
@@ -25,9 +25,8 @@ export function caveatsOf(
   const { from, to } = timeSpanOf(wholeRange(recording));
   const tooShort = windows.filter(({ ms }) => to - from < 2 * ms);
   const caveats = [...formatLogCaveats(log)];
-  if (policies.some(({ evicted }) => evicted > 0)) {
-    caveats.push("Clients that still counted were evicted from memory: denials may be missing.");
-  }
+  const evicted = policies.reduce((sum, one) => sum + one.evicted, 0);
+  if (evicted > 0) caveats.push(formatEvictionCaveat(evicted));
   if (!isLogLongEnough) {
     caveats.push(
       `The log is less than twice as long as the window of ${window.text}, so it says little about this window.`,
@@ -40,12 +39,12 @@ export function caveatsOf(
   }
   if (target.isForSmallLog === true) {
     caveats.push(
-      `The target is ${target.maxPercent}% of ${target.of}, because 0.1% of so few is less than one. Give another share if that is too much.`,
+      `The target is ${target.maxPercent}% of ${target.of}, because 0.1% of so few is less than one. If 1% is too much, give another share.`,
     );
   }
   if (maxDenied === 0 && target.maxPercent > 0) {
     caveats.push(
-      `${target.maxPercent}% of so few ${target.of} is less than one, so nobody may be denied: the busiest client alone sets the limit. A larger share, such as 1%, or a longer log says more.`,
+      `${target.maxPercent}% of so few ${target.of} is less than one, so nobody may be denied: the busiest client alone sets the limit. A share of at least ${Math.ceil(100 / log[target.of])}%, or a longer log, says more.`,
     );
   }
   if (window.ms < SHORT_WINDOW_MS && hasWholeSeconds(recording)) {

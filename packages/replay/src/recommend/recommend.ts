@@ -56,7 +56,7 @@ interface Search {
 
 /**
  * Recommends the limit that denies as little as the target asks for and grants the least beyond it, and proves it by replays of the log.
- * The log is read once, and takes 12 bytes of memory for each request.
+ * The log is read once, and takes 16 bytes of memory for each request.
  *
  * Rejects with `HEADGATE_INVALID_OPTION`; with `HEADGATE_LOG_UNREADABLE` if the log cannot be read or contains no requests; with
  * `HEADGATE_LOG_TOO_LARGE` if it does not fit into the memory; and with the reason of the signal.
@@ -71,7 +71,7 @@ export async function recommend(
   requireAlgorithm(algorithm);
   const windows = readWindows(options.windows ?? DEFAULT_WINDOWS);
   readTarget(target);
-  const requests = readLog(log, options, false);
+  const requests = readLog(log, options);
   const recording = new Recording();
   for await (const some of requests) recording.add(some);
   const counts = requests.counts();
@@ -220,7 +220,7 @@ function explainChoice(all: readonly WindowProposal[], { text }: Window): string
   if (usable.length === 0) return "The log is too short for all windows.";
   if (usable.length === 1) return "The log is too short for the other windows.";
   const [shortest, longest] = [usable.at(0), usable.at(-1)].map((one) => one?.window);
-  return `A short window allows one client many requests over a day, a long one allows it many at once. ${text} is the best compromise: at once it allows ${own.excessAtOnce} times what the target needs within ${shortest}, and over ${longest} it allows ${own.excessOverTime} times what the target needs. Every other window is worse in one of the two.`;
+  return `With a short window, a client may make many requests over a day; with a long one, many at once. A window of ${text} is the best compromise. At once, it allows ${own.excessAtOnce} times as many requests as the limit for ${shortest} would. Over ${longest}, it allows ${own.excessOverTime} times as many as the limit for ${longest} would. Every other window is worse in one of the two.`;
 }
 
 /** Rounds to two digits. */
@@ -257,9 +257,6 @@ async function replayRecording(
 async function* requestsOf(recording: Recording): AsyncGenerator<readonly LogEntry[]> {
   for (let start = 0; start < recording.length; start += CHUNK) {
     const length = Math.min(CHUNK, recording.length - start);
-    yield Array.from({ length }, (_, i) => ({
-      time: recording.timeOf(start + i),
-      client: recording.clients.nameOf(recording.clientOf(start + i)),
-    }));
+    yield Array.from({ length }, (_, i) => recording.entryOf(start + i));
   }
 }

@@ -3,16 +3,25 @@ import { formatCount } from "../format/number.ts";
 import type { LogEntry } from "../log/log-entry.ts";
 import { heapBytesFor, MemoryBudget } from "../log/memory-budget.ts";
 import { ClientTable } from "../replay/client-table.ts";
+import { shortPath, shortText } from "../replay/denied-requests.ts";
+import { TextTable } from "./text-table.ts";
 
-/** The most requests, which take 1.2 GB. */
+/** The most requests, which take 1.6 GB. */
 const MAX_REQUESTS = 100_000_000;
 
-/** Requests in the order of their times, as 12 bytes each. */
+/** The share of the heap for clients that paths may use, and the same for agents. */
+const TEXT_SHARE = 1 / 16;
+
+/** Requests in the order of their times, as 16 bytes each. Paths have no queries. */
 export class Recording {
   /** It may use half of the memory for clients, because a replay of the recording has its own table. */
   readonly #clients: ClientTable = new ClientTable(new MemoryBudget(heapBytesFor("clients") / 2));
+  readonly #paths: TextTable = new TextTable(heapBytesFor("clients") * TEXT_SHARE);
+  readonly #agents: TextTable = new TextTable(heapBytesFor("clients") * TEXT_SHARE);
   #times: Float64Array = new Float64Array(1_024);
   #clientNumbers: Uint32Array = new Uint32Array(1_024);
+  #pathNumbers: Uint16Array = new Uint16Array(1_024);
+  #agentNumbers: Uint16Array = new Uint16Array(1_024);
   #length = 0;
   #highest = -1;
 
@@ -39,8 +48,10 @@ export class Recording {
       );
     }
     if (length > this.#times.length) this.#grow(Math.max(length, this.#times.length * 2));
-    for (const { time, client } of requests) {
+    for (const { time, client, path, agent } of requests) {
       this.#times[this.#length] = time;
+      this.#pathNumbers[this.#length] = this.#paths.add(shortPath(path));
+      this.#agentNumbers[this.#length] = this.#agents.add(shortText(agent));
       const number = this.#clients.add(client);
       this.#highest = Math.max(this.#highest, number, this.#clients.subjectOf(number));
       this.#clientNumbers[this.#length] = number;
@@ -61,12 +72,28 @@ export class Recording {
     return this.#clients.subjectOf(this.#clientNumbers[request] as number);
   }
 
+  /** A request as an entry of a log. */
+  entryOf(request: number): LogEntry {
+    return {
+      time: this.timeOf(request),
+      client: this.#clients.nameOf(this.clientOf(request)),
+      path: this.#paths.textOf(this.#pathNumbers[request] as number),
+      agent: this.#agents.textOf(this.#agentNumbers[request] as number),
+    };
+  }
+
   #grow(length: number): void {
-    const [times, numbers] = [new Float64Array(length), new Uint32Array(length)];
+    const times = new Float64Array(length);
+    const clients = new Uint32Array(length);
+    const [paths, agents] = [new Uint16Array(length), new Uint16Array(length)];
     times.set(this.#times);
-    numbers.set(this.#clientNumbers);
+    clients.set(this.#clientNumbers);
+    paths.set(this.#pathNumbers);
+    agents.set(this.#agentNumbers);
     this.#times = times;
-    this.#clientNumbers = numbers;
+    this.#clientNumbers = clients;
+    this.#pathNumbers = paths;
+    this.#agentNumbers = agents;
   }
 }
 

@@ -22,7 +22,7 @@ interface ClientRequests {
 export class DeniedRequests {
   readonly #clients = new Map<number, ClientRequests>();
 
-  add(client: number, { path = "", agent = "" }: LogEntry): void {
+  add(client: number, { path, agent }: LogEntry): void {
     let known = this.#clients.get(client);
     if (known === undefined) {
       if (this.#clients.size >= 2 * MAX_CLIENTS) this.#dropRarest();
@@ -30,9 +30,8 @@ export class DeniedRequests {
       this.#clients.set(client, known);
     }
     known.denied += 1;
-    const query = path.indexOf("?");
-    countText(known.paths, query < 0 ? path : path.slice(0, query));
-    countText(known.agents, agent);
+    countText(known.paths, shortPath(path));
+    countText(known.agents, shortText(agent));
   }
 
   /** The most frequent agent and paths of a client; fields are missing if the log has none. */
@@ -52,9 +51,20 @@ export class DeniedRequests {
   }
 }
 
-function countText(counts: Map<string, number>, given: string): void {
-  if (given === "" || given === "-") return;
-  const text = given.length > MAX_LENGTH ? `${given.slice(0, MAX_LENGTH - 1)}…` : given;
+/** A path as a result has it: without its query, at most 200 characters; empty if the log has none. */
+export function shortPath(path = ""): string {
+  const query = path.indexOf("?");
+  return shortText(query < 0 ? path : path.slice(0, query));
+}
+
+/** A user agent as a result has it: at most 200 characters; empty if the log has none. */
+export function shortText(text = ""): string {
+  if (text === "-") return "";
+  return text.length > MAX_LENGTH ? `${text.slice(0, MAX_LENGTH - 1)}…` : text;
+}
+
+function countText(counts: Map<string, number>, text: string): void {
+  if (text === "") return;
   const before = counts.get(text);
   if (before === undefined && counts.size >= MAX_TEXTS) {
     const least = Math.min(...counts.values());

@@ -28,7 +28,7 @@ async function replayWithRoomFor(maxKeys: number, bytesForClients?: number) {
   const onTime = (time: number) => {
     now = time;
   };
-  return replayEntries(readLog(log, {}, false), {
+  return replayEntries(readLog(log, {}), {
     ...{ policies: [policy], runs: [run], onTime },
     ...(bytesForClients === undefined ? {} : { clientBytes: bytesForClients }),
   });
@@ -54,7 +54,7 @@ test("each policy has the paths and agents of the requests that it denied itself
   const runs = policies.map((policy) =>
     runInLibrary(policy, { name: policy.name, store, storeTimeout: 5_000, evicted: () => 0 }),
   );
-  const log = readLog(Readable.from([Buffer.from(lines.join("\n"))]), {}, true);
+  const log = readLog(Readable.from([Buffer.from(lines.join("\n"))]), {});
   const result = await replayEntries(log, { policies, runs, onTime: () => {} });
   expect(result.policies.map(({ clients }) => clients[0])).toMatchObject([
     {

@@ -57,7 +57,7 @@ export async function replay(
     throw invalidValue(`framework must be ${FRAMEWORKS.join(" or ")}`, framework);
   }
   const named = readPolicies(policies);
-  const requests = readLog(log, options, true);
+  const requests = readLog(log, options);
   let now = 0;
   const clock = (): number => now;
   const timeout = parseDuration(storeTimeout, "storeTimeout", "HEADGATE_INVALID_OPTION");

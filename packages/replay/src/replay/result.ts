@@ -39,7 +39,7 @@ export interface PolicyResult {
   readonly clients: readonly DeniedClient[];
   /** The waits of all denials; null without denials. */
   readonly waitsMs: Waits | null;
-  /** Subjects that were evicted from memory while they still counted. If there are any, denials may be missing. */
+  /** How often a subject was evicted from memory while it still counted. Above 0, denials may be missing. */
   readonly evicted: number;
 }
 
@@ -85,8 +85,8 @@ export interface DeniedClient {
 }
 
 /**
- * A path, and how often requests for it were denied: at least this often if a client was denied more than 32 paths, or if the policy
- * denied more than 4,096 clients.
+ * A path, and how often requests for it were denied: at least this often if a client was denied more than 32 paths, if the policy denied
+ * more than 4,096 clients, or in a recommendation for a log of more than 65,535 paths.
  */
 export interface DeniedPath {
   readonly path: string;

@@ -36,7 +36,7 @@ export function renderComparison(result: ReplayResult, drawn: readonly PolicyRes
     (width) => sharesChart(result, drawn, width),
   )}${renderTable({
     caption:
-      "What each limit would have denied, and the waits that denied clients would have been told",
+      "What each limit would have denied, and how long it would have told denied clients to wait",
     columns: COLUMNS,
     rows,
     hasCards: true,

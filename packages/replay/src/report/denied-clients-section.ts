@@ -1,4 +1,4 @@
-import { formatCount, formatShare } from "../format/number.ts";
+import { formatCount, formatShare, pluralize } from "../format/number.ts";
 import { formatSpan, formatUtcTime } from "../format/time.ts";
 import type { DeniedClient, PolicyResult, ReplayResult } from "../replay/result.ts";
 import { renderChart, renderLegend } from "./chart.ts";
@@ -55,7 +55,9 @@ function renderPolicy(
   );
   const rest = clientsDenied - shown.length;
   const left =
-    rest > 0 ? html`<p class="quiet">${formatCount(rest)} more are not shown.</p>` : html``;
+    rest > 0
+      ? html`<p class="quiet">${pluralize(rest, "more client is", "more clients are")} not shown.</p>`
+      : html``;
   const heading = drawn === 1 ? html`` : html`<h3>By ${renderName(policy)}</h3>`;
   const caption = html`Clients denied${drawn === 1 ? html`` : html` by ${renderName(policy)}`}, the most often denied first`;
   return html`${heading}
@@ -79,7 +81,8 @@ function rowOf(client: DeniedClient, spark: Markup): Cell[] {
 function renderRequested({ agent, paths = [] }: DeniedClient): Markup {
   const by = agent === undefined ? html`` : html`<div>${untrustedText(agent, 160)}</div>`;
   const most = paths.map(
-    ({ path, denied }) => html`<div>${formatCount(denied)} × ${untrustedText(path, 80)}</div>`,
+    ({ path, denied }) =>
+      html`<div>${untrustedText(path, 80)}: denied ${pluralize(denied, "time")}</div>`,
   );
   return html`<div class="who">${by}${most}</div>`;
 }

@@ -1,6 +1,6 @@
 import { formatCount, pluralize } from "../format/number.ts";
 import { formatUtcTime } from "../format/time.ts";
-import { formatLogCaveats } from "../log/malformed-line.ts";
+import { formatEvictionCaveat, formatLogCaveats } from "../log/log-notes.ts";
 import type { ReplayedLog, ReplayResult } from "../replay/result.ts";
 import { renderDetails } from "./chart.ts";
 import type { Markup } from "./markup.ts";
@@ -17,14 +17,10 @@ export function renderCaveats(result: ReplayResult): Markup {
   const error = Math.max(0, ...peaks.map((one) => one.error));
   const caveats = [
     ...formatLogCaveats(log),
-    ...(evicted > 0
-      ? [
-          `${pluralize(evicted, "client")} evicted from memory while they still counted: denials may be missing.`,
-        ]
-      : []),
+    ...(evicted > 0 ? [formatEvictionCaveat(evicted)] : []),
     ...(error > 0
       ? [
-          `Peak rates are approximate, within ${error * 100} %, because there were too many requests.`,
+          `The peak rates are not exact, because there were too many requests: the real ones may be up to ${error * 100} % higher.`,
         ]
       : []),
   ];
@@ -41,7 +37,7 @@ export function renderCaveatList(caveats: readonly string[]): Markup {
 
 /** Renders the footer of every report. */
 export function renderFooter(): Markup {
-  return html`<footer>Made by Headgate from a log. It shows the effect of limits in the past, which may differ in the future.</footer>
+  return html`<footer>Made by Headgate from an access log. It shows what the limits would have done in the past. Future traffic may differ.</footer>
 `;
 }
 
@@ -54,10 +50,10 @@ export function renderLog({ log, policies }: ReplayResult): Markup {
     ["First request (UTC)", log.from === null ? "–" : formatUtcTime(log.from)],
     ["Last request (UTC)", log.to === null ? "–" : formatUtcTime(log.to)],
     ["Skipped lines", formatCount(log.malformed)],
-    ["Requests sorted", formatCount(log.reordered)],
-    ["Requests too late to be sorted", formatCount(log.late)],
+    ["Requests out of order, sorted", formatCount(log.reordered)],
+    ["Requests too far out of order to be sorted", formatCount(log.late)],
     [
-      "Clients evicted from memory",
+      "Counts that started over, because the memory was full",
       formatCount(policies.reduce((sum, { evicted }) => sum + evicted, 0)),
     ],
   ];

@@ -27,7 +27,7 @@ export function renderPeaks(peaks: readonly ClientPeaks[], drawn: readonly Polic
   const shown = peaks.filter(({ counts }) => counts.length > 0).slice(0, MAX_WINDOWS);
   if (shown.length === 0) return html``;
   return html`<h2>Peak rates of clients</h2>
-<p>The blue line shows how many clients made at least this many requests within the window, from all clients on the left to the busiest one on the right. A client to the right of a limit may still have been admitted, because a limit recovers over time.</p>
+<p>Each blue line shows how many clients made at least so many requests within a window: all clients at its left end, the busiest one at its right end. A client to the right of a limit may still have been admitted, because a limit recovers over time.</p>
 ${shown.map((one, i) => renderWindow(one, i, drawn))}`;
 }
 
@@ -38,13 +38,13 @@ function renderWindow(peaks: ClientPeaks, i: number, drawn: readonly PolicyResul
     peaks.windowMs,
   );
   const most = peaks.counts.at(-1)?.peak ?? 0;
-  const error = peaks.error > 0 ? ` (approximate, within ${peaks.error * 100} %)` : "";
-  const caption = `Within ${window}${error}, the busiest client made ${pluralize(most, "request")}`;
+  const error = peaks.error > 0 ? `, or up to ${peaks.error * 100} % more` : "";
+  const caption = `Within ${window}, the busiest client made ${pluralize(most, "request")}${error}`;
   const above = lines.map((line) => describeLine(line, peaks, drawn));
   return html`${renderFigure(
     {
       id: `busy-${i + 1}`,
-      title: `Clients by their busiest ${window}`,
+      title: `Clients by the most requests they made within ${window}`,
       description: `${caption}; ${lines.map(({ units }) => `${countClientsAbove(peaks, units)} exceeded ${units}`).join("; ")}`,
       caption: html`${caption}`,
       legend: html`${renderLegend([
@@ -53,7 +53,7 @@ function renderWindow(peaks: ClientPeaks, i: number, drawn: readonly PolicyResul
       ])}${above.map((one) => html`<br>${one}`)}`,
     },
     (width) => peaksChart(peaks, lines, width),
-  )}${renderDetails(`Clients by their busiest ${window}, as a table`, tableOf(peaks, window))}`;
+  )}${renderDetails(`Clients by the most requests they made within ${window}, as a table`, tableOf(peaks, window))}`;
 }
 
 function describeLine(

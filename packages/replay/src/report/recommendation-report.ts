@@ -33,18 +33,18 @@ export function recommendationReport(recommendation: Recommendation): Report {
     content: html`<h1>Recommended limit: ${words}</h1>
 <p class="quiet">${renderCode(policy)}</p>
 ${renderTarget(policy, recommendation)}
-<p class="lead">${renderLogSummary(result.log)}.</p>
+<p class="lead">${renderLogSummary(result.log)}</p>
 <h2>What would change</h2>
 <ul>${renderEffects(policy, result.log).map((change) => html`<li>${change}</li>`)}</ul>
 ${renderCaveatList(caveats)}${renderProof(recommendation)}${renderWindows(recommendation)}<h2>Alternatives</h2>
-<p>The same window with fewer and more requests. A smaller limit protects more and denies more.</p>
+<p>The same window with fewer and with more requests. A lower limit protects more and denies more.</p>
 ${renderComparison(result, result.policies)}${renderTimelines(result, drawn)}${renderDeniedClients(result, drawn)}${renderPeaks(own, drawn)}${renderLog(result)}${renderFooter()}`,
   };
 }
 
 function renderTarget(policy: PolicyResult, { log, target, proposal }: Recommendation): Markup {
   const isMet = proposal.replays[0]?.meetsTarget === true;
-  return html`<p>${renderVerdict(html`It`, policy, log)} <strong>That ${isMet ? "meets" : "misses"} the target</strong>: deny at most ${target.percent} % of ${target.of}, here ${formatCount(target.maxDenied)} of ${formatCount(log[target.of])}.</p>`;
+  return html`<p>${renderVerdict(html`It`, policy, log)} <strong>That ${isMet ? "meets" : "misses"} the target</strong>, which is to deny at most ${target.percent} % of ${target.of}: ${formatCount(target.maxDenied)} of ${formatCount(log[target.of])}.</p>`;
 }
 
 const PROOF = [
@@ -75,7 +75,7 @@ function renderProof({ proposal }: Recommendation): Markup {
   ];
   return html`<h2>Why this limit</h2>
 <ul>
-<li>${tighter ? html`It is the tightest limit per ${window} that meets the target: with one request fewer, the target is missed.` : "There is no lower limit than one request."}</li>
+<li>${tighter ? html`It is the tightest limit per ${window} that meets the target: with one request fewer, the target is missed.` : "No limit is lower than one request."}</li>
 <li>${describeUnseen(proposal)}</li>
 </ul>
 ${renderTable({ caption: "Proof by replays of the log", columns: PROOF, rows, hasCards: true })}`;
@@ -83,12 +83,12 @@ ${renderTable({ caption: "Proof by replays of the log", columns: PROOF, rows, ha
 
 function describeUnseen({ holdout, window }: Recommendation["proposal"]): Markup {
   if (holdout === null) {
-    return html`All requests have the same time, so there is no later half for a test.`;
+    return html`It could not be tested on new traffic, because all requests have the same time.`;
   }
-  const found = html`Test on unseen traffic: from the earlier half of the log alone, the limit would be ${formatCount(holdout.units)} per ${window}. On the later half, from ${formatUtcTime(holdout.from)} UTC, it would have denied ${formatCount(holdout.clientsDenied)} of ${formatCount(holdout.clients)} clients`;
+  const found = html`To test such a limit on new traffic, the search was repeated on the earlier half of the log alone. It found ${formatCount(holdout.units)} per ${window}. On the later half, from ${formatUtcTime(holdout.from)} UTC, that limit would have denied ${formatCount(holdout.clientsDenied)} of ${formatCount(holdout.clients)} clients`;
   return holdout.meetsTarget
-    ? html`${found}: <strong>it meets the target there too</strong>.`
-    : html`${found}: <strong>it misses the target there</strong>. Choose a larger limit, or a longer log.`;
+    ? html`${found}, so <strong>it meets the target on new traffic too</strong>.`
+    : html`${found}, so <strong>it misses the target on new traffic</strong>. Choose a higher limit, or search a longer log.`;
 }
 
 function proofRow(
@@ -134,5 +134,5 @@ function renderWindows({ windows, proposal }: Recommendation): Markup {
   return html`<h3>Why this window</h3>
 <p>${proposal.reason}</p>
 <p>One client may make ${formatCount(proposal.maxPerDay)} requests a day under this limit; the busiest client of the log made ${formatCount(proposal.busiestClientPerDay)} in a day.</p>
-${renderTable({ caption: "The tightest limit of each window that meets the target; × compares it with what the target needs", columns: WINDOWS, rows, hasCards: true })}`;
+${renderTable({ caption: "The tightest limit of each window that meets the target. × compares it with the limit of the shortest window (at once) and of the longest (over time)", columns: WINDOWS, rows, hasCards: true })}`;
 }

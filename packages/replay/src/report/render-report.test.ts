@@ -135,14 +135,23 @@ test("a report has the limit in words, its effects and their times", () => {
   expect(words).toContain("gcra({ limit: 30, window: &quot;1m&quot; })");
   expect(words).toContain("1 of 2 clients (50.0 %) would not have been affected.");
   expect(words).toContain(
-    "192.0.2.1 would have lost 3 of 9 requests (33.3 %), with a wait of at most 2 s.",
+    "192.0.2.1: 3 of its 9 requests (33.3 %) would have been denied. The longest wait it would have been told: 2 s.",
   );
   expect(words).toContain("3 of 20 requests (15.0 %) would have been denied.");
-  expect(words).toContain("most denials, 2, in the 1 min from 2026-03-03 05:01:00 UTC");
+  expect(words).toContain(
+    "Requests over time. Most would have been denied at 2026-03-03 05:01:00 UTC: 2 within 1 min.",
+  );
   expect(words).toMatch(
     /192\.0\.2\.1 .* 9 3 \(33\.3 %\) 2026-03-03 05:00:00 2026-03-03 05:01:00 2 s/,
   );
   expect(words).toContain("The limit allows 30; 1 client made more.");
+});
+
+test("the report says that a log was out of order, and what that means", () => {
+  expect(wordsOf(renderReport(resultOf()))).not.toContain("out of order in the log");
+  expect(wordsOf(renderReport(resultOf({ log: { reordered: 9_447 } })))).toContain(
+    "read from access.log. 9,447 requests were out of order in the log. They were sorted by time before the replay, so this does not affect the result.",
+  );
 });
 
 test("axes have names with units, bars the names of policies, and lines those of limits", () => {
@@ -184,15 +193,11 @@ test("the caveats name malformed lines, late requests, evictions and approximati
     }),
   );
   const words = wordsOf(careful);
-  expect(words).toContain("2 lines skipped: not a request.");
-  expect(words).toContain(
-    "1 request came too late to be sorted, and got the time of the previous one.",
-  );
-  expect(words).toContain(
-    "4 clients evicted from memory while they still counted: denials may be missing.",
-  );
-  expect(words).toContain("approximate, within 1 %, because there were too many requests");
-  expect(words).toContain("Within 1 s (approximate, within 1 %)");
+  expect(words).toContain("2 lines skipped: not requests.");
+  expect(words).toContain("1 request was too far out of order to be sorted.");
+  expect(words).toContain("4 times, the count of a client started over.");
+  expect(words).toContain("the real ones may be up to 1 % higher");
+  expect(words).toContain("Within 1 s, the busiest client made 40 requests, or up to 1 % more");
   expect(words).toContain("a.log:7 no HTTP request");
 });
 

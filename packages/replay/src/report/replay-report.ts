@@ -39,7 +39,7 @@ ${renderCaveats(result)}${renderLog(result)}${renderFooter()}`,
   return {
     title: withoutElements(verdicts[0] as Markup),
     content: html`<h1>${verdicts.map((verdict) => html`<span class="verdict">${verdict}</span> `)}</h1>
-<p class="lead">${renderLogSummary(log)}.</p>
+<p class="lead">${renderLogSummary(log)}</p>
 ${renderChanges(result, drawn)}${renderCaveats(result)}${renderTimelines(result, drawn)}${renderDeniedClients(result, drawn)}${renderPeaks(peaks, drawn)}${renderLog(result)}${renderFooter()}`,
   };
 }
@@ -65,7 +65,7 @@ function renderChanges(result: ReplayResult, drawn: readonly PolicyResult[]): Ma
   const rest = policies.length - drawn.length;
   const left =
     rest > 0
-      ? html`<p class="quiet">The first ${drawn.length} limits are drawn; ${formatCount(rest)} more are not.</p>`
+      ? html`<p class="quiet">Only the first ${drawn.length} are drawn; ${formatCount(rest)} more are not.</p>`
       : html``;
   return html`<h2>What would change</h2>
 ${renderComparison(result, drawn)}${left}`;

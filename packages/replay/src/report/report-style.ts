@@ -7,7 +7,7 @@ h3{font-size:1em;margin:1.5em 0 .25em}
 p,ul{margin:.5em 0;max-width:46em}
 ul{padding-left:1.25em}
 li{margin:.25em 0}
-p,li,h1,h3,figcaption,caption,code,th,td{overflow-wrap:anywhere}
+p,li,h1,h3,figcaption,caption,bdi,code{overflow-wrap:anywhere}
 .verdict{display:block}
 .verdict+.verdict{font-size:.8em;margin-top:.25em}
 .lead{font-size:1.0625em}
@@ -32,13 +32,14 @@ summary{cursor:pointer;padding:.25em 0}
 table{border-collapse:collapse;font-size:.875em;font-variant-numeric:tabular-nums;margin:.5em 0}
 caption{text-align:left;color:var(--quiet);padding:.25em 0;font-size:1em}
 th,td{padding:.4em 1em .4em 0;text-align:right;vertical-align:top;border-bottom:1px solid var(--line);min-width:4.5em}
-thead th{vertical-align:bottom;overflow-wrap:normal}
+thead th{vertical-align:bottom}
+thead bdi{overflow-wrap:normal}
 th{font-weight:600}
 th.words,td.words{text-align:left}
+td.words{min-width:9em}
 th[scope=row]{font-weight:400;min-width:11em}
 .who{color:var(--quiet);font-size:.9375em;font-weight:400;max-width:30em}
 .whole{white-space:nowrap}
-td:not(.words){overflow-wrap:normal}
 code{font:.9375em ui-monospace,SFMono-Regular,Menlo,Consolas,monospace}
 footer{margin:3em 0 1em}
 @media (max-width:879px){

@@ -25,7 +25,7 @@ export function renderTimelines(result: ReplayResult, drawn: readonly PolicyResu
   if (log.from === null) return html``;
   const from = log.from;
   const charts = drawn.map((policy, i) => {
-    const name = drawn.length === 1 ? html`` : html`${renderName(policy)}: `;
+    const name = drawn.length === 1 ? html`` : html` under “${renderName(policy)}”`;
     return renderPolicy(policy, i, name, {
       from,
       columnMs,
@@ -42,14 +42,14 @@ function renderPolicy(policy: PolicyResult, i: number, name: Markup, timeline: T
   const most = denied.reduce((at, count, column) => (count > (denied[at] ?? 0) ? column : at), 0);
   const worst =
     policy.denied === 0
-      ? "no request denied"
-      : `most denials, ${formatCount(denied[most] ?? 0)}, in the ${formatSpan(columnMs)} from ${formatUtcTime(from + most * columnMs)} UTC`;
+      ? "No request would have been denied."
+      : `Most would have been denied at ${formatUtcTime(from + most * columnMs)} UTC: ${formatCount(denied[most] ?? 0)} within ${formatSpan(columnMs)}.`;
   return renderFigure(
     {
       id: `when-${i + 1}`,
       title: "Requests over time, admitted and denied",
-      description: `${pluralize(policy.allowed, "request")} admitted, ${formatCount(policy.denied)} denied; ${worst}`,
-      caption: html`Requests over time: ${name}${worst}`,
+      description: `${pluralize(policy.allowed, "request")} admitted, ${formatCount(policy.denied)} denied. ${worst}`,
+      caption: html`Requests over time${name}. ${worst}`,
       legend: renderLegend([
         { use: "admitted", words: "admitted" },
         { use: "denied", words: "denied" },

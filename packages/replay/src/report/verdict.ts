@@ -1,5 +1,6 @@
 import { formatCount, formatShare, pluralize } from "../format/number.ts";
 import { formatSpan, formatUtcTime } from "../format/time.ts";
+import { formatOrder } from "../log/log-notes.ts";
 import type { DeniedClient, PolicyResult, ReplayedLog } from "../replay/result.ts";
 import type { Markup } from "./markup.ts";
 import { escapeUnseen, html, untrustedText } from "./markup.ts";
@@ -35,7 +36,7 @@ export function renderEffects(policy: PolicyResult, log: ReplayedLog): readonly 
     html`<strong>${formatCount(spared)} of ${pluralize(log.clients, "client")}</strong> (${formatShare(spared, log.clients)}) would not have been affected.`,
     ...shown.map(
       ({ client, requests, denied: lost, longestWaitMs }) =>
-        html`<strong>${untrustedText(client, 60)}</strong> would have lost ${formatCount(lost)} of ${pluralize(requests, "request")} (${formatShare(lost, requests)}), with a wait of at most ${formatSpan(longestWaitMs)}.`,
+        html`<strong>${untrustedText(client, 60)}</strong>: ${formatCount(lost)} of its ${pluralize(requests, "request")} (${formatShare(lost, requests)}) would have been denied. The longest wait it would have been told: ${formatSpan(longestWaitMs)}.`,
     ),
     ...(rest > 0
       ? [html`${pluralize(rest, "more client")} would have been denied at least once.`]
@@ -44,9 +45,11 @@ export function renderEffects(policy: PolicyResult, log: ReplayedLog): readonly 
   ];
 }
 
-/** Renders a sentence about the log. */
-export function renderLogSummary({ files, requests, clients, from, to }: ReplayedLog): Markup {
-  return html`${pluralize(requests, "request")} from ${pluralize(clients, "client")}, ${formatPeriod(from ?? 0, to ?? 0)}${renderSource(files)}`;
+/** Renders the log as sentences: what was read, and whether it was in order. */
+export function renderLogSummary(log: ReplayedLog): Markup {
+  const { files, requests, clients, from, to } = log;
+  const order = formatOrder(log);
+  return html`${pluralize(requests, "request")} from ${pluralize(clients, "client")}, ${formatPeriod(from ?? 0, to ?? 0)}${renderSource(files)}.${order === undefined ? "" : ` ${order}`}`;
 }
 
 /** A log of lines or entries has no files. */
