@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { parse } from "yaml";
 import { codeIn, page, ROOT, section, tablesOf } from "./markdown.ts";
 
-const [shipped, development] = tablesOf(section(page("CONTRIBUTING.md"), "Dependencies"));
+const [shipped, development, behind] = tablesOf(section(page("CONTRIBUTING.md"), "Dependencies"));
 
 function manifestOf(name: string): {
   readonly dependencies?: Readonly<Record<string, string>>;
@@ -34,4 +34,16 @@ test("CONTRIBUTING.md names every package of the workspace's catalogue", () => {
   const named = new Set(rows.flatMap((row) => row.flatMap(codeIn)));
   const used = Object.keys(catalog).filter((name) => !name.startsWith("@types/"));
   expect([...named].sort()).toEqual(used.sort());
+});
+
+test("CONTRIBUTING.md gives the version in use of each dependency that stays behind, and the reason", () => {
+  const { catalog } = parse(readFileSync(join(ROOT, "pnpm-workspace.yaml"), "utf8"));
+  expect(behind?.rows.length).toBeGreaterThan(0);
+  for (const [cell = "", used, newest, reason] of behind?.rows ?? []) {
+    const [name = ""] = codeIn(cell);
+    const version = catalog[name]?.replace(/^[~^]/, "");
+    expect(`${version}.`.startsWith(`${used}.`), `${name} ${used}`).toBe(true);
+    expect(newest, name).not.toBe(used);
+    expect(reason, name).not.toBe("");
+  }
 });
