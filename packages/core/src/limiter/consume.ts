@@ -17,7 +17,7 @@ import {
 } from "../policy/counters.ts";
 import { countersOfPerCallPolicy } from "../policy/per-call-policy.ts";
 import type { ConsumeOptions, Limiter, SubjectOptions, UpToOptions } from "./limiter.ts";
-import type { ControlFreshness, LimiterCore, LimiterInternals } from "./limiter-internals.ts";
+import type { ControlFreshness, LimiterCore } from "./limiter-internals.ts";
 import type { PolicyCompiler } from "./per-call-policies.ts";
 import { PolicyCache } from "./per-call-policies.ts";
 import { countedSubjects, decisions, publishLimiterDecision } from "./published-decision.ts";
@@ -25,9 +25,15 @@ import { countedSubjects, decisions, publishLimiterDecision } from "./published-
 const CONSUME_OPTIONS: readonly string[] = ["cost", "upTo", "limits", "ignoreUnknownDimensions"];
 
 /** The methods of a limiter that decide once, without waiting. */
-export interface ConsumeMethods
-  extends Pick<Limiter, "consume" | "peek">,
-    Pick<LimiterInternals, "consumeGroups"> {
+export interface ConsumeMethods extends Pick<Limiter, "consume" | "peek"> {
+  /** `consumeGroups` of `LimiterInternals`, in a mode that is by default the limiter's own. */
+  consumeGroups(
+    groups: readonly LimitGroup[] | undefined,
+    subject: Subjects,
+    options: ConsumeOptions | UpToOptions | undefined,
+    freshness?: ControlFreshness,
+    mode?: DecideMode,
+  ): Awaitable<Decision>;
   /** `consume` in a mode other than the limiter's own. */
   consumeInMode(
     mode: DecideMode,

@@ -3,7 +3,6 @@ import { formatKind, invalidValue } from "../common/errors.ts";
 import type { Awaitable } from "../common/type-guards.ts";
 import type { ControlFollower } from "../control/control-follower.ts";
 import type { StoreMonitor } from "../health/store-monitor.ts";
-import type { DecideMode } from "../operations/decide-call.ts";
 import type { FallbackStage } from "../pipeline/fallback-stage.ts";
 import type { InFlight } from "../pipeline/in-flight.ts";
 import type { Stage } from "../pipeline/stage.ts";
@@ -11,7 +10,7 @@ import type { CompiledPolicy, LimitGroup } from "../policy/compiled-policy.ts";
 import type { Subjects } from "../policy/counters.ts";
 import type { QueuedDecision, QueueWaitOptions } from "../queue/queue.ts";
 import type { UsageCounter } from "../usage/usage-counter.ts";
-import type { ConsumeOptions, Limiter, UpToOptions } from "./limiter.ts";
+import type { ConsumeOptions, Limiter } from "./limiter.ts";
 import type { PerCallPolicies } from "./per-call-policies.ts";
 
 /** The parts of a limiter, shared by its methods. */
@@ -52,15 +51,15 @@ export interface LimiterInternals extends LimiterCore {
   /** The limiter it extends. */
   readonly parent: Limiter | undefined;
   /**
-   * `consume` for some or all of its groups of limits, in a mode that is by default the limiter's own; publishes nothing, and leaves it
-   * to the caller to count the usage. Returns the decision itself if this process knows it; errors are then thrown, not rejected.
+   * `consume` for some or all groups; publishes nothing and counts no usage. A denied charge starts no block. Returns the
+   * decision itself if this process knows it, and then throws.
    */
   consumeGroups(
     groups: readonly LimitGroup[] | undefined,
     subject: Subjects,
-    options: ConsumeOptions | UpToOptions | undefined,
+    options: ConsumeOptions | undefined,
     freshness?: ControlFreshness,
-    mode?: DecideMode,
+    mode?: "charge",
   ): Awaitable<Decision>;
   /** `consumeGroups`, but a denied request waits in the queue. Undefined if the client has disconnected meanwhile. */
   consumeOrWait(
