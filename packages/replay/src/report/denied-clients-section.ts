@@ -1,5 +1,5 @@
 import { formatCount, formatShare, pluralize } from "../format/number.ts";
-import { formatSpan, formatUtcTime } from "../format/time.ts";
+import { formatSpan } from "../format/time.ts";
 import type { DeniedClient, PolicyResult, ReplayResult } from "../replay/result.ts";
 import { renderChart, renderLegend } from "./chart.ts";
 import type { Markup } from "./markup.ts";
@@ -7,7 +7,7 @@ import { html, untrustedText } from "./markup.ts";
 import type { Cell } from "./table.ts";
 import { renderTable } from "./table.ts";
 import { mergeColumns, sparkChart } from "./timeline-section.ts";
-import { renderName } from "./verdict.ts";
+import { renderName, renderTime } from "./verdict.ts";
 
 /** The most clients listed, and the most whose traffic is drawn, for all policies together. */
 const MAX_ROWS = 200;
@@ -85,12 +85,6 @@ function renderRequested({ agent, paths = [] }: DeniedClient): Markup {
       html`<div>${untrustedText(path, 80)}: denied ${pluralize(denied, "time")}</div>`,
   );
   return html`<div class="who">${by}${most}</div>`;
-}
-
-/** A time whose date does not break at a hyphen. */
-function renderTime(ms: number): Markup {
-  const [date = "", time = ""] = formatUtcTime(ms).split(" ");
-  return html`<span class="whole">${date}</span> ${time}`;
 }
 
 function sparkOf(client: DeniedClient, id: string, { log, columnMs }: ReplayResult): Markup {

@@ -1,5 +1,4 @@
 import { formatCount, formatShare } from "../format/number.ts";
-import { formatUtcTime } from "../format/time.ts";
 import type { Recommendation, Score } from "../recommend/recommendation.ts";
 import type { PolicyResult } from "../replay/result.ts";
 import { renderComparison } from "./comparison-section.ts";
@@ -17,6 +16,7 @@ import {
   renderEffects,
   renderLimits,
   renderLogSummary,
+  renderTime,
   renderVerdict,
 } from "./verdict.ts";
 
@@ -85,7 +85,7 @@ function describeUnseen({ holdout, window }: Recommendation["proposal"]): Markup
   if (holdout === null) {
     return html`It could not be tested on new traffic, because all requests have the same time.`;
   }
-  const found = html`To test such a limit on new traffic, the search was repeated on the earlier half of the log alone. It found ${formatCount(holdout.units)} per ${window}. On the later half, from ${formatUtcTime(holdout.from)} UTC, that limit would have denied ${formatCount(holdout.clientsDenied)} of ${formatCount(holdout.clients)} clients`;
+  const found = html`To test such a limit on new traffic, the search was repeated on the earlier half of the log alone. It found ${formatCount(holdout.units)} per ${window}. On the later half, from ${renderTime(holdout.from)} UTC, that limit would have denied ${formatCount(holdout.clientsDenied)} of ${formatCount(holdout.clients)} clients`;
   return holdout.meetsTarget
     ? html`${found}, so <strong>it meets the target on new traffic too</strong>.`
     : html`${found}, so <strong>it misses the target on new traffic</strong>. Choose a higher limit, or search a longer log.`;

@@ -14,7 +14,7 @@ import {
 import type { Markup } from "./markup.ts";
 import { html } from "./markup.ts";
 import { renderTable } from "./table.ts";
-import { renderName } from "./verdict.ts";
+import { renderName, renderTime } from "./verdict.ts";
 
 /** The most columns of a narrow chart. */
 const NARROW_COLUMNS = 80;
@@ -42,13 +42,13 @@ function renderPolicy(policy: PolicyResult, i: number, name: Markup, timeline: T
   const most = denied.reduce((at, count, column) => (count > (denied[at] ?? 0) ? column : at), 0);
   const worst =
     policy.denied === 0
-      ? "No request would have been denied."
-      : `Most would have been denied at ${formatUtcTime(from + most * columnMs)} UTC: ${formatCount(denied[most] ?? 0)} within ${formatSpan(columnMs)}.`;
+      ? html`No request would have been denied.`
+      : html`Most would have been denied at ${renderTime(from + most * columnMs)} UTC: ${formatCount(denied[most] ?? 0)} within ${formatSpan(columnMs)}.`;
   return renderFigure(
     {
       id: `when-${i + 1}`,
       title: "Requests over time, admitted and denied",
-      description: `${pluralize(policy.allowed, "request")} admitted, ${formatCount(policy.denied)} denied. ${worst}`,
+      description: `${pluralize(policy.allowed, "request")} admitted, ${formatCount(policy.denied)} denied`,
       caption: html`Requests over time${name}. ${worst}`,
       legend: renderLegend([
         { use: "admitted", words: "admitted" },

@@ -49,7 +49,7 @@ export function renderEffects(policy: PolicyResult, log: ReplayedLog): readonly 
 export function renderLogSummary(log: ReplayedLog): Markup {
   const { files, requests, clients, from, to } = log;
   const order = formatOrder(log);
-  return html`${pluralize(requests, "request")} from ${pluralize(clients, "client")}, ${formatPeriod(from ?? 0, to ?? 0)}${renderSource(files)}.${order === undefined ? "" : ` ${order}`}`;
+  return html`${pluralize(requests, "request")} from ${pluralize(clients, "client")}, ${renderPeriod(from ?? 0, to ?? 0)}${renderSource(files)}.${order === undefined ? "" : ` ${order}`}`;
 }
 
 /** A log of lines or entries has no files. */
@@ -65,13 +65,29 @@ function baseOf(file: string): string {
   return file.slice(Math.max(file.lastIndexOf("/"), file.lastIndexOf("\\")) + 1) || file;
 }
 
-/** Formats a period to the minute; a single day is written only once. */
-function formatPeriod(from: number, to: number): string {
-  const [first, last] = [from, to].map((at) => formatUtcTime(at).slice(0, 16)) as [string, string];
-  const isOneDay = first.slice(0, 10) === last.slice(0, 10);
-  return isOneDay
-    ? `${first.slice(0, 10)}, ${first.slice(11)} to ${last.slice(11)} UTC`
-    : `${first} to ${last} UTC`;
+/** Renders a period to the minute; a single day is written only once. */
+function renderPeriod(from: number, to: number): Markup {
+  const [day, minute] = readTime(from);
+  const [lastDay, lastMinute] = readTime(to);
+  const [first, last] = [minute, lastMinute].map((time) => time.slice(0, 5)) as [string, string];
+  return day === lastDay
+    ? html`${renderDay(day)}, ${first} to ${last} UTC`
+    : html`${renderDay(day)} ${first} to ${renderDay(lastDay)} ${last} UTC`;
+}
+
+/** Renders a time in UTC, without the zone. */
+export function renderTime(at: number): Markup {
+  const [day, time] = readTime(at);
+  return html`${renderDay(day)} ${time}`;
+}
+
+function readTime(at: number): [day: string, time: string] {
+  return formatUtcTime(at).split(" ") as [string, string];
+}
+
+/** A day that does not break at a hyphen. */
+function renderDay(day: string): Markup {
+  return html`<span class="whole">${day}</span>`;
 }
 
 /** Renders the name of a policy. */
