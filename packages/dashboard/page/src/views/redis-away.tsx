@@ -44,7 +44,7 @@ export function RedisAway({ outage }: { outage: Outage }): JSX.Element {
       <ol>
         <li>
           Find out what is wrong, on a machine that reaches Redis:{" "}
-          <code class="command">npx headgate doctor</code>
+          <code class="command">npx @headgate/cli doctor</code>
         </li>
         <li>
           Follow{" "}
@@ -134,7 +134,7 @@ function behaviourOf({ onUnavailable, localShare }: Limiters[number]): Component
         <>
           <strong>each process limits by itself</strong>, with{" "}
           {localShare === null || localShare === 1
-            ? "the whole of every limit"
+            ? "the whole of every limit: n processes allow up to n times as much"
             : `${formatShare(localShare, 1)} of every limit`}
           .
         </>

@@ -74,7 +74,7 @@ export function RedisFindings(): JSX.Element {
         <Empty>
           {session.hasDoctor
             ? "The checks have not run yet. They appear here by themselves."
-            : "The checks of Redis are not enabled on this page. Run them in a shell: npx headgate doctor."}
+            : "The checks of Redis are not enabled on this page. Run them in a shell: npx @headgate/cli doctor."}
         </Empty>
       )}
       <Panel title="Server">
