@@ -111,6 +111,11 @@ export function ShortTime({ at }: { at: number | null | undefined }): JSX.Elemen
   return <TimeElement at={at}>{formatShortTime(at, now)}</TimeElement>;
 }
 
+/** The time at which something ends, rounded up to a second as the server's texts are: at that time it is over. */
+export function ShortEnd({ at }: { at: number }): JSX.Element {
+  return <ShortTime at={Math.ceil(at / 1_000) * 1_000} />;
+}
+
 /** The time since a moment, such as `3 s ago`. */
 export function TimeAgo({ at }: { at: number | null }): JSX.Element {
   const now = useServerNow();
@@ -125,7 +130,7 @@ export function EndTime({ at }: { at: number | null }): JSX.Element {
   if (at <= now) return <>ended</>;
   return (
     <>
-      until <ShortTime at={at} />
+      until <ShortEnd at={at} />
       <span class="quiet">, {formatDuration(at - now)} left</span>
     </>
   );

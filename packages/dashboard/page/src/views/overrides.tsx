@@ -11,7 +11,7 @@ import { ActionButton } from "../parts/menu.tsx";
 import { Badge, Empty, Unknown } from "../parts/panel.tsx";
 import type { Column } from "../parts/table.tsx";
 import { Table } from "../parts/table.tsx";
-import { LimiterLink, Name, ServerText, ShortTime, Subject } from "../parts/text.tsx";
+import { LimiterLink, Name, ServerText, ShortEnd, ShortTime, Subject } from "../parts/text.tsx";
 
 /** Overrides in force, and whether processes apply them. */
 export function Overrides({
@@ -101,7 +101,7 @@ export const SET_BY_COLUMN: Column<Pick<DenyListRow, "by" | "from">> = {
     <>
       {by === undefined ? <Unknown /> : <Name value={by} plain />}
       <div class="quiet">
-        <ShortTime at={from} />
+        from <ShortTime at={from} />
       </div>
     </>
   ),
@@ -128,7 +128,7 @@ function EndCell({ at }: { at: number | null }): JSX.Element {
     <>
       in {formatDuration(at - now)}
       <div class="quiet">
-        at <ShortTime at={at} />
+        at <ShortEnd at={at} />
       </div>
     </>
   );

@@ -1,21 +1,27 @@
 import type { JSX } from "preact";
-import type { DenyListRow, SubjectStatus, SubjectView } from "../../../src/api.ts";
+import type { DenyListRow, SubjectLookup, SubjectStatus, SubjectView } from "../../../src/api.ts";
 import { pluralize } from "../../../src/counts.ts";
 import { formatClient } from "../format/text.ts";
 import { Empty, Notice } from "../parts/panel.tsx";
-import { EndTime, LimiterLink, Name, ServerText, ShortTime } from "../parts/text.tsx";
-import { hrefOf } from "../route.ts";
+import { EndTime, LimiterLink, Name, ServerText, ShortEnd } from "../parts/text.tsx";
+import { hrefOf, paramsOfLookup } from "../route.ts";
 import { DenialCause, StatusPanel } from "./subject-status.tsx";
 
 /** Whether the client is denied, the cause and its end; then the client's state in each limiter. */
-export function SubjectResult({ view }: { view: SubjectView }): JSX.Element {
+export function SubjectResult({
+  view,
+  lookup,
+}: {
+  view: SubjectView;
+  lookup: SubjectLookup;
+}): JSX.Element {
   const { limiters, skipped, denyList, client } = view;
   // What lasts longest comes first: a block of ten minutes, not the window that ends in seconds.
   const sorted = [...limiters].sort((a, b) => rank(a) - rank(b) || (b.until ?? 0) - (a.until ?? 0));
   return (
     <>
       <div class="headline" aria-live="polite">
-        <Verdict view={view} denied={sorted.filter(({ allowed }) => !allowed)} />
+        <Verdict view={view} lookup={lookup} denied={sorted.filter(({ allowed }) => !allowed)} />
       </div>
       {denyList.map((row) => (
         <OnDenyList key={row.id} row={row} />
@@ -52,9 +58,11 @@ function rank({ allowed, wouldDeny, limits }: SubjectStatus): number {
 
 function Verdict({
   view,
+  lookup,
   denied,
 }: {
   view: SubjectView;
+  lookup: SubjectLookup;
   denied: readonly SubjectStatus[];
 }): JSX.Element {
   const { client, limiters, denyList } = view;
@@ -71,12 +79,33 @@ function Verdict({
     return (
       <>
         <h1>
-          {limiters.length === 0 ? <>{subject} is not counted.</> : <>{subject} is allowed now.</>}
+          {subject} {limiters.length === 0 ? "is not counted" : "is allowed now"}
+          {lookup.limiter !== undefined && (
+            <>
+              {" "}
+              in <Name value={lookup.limiter} />
+            </>
+          )}
+          .
         </h1>
-        {limiters.length > 0 && (
+        {limiters.length > 0 && lookup.limiter === undefined && (
           <p>
             The next request that costs one unit passes{" "}
             {count === 1 ? "the limiter" : `all ${count} limiters`} that may count it.
+          </p>
+        )}
+        {lookup.limiter !== undefined && (
+          <p>
+            Other limiters may deny it.
+            {/* The value of a header is in no link. */}
+            {lookup.kind !== "header" && (
+              <>
+                {" "}
+                <a href={hrefOf("subject", paramsOfLookup({ ...lookup, limiter: undefined }))}>
+                  Look in all
+                </a>
+              </>
+            )}
           </p>
         )}
       </>
@@ -97,7 +126,7 @@ function Verdict({
               {until !== undefined && (
                 <>
                   {" "}
-                  until <ShortTime at={until} />
+                  until <ShortEnd at={until} />
                 </>
               )}
             </span>

@@ -6,7 +6,7 @@ import { isUnnamedDimension, shortenLimit, truncateVisible } from "../format/tex
 import { PageContext, subjectDrafts } from "../page-context.ts";
 import { ActionButton } from "../parts/menu.tsx";
 import { Badge } from "../parts/panel.tsx";
-import { EndTime, LimiterLink, Name, ServerText, ShortTime } from "../parts/text.tsx";
+import { EndTime, LimiterLink, Name, ServerText, ShortEnd } from "../parts/text.tsx";
 import { Actions } from "./log.tsx";
 
 /** The client's state in one limiter, under one of the versions of its policy. */
@@ -123,12 +123,12 @@ function Limit({ row }: { row: LimitRow }): JSX.Element {
         {hasSlots ? "slots in use" : "used"}
         {!allowed && nextAllowedAt !== null && (
           <>
-            ; allows the next request at <ShortTime at={nextAllowedAt} />
+            ; allows the next request at <ShortEnd at={nextAllowedAt} />
           </>
         )}
         {recoversFullyAt !== null && used > 0 && (
           <span class="quiet">
-            ; fully recovers at <ShortTime at={recoversFullyAt} />
+            ; fully recovers at <ShortEnd at={recoversFullyAt} />
           </span>
         )}
       </span>
@@ -184,7 +184,7 @@ export function DenialCause({
     <>
       {until !== undefined && (
         <>
-          until <ShortTime at={until} />{" "}
+          until <ShortEnd at={until} />{" "}
         </>
       )}
       by {deniedBy?.kind === "block" && `a block that ${manual ? setterOf(manual) : "a limit"} set`}

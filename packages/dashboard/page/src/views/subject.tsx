@@ -50,7 +50,7 @@ function LookupResult({ lookup }: { lookup: SubjectLookup }): JSX.Element | null
     (source, signal) => source.subject(lookup, signal),
     isSecret,
   );
-  if (data) return <SubjectResult view={data} />;
+  if (data) return <SubjectResult view={data} lookup={lookup} />;
   return failure ? null : <p class="quiet">Loading…</p>;
 }
 
