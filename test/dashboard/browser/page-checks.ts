@@ -31,3 +31,16 @@ export async function settle(page: Page): Promise<void> {
 export function isTooWide(page: Page): Promise<boolean> {
   return page.evaluate("document.documentElement.scrollWidth > innerWidth");
 }
+
+/** The placeholders that are wider than their fields. */
+export function cutHints(page: Page): Promise<readonly string[]> {
+  return page.evaluate(`[...document.querySelectorAll("input[placeholder]")].filter((input) => {
+    const style = getComputedStyle(input);
+    const context = document.createElement("canvas").getContext("2d");
+    context.font = style.font;
+    const padding = Number.parseFloat(style.paddingLeft) + Number.parseFloat(style.paddingRight);
+    // A field for a search keeps room for the button that empties it.
+    const button = input.type === "search" ? context.measureText("0").width * 2 : 0;
+    return context.measureText(input.placeholder).width > input.clientWidth - padding - button;
+  }).map(({ placeholder }) => placeholder)`);
+}

@@ -6,7 +6,7 @@ import { hasChromium, startChromium } from "../../support/chromium.ts";
 import { recordingAt } from "../support/demo-fleet/recording.ts";
 import type { DemoServer } from "./demo-server.ts";
 import { serveDemo } from "./demo-server.ts";
-import { isTooWide, settle, violations } from "./page-checks.ts";
+import { cutHints, isTooWide, settle, violations } from "./page-checks.ts";
 
 const VIEWS = [
   "#/",
@@ -149,6 +149,71 @@ describe.runIf(hasChromium())("the dashboard's page", () => {
     expect(page.url()).toBe(`${demo.url}#/subject?subject=203.0.113.250`);
     await page.goBack();
     await expect.poll(() => page.locator("h1").textContent()).toContain("denied now");
+    await page.close();
+  });
+
+  test("says of a client that is allowed in one limiter that others may deny it, and looks in all", async () => {
+    const page = await open("#/subject?subject=partner-7&limiter=search");
+    const headline = page.locator(".headline");
+    await expect
+      .poll(() => headline.textContent())
+      .toBe("partner-7 is allowed now in search.Other limiters may deny it. Look in all");
+    await page.getByRole("link", { name: "Look in all" }).click();
+    await expect.poll(() => headline.textContent()).toMatch(/^partner-7 is allowed now\.The next/);
+    expect(page.url()).toBe(`${demo.url}#/subject?subject=partner-7`);
+    await page.close();
+  });
+
+  test("shows an end as the second in which it is over", async () => {
+    const { control } = recordingAt(Date.now());
+    const until = Math.ceil(Date.now() / 1_000) * 1_000 + 60_400;
+    const blocks = control.blocks.map((block) => ({ ...block, until }));
+    demo.overrides.set("control", { status: 200, body: { ...control, blocks } });
+    const page = await open("#/control", { timezoneId: "UTC" });
+    const time = page.getByLabel("Blocks, as a table").locator("tbody time").first();
+    await expect
+      .poll(() => time.textContent())
+      .toContain(new Date(until + 600).toISOString().slice(17, 19));
+    await page.close();
+  });
+
+  test("cuts no hint in an empty field, from 360 px on", async () => {
+    const page = await open("#/");
+    for (const hash of ["#/", "#/limiter", "#/subject", "#/log"]) {
+      await page.goto(demo.url + hash);
+      await settle(page);
+      for (const width of [360, 1280]) {
+        await page.setViewportSize({ width, height: 800 });
+        expect(await cutHints(page), `${hash}, ${width} px`).toEqual([]);
+      }
+    }
+    await page.close();
+  });
+
+  test("shows no age of figures in views that have none", async () => {
+    const page = await open("#/");
+    for (const [hash, ages] of [
+      ["#/log", 1],
+      ["#/subject", 0],
+      ["#/subject?subject=partner-7", 1],
+      ["#/report", 0],
+    ] as const) {
+      await page.goto(demo.url + hash);
+      await expect.poll(() => page.locator(".age").count(), hash).toBe(ages);
+    }
+    await page.close();
+  });
+
+  test("does not mark the figures of an earlier visit as live before the next response", async () => {
+    demo.session = { pollMs: 200 };
+    const page = await open("#/log");
+    await expect.poll(() => page.locator(".age.good").count()).toBe(1);
+    await page.goto(`${demo.url}#/control`);
+    await page.locator("h1", { hasText: "in force" }).waitFor();
+    await page.route("**/api/log*", () => {});
+    await page.goto(`${demo.url}#/log`);
+    await page.locator(".age.old").waitFor();
+    expect(await page.locator("h1").textContent()).toBe("Operator actions");
     await page.close();
   });
 
@@ -321,7 +386,9 @@ describe.runIf(hasChromium())("the dashboard's page", () => {
       expect(await page.locator("[aria-live]", { has: page.locator("time") }).count()).toBe(0);
       const text = (await away.textContent()) ?? "";
       expect(text).toContain("redis-1.internal:6379 has not answered this page for 4 min ");
-      expect(text).toContain("api, search: each process limits by itself, with the whole of");
+      expect(text).toContain(
+        "api, search: each process limits by itself, with the whole of every limit: n processes allow up to n times as much.",
+      );
       expect(text).toMatch(/login: each process limits by itself, with 25\.0\s% of every limit\./);
       expect(text).toContain("export: all are allowed, without limits.");
       expect(text).toContain("billing: all are denied, with status 503.");
@@ -341,6 +408,32 @@ describe.runIf(hasChromium())("the dashboard's page", () => {
       expect(await last.count()).toBe(0);
       await page.close();
     }
+  });
+
+  test("while Redis is unavailable, another view says so before its own request has failed", async () => {
+    demo.session = { pollMs: 200 };
+    const page = await open("#/");
+    await page.goto(`${demo.url}#/breakers`);
+    await settle(page);
+    redisAway();
+    const away = page.getByRole("region", { name: "Redis does not answer" });
+    await away.waitFor();
+    // Not answered, as by a server whose own request to Redis still waits.
+    await page.route("**/api/overview*", () => {});
+    await page.goto(`${demo.url}#/`);
+    await page
+      .getByRole("region", { name: "The last figures" })
+      .getByText("were denied.")
+      .waitFor();
+    expect(await away.count()).toBe(1);
+    expect(await page.locator(".age").textContent()).toMatch(/^Not live: /);
+    demo.overrides.clear();
+    await page.goto(`${demo.url}#/breakers`);
+    await away.waitFor({ state: "detached" });
+    await page.goto(`${demo.url}#/log`);
+    await settle(page);
+    expect(await away.count()).toBe(0);
+    await page.close();
   });
 
   test("a first visit while Redis is unavailable shows the same, without figures", async () => {

@@ -21,8 +21,6 @@ import { RedisFindings } from "./views/redis.tsx";
 import { ReportView } from "./views/report.tsx";
 import { SubjectSearch } from "./views/subject.tsx";
 
-const NO_DATA: LiveState = { at: undefined, failure: undefined, refresh: () => {} };
-
 /** The whole page. */
 export function App({ source }: { source: DataSource }): JSX.Element {
   const { data: session, failure } = useSession(source);
@@ -63,7 +61,7 @@ function useSession(source: DataSource): PollState<Session> {
 function LoadedPage({ source, session }: { source: DataSource; session: Session }): JSX.Element {
   const route = useRoute();
   const [draft, openDialog] = useState<ActionDraft>();
-  const [live, setLive] = useState<LiveState>(NO_DATA);
+  const [live, setLive] = useState<LiveState>();
   const state = useMemo<PageState>(
     () => ({
       source,
@@ -76,7 +74,7 @@ function LoadedPage({ source, session }: { source: DataSource; session: Session 
   );
   const close = (done: boolean): void => {
     openDialog(undefined);
-    if (done) live.refresh();
+    if (done) live?.refresh();
   };
   return (
     <PageContext.Provider value={state}>

@@ -41,7 +41,8 @@ export interface PageState {
   readonly session: Session;
   readonly isPermitted: (kind: ActionName) => boolean;
   readonly openDialog: (draft: ActionDraft) => void;
-  readonly setLive: (live: LiveState) => void;
+  /** Undefined for a view that requests nothing. */
+  readonly setLive: (live: LiveState | undefined) => void;
 }
 
 export const PageContext: Context<PageState> = createContext<PageState>(
@@ -68,7 +69,7 @@ export function subjectDrafts(
     unblock: fixed(
       "unblock",
       "Unblock",
-      "Ends its blocks, including those set by limits. Its usage does not change.",
+      "Ends its blocks, including those set by limits. A limit that set one counts from zero again; other usage stays.",
     ),
     reset: fixed(
       "reset",

@@ -29,7 +29,7 @@ export function Shell({
   children,
 }: {
   route: Route;
-  live: LiveState;
+  live: LiveState | undefined;
   children: ComponentChildren;
 }): JSX.Element {
   const main = useRef<HTMLElement>(null);
@@ -46,15 +46,17 @@ export function Shell({
         </a>
         <Logo />
         <Search />
-        {route.view !== "report" && <DataAge live={live} />}
+        {live && <DataAge live={live} />}
         <Zone />
         <Visitor />
       </header>
       <Tabs view={route.view} />
       <main ref={main} tabIndex={-1}>
-        <FailureNotice live={live} />
-        <StaleContext.Provider value={live.failure !== undefined}>
-          <LastFigures live={live}>{children}</LastFigures>
+        <FailureNotice at={live?.at} failure={live?.failure} />
+        <StaleContext.Provider value={live?.failure !== undefined}>
+          <LastFigures at={live?.at} failure={live?.failure}>
+            {children}
+          </LastFigures>
         </StaleContext.Provider>
       </main>
     </>
@@ -117,7 +119,7 @@ function Search(): JSX.Element {
         <input
           name="subject"
           type="search"
-          placeholder="Why is it denied? Address, user, …"
+          placeholder="Why denied? Address, user, …"
           aria-label="Find a client by its address, or by its key as text"
           autocomplete="off"
           spellcheck={false}
@@ -128,11 +130,17 @@ function Search(): JSX.Element {
   );
 }
 
+/** Figures are called live for so many intervals between two requests. */
+const MAX_MISSED_POLLS = 3;
+
 /** The age of the figures, always visible. */
 function DataAge({ live: { at, failure, refresh } }: { live: LiveState }): JSX.Element {
+  const { session } = useContext(PageContext);
   const now = useServerNow();
   const age = at === undefined ? undefined : Math.max(0, now - at);
-  const tone = failure ? "bad" : "good";
+  // Figures of an earlier visit to this view are not live until the next response.
+  const isLive = age !== undefined && age <= MAX_MISSED_POLLS * session.pollMs;
+  const tone = failure ? "bad" : isLive ? "good" : "old";
   const words =
     age === undefined
       ? failure
@@ -140,7 +148,7 @@ function DataAge({ live: { at, failure, refresh } }: { live: LiveState }): JSX.E
         : "loading…"
       : age < 2_000
         ? "just now"
-        : `${formatDuration(age)} old`;
+        : `${formatAge(age)} old`;
   return (
     <button
       type="button"
@@ -152,6 +160,11 @@ function DataAge({ live: { at, failure, refresh } }: { live: LiveState }): JSX.E
       <span>{failure && at !== undefined ? `Not live: ${words}` : words}</span>
     </button>
   );
+}
+
+/** Seconds, or from a minute on whole minutes: with both, the header would not fit in one line of a phone. */
+function formatAge(ms: number): string {
+  return formatDuration(ms < 60_000 ? ms : ms - (ms % 60_000));
 }
 
 function Visitor(): JSX.Element {
@@ -197,7 +210,7 @@ function Tabs({ view }: { view: View }): JSX.Element {
 }
 
 /** Why the figures are out of date, while they are. */
-function FailureNotice({ live: { at, failure } }: { live: LiveState }): JSX.Element {
+function FailureNotice({ at, failure }: Pick<LiveState, "at" | "failure">): JSX.Element {
   return (
     <>
       {failure?.outage && <RedisAway outage={failure.outage} />}
@@ -216,12 +229,10 @@ function FailureNotice({ live: { at, failure } }: { live: LiveState }): JSX.Elem
 
 /** A view, greyed and with its age if Redis does not answer. */
 function LastFigures({
-  live: { at, failure },
+  at,
+  failure,
   children,
-}: {
-  live: LiveState;
-  children: ComponentChildren;
-}): JSX.Element {
+}: Pick<LiveState, "at" | "failure"> & { children: ComponentChildren }): JSX.Element {
   const now = useServerNow();
   const isStale = failure?.outage !== undefined && at !== undefined;
   // The same elements either way, so that the view keeps its state.

@@ -19,8 +19,8 @@ export interface PollingOptions<T> {
   readonly onChange: (state: PollState<T>) => void;
   /** Runs something later, unless the returned function is called first. Default: by a timer. */
   readonly schedule?: (run: () => void, ms: number) => () => void;
-  /** A cached response to start with. */
-  readonly initialData?: T | undefined;
+  /** What is known before the first response. Default: nothing. */
+  readonly initialState?: PollState<T>;
 }
 
 /**
@@ -39,7 +39,7 @@ export class Polling<T> {
 
   constructor(options: PollingOptions<T>) {
     this.#options = options;
-    this.#state = { data: options.initialData, failure: undefined };
+    this.#state = options.initialState ?? { data: undefined, failure: undefined };
   }
 
   /** Sends a request now, or right after the one in progress; also while paused. */

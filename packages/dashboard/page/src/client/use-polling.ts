@@ -4,6 +4,7 @@ import { PageContext } from "../page-context.ts";
 import type { Route } from "../route.ts";
 import { givenSpanOf } from "../route.ts";
 import type { DataSource } from "./data-source.ts";
+import type { Failure } from "./failure.ts";
 import type { PollState } from "./polling.ts";
 import { Polling } from "./polling.ts";
 import { recordServerTime } from "./server-clock.ts";
@@ -19,10 +20,13 @@ export function usePolling<T extends { readonly at: number }>(
 ): PollState<T> {
   const { source, session, setLive } = useContext(PageContext);
   const [state, setState] = useState<{ key: string } & PollState<T>>();
-  const cached = (): T | undefined => (isPrivate ? undefined : (cachedView(key) as T | undefined));
-  // Before the paint: a cached response is shown in this frame.
+  const known = (): PollState<T> => ({
+    data: isPrivate ? undefined : (cachedView(key) as T | undefined),
+    failure: outage,
+  });
+  // Before the paint: what is known is shown in this frame.
   useLayoutEffect(() => {
-    const initialData = cached();
+    const initialState = known();
     const show = (polled: PollState<T>): void => {
       if (polled.data) recordServerTime(polled.data.at);
       if (polled.data && !isPrivate) cacheView(key, polled.data);
@@ -32,10 +36,13 @@ export function usePolling<T extends { readonly at: number }>(
     const poll = new Polling<T>({
       load: (signal) => (takePrefetched(key) as Promise<T> | undefined) ?? load(source, signal),
       pollMs: session.pollMs,
-      onChange: show,
-      initialData,
+      onChange: (polled) => {
+        outage = polled.failure?.outage && polled.failure;
+        show(polled);
+      },
+      initialState,
     });
-    if (initialData) show({ data: initialData, failure: undefined });
+    show(initialState);
     const watch = (): void => (document.hidden ? poll.pause() : poll.resume());
     document.addEventListener("visibilitychange", watch);
     if (document.hidden) poll.pause();
@@ -43,11 +50,14 @@ export function usePolling<T extends { readonly at: number }>(
     return () => {
       document.removeEventListener("visibilitychange", watch);
       poll.stop();
-      setLive({ at: undefined, failure: undefined, refresh: () => {} });
+      setLive(undefined);
     };
   }, [key, source]);
-  return state?.key === key ? state : { data: cached(), failure: undefined };
+  return state?.key === key ? state : known();
 }
+
+/** The failure of the latest request, if Redis did not answer: it concerns every view, so the next one starts with it. */
+let outage: Failure | undefined;
 
 const MAX_VIEWS = 20;
 
