@@ -328,8 +328,24 @@ describe.each(Object.entries(STORES))("a fetch with a limiter %s", (_, makeStore
     await trial;
   });
 
+  test("after a cooldown, the calls behind the first one are sent when that has no answer for 2 s", async () => {
+    const provider = await startProvider((number) =>
+      number === 0
+        ? { status: 429, headers: { "retry-after": "0.1" } }
+        : { begins: new Promise(() => {}) },
+    );
+    const send = limitFetch({ limiter: start(makeStore()), retries: 0 });
+    await send(provider.url);
+    const abort = new AbortController();
+    const calls = Array.from({ length: 6 }, () => send(provider.url, { signal: abort.signal }));
+    await waitUntil("all calls are sent", 6_000, () => provider.arrivals[6]);
+    const [, first, second] = provider.arrivals;
+    expect((second?.at ?? 0) - (first?.at ?? 0)).toBeGreaterThan(1_900);
+    abort.abort();
+    await Promise.allSettled(calls);
+  });
+
   test.each<[string, { status?: number; begins?: () => Promise<unknown> }]>([
-    ["has no answer after 2 s", { begins: () => new Promise(() => {}) }],
     ["fails", { begins: () => Promise.reject(new Error("the connection breaks")) }],
     ["is answered 503", { status: 503 }],
   ])("goes on with another call if the one after a cooldown %s", async (_, fate) => {

@@ -14,7 +14,7 @@ const ADMISSION_MS = 250;
 /** How often a cooldown is sent again to a store that did not take it, in milliseconds. */
 const SEND_AGAIN_MS = 1_000;
 
-/** How long the calls of a process wait for the answer to a trial call, in milliseconds; then another call is sent. */
+/** How long the calls of a process wait for the answer to a trial call, in milliseconds; then they are sent without it. */
 const TRIAL_MS = 2_000;
 
 /**
@@ -39,7 +39,7 @@ export class Trial {
     this.#resolve();
   }
 
-  /** Milliseconds until another call is sent without its answer. */
+  /** Milliseconds until the other calls are sent without its answer. */
   get restMs(): number {
     return Math.max(0, this.startedAt + TRIAL_MS - performance.now());
   }
@@ -56,7 +56,7 @@ interface CooldownState {
   isLocal: boolean;
   /** Whether the limiter lets calls through despite its block, so that this process holds them. */
   readonly isShadow: boolean;
-  /** The call that was sent since then, if it has not ended. */
+  /** The first call that was sent since then, if it has not ended. */
   trial: Trial | undefined;
 }
 
@@ -112,22 +112,18 @@ export class Cooldowns {
     return trial === undefined || trial.restMs === 0 ? undefined : trial;
   }
 
-  /** Makes a call that is about to be sent the trial call, if a cooldown came before it. */
+  /** Makes a call that is about to be sent the trial call, if it is the first one after a cooldown. */
   startTrial(subject: Subjects): Trial | undefined {
     const state = this.#states.size === 0 ? undefined : this.#states.get(idOf(subject));
     if (state === undefined) return undefined;
+    // A call that was admitted before the block was set, and is still on its way, is not the first one after the cooldown.
+    if (state.trial !== undefined && state.trial.startedAt >= overAt(state)) return undefined;
     const trial = new Trial();
     state.trial = trial;
     void trial.ended.then(() => {
       if (state.trial === trial) state.trial = undefined;
     });
     return trial;
-  }
-
-  /** The provider took a trial call: the cooldown is over. */
-  passTrial(subject: Subjects, trial: Trial): void {
-    if (this.#states.get(idOf(subject))?.trial === trial) this.onSuccess(subject, trial.startedAt);
-    trial.end();
   }
 
   /** Begins a cooldown, or extends the present one; never shortens it. Never rejects. */
@@ -193,9 +189,16 @@ export class Cooldowns {
     const id = idOf(subject);
     const state = this.#states.get(id);
     if (state === undefined) return;
-    const { startedAt, endsAt, isLocal, isShadow } = state;
-    // A block of the store can be ended early, by an operator; but a call may have been admitted before it was set.
-    const over = isLocal || isShadow ? endsAt : Math.min(endsAt, startedAt + ADMISSION_MS);
-    if (admittedAt >= over) this.#states.delete(id);
+    if (admittedAt < overAt(state)) return;
+    this.#states.delete(id);
+    state.trial?.end();
   }
+}
+
+/**
+ * From when on admitted calls came after a cooldown, in milliseconds of `performance.now()`. An operator can end a block of the store
+ * early; but a call may have been admitted before it was set.
+ */
+function overAt({ startedAt, endsAt, isLocal, isShadow }: CooldownState): number {
+  return isLocal || isShadow ? endsAt : Math.min(endsAt, startedAt + ADMISSION_MS);
 }

@@ -244,9 +244,13 @@ export class OutgoingCall {
       ? undefined
       : budgets.apply(this.#subject, admission.decision, read.budgets, trial !== undefined);
     if (!read.isLimited && answer.status !== UNAVAILABLE) {
+      const pass = (): void => {
+        cooldowns.onSuccess(this.#subject, admission.at);
+        trial?.end();
+      };
       // The calls behind a trial call line up for no more than the provider has left.
-      if (trial === undefined) cooldowns.onSuccess(this.#subject, admission.at);
-      else void Promise.resolve(charged).then(() => cooldowns.passTrial(this.#subject, trial));
+      if (trial === undefined || charged === undefined) pass();
+      else void charged.then(pass);
       return undefined;
     }
     const { status } = answer;
