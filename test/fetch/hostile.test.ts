@@ -3,7 +3,14 @@ import type { AddressInfo } from "node:net";
 import { createServer } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 import type { Limit, Limiter } from "@headgate/core";
-import { concurrency, createLimiter, fixedWindow, gcra, tokenBucket } from "@headgate/core";
+import {
+  concurrency,
+  createLimiter,
+  fixedWindow,
+  gcra,
+  memoryStore,
+  tokenBucket,
+} from "@headgate/core";
 import { redisStore } from "@headgate/core/redis";
 import type { LimitFetchOptions } from "@headgate/fetch";
 import { limitFetch, limitInterceptor } from "@headgate/fetch";
@@ -193,6 +200,69 @@ describe("a call that holds a slot", () => {
     expect(await isFree()).toBe(false);
     await response.text();
     await expect.poll(isFree).toBe(true);
+  });
+});
+
+test("after a cooldown, one call goes first, although one that was sent before its block is on its way", async () => {
+  let answer: () => void = () => {};
+  const provider = await startProvider((number) => {
+    if (number === 0) return { status: 429, headers: { "retry-after": "2.2" } };
+    if (number === 1) return { begins: new Promise(() => {}) };
+    return {
+      begins: new Promise<void>((resolve) => {
+        answer = resolve;
+      }),
+    };
+  });
+  const limiter = start(PLENTY);
+  const send = limitFetch({ limiter, retries: 0 });
+  const abort = new AbortController();
+  let early: Promise<unknown> | undefined;
+  const { block } = limiter;
+  limiter.block = async (...given) => {
+    early = send(provider.url, { signal: abort.signal }).catch(() => {});
+    await waitUntil("a call is sent before the block", 5_000, () => provider.arrivals[1]);
+    return block(...given);
+  };
+  await send(provider.url);
+  const calls = [send(provider.url), send(provider.url)];
+  await waitUntil("the first call after the cooldown is sent", 5_000, () => provider.arrivals[2]);
+  await delay(200);
+  expect(provider.arrivals).toHaveLength(3);
+  answer();
+  await waitUntil("the other call is sent", 5_000, () => provider.arrivals[3]);
+  answer();
+  expect((await Promise.all(calls)).map(({ status }) => status)).toEqual([200, 200]);
+  abort.abort();
+  await early;
+});
+
+describe("what an answer says is left", () => {
+  test("is not charged to the window after the one that it is about", async () => {
+    let now = Date.now();
+    const limiter = createLimiter({
+      name: "api",
+      store: memoryStore({ clock: () => now }),
+      limits: fixedWindow({ limit: 100, window: "1h" }),
+    });
+    onTestFinished(() => limiter.close());
+    let answer: () => void = () => {};
+    const provider = await startProvider(() => ({
+      headers: { "x-ratelimit-limit": "100", "x-ratelimit-remaining": "3" },
+      begins: new Promise<void>((resolve) => {
+        answer = resolve;
+      }),
+    }));
+    await limiter.consume(provider.url, { cost: 94 });
+    const call = limitFetch({ limiter })(provider.url);
+    await waitUntil("the call is sent", 5_000, () => provider.arrivals[0]);
+    // One unit of the limiter is left that the provider has counted for another program, and then the window ends.
+    now += 3_600_000;
+    answer();
+    await call;
+    await expect
+      .poll(async () => (await limiter.peek(provider.url, { cost: 0 })).remaining)
+      .toBe(98);
   });
 });
 

@@ -67,7 +67,7 @@ export class ProviderBudgets {
     const lower = correctionsFor(budgets, decision.limits);
     if (lower.length === 0 || (!this.#isDue(subject) && !isUrgent)) return undefined;
     // The store is unavailable, or the limiter closed: the next answer says it again.
-    return this.#correct(subject, budgets).catch(() => {});
+    return this.#correct(subject, decision, budgets).catch(() => {});
   }
 
   #isDue(subject: Subjects): boolean {
@@ -80,20 +80,21 @@ export class ProviderBudgets {
 
   /**
    * The decision is older than the answer, and requests were admitted meanwhile, so the present state decides what to charge. Other
-   * processes may charge the same at the same time; whoever finds fewer units than the provider has left gives the rest back.
+   * processes may charge the same at the same time; whoever finds fewer units than are to be left gives the rest back.
    */
-  async #correct(subject: Subjects, budgets: readonly Budget[]): Promise<void> {
+  async #correct(subject: Subjects, decision: Decision, budgets: readonly Budget[]): Promise<void> {
     const present = await this.#limiter.peek(subject, { cost: 0 });
     if (present.degraded) return;
     for (const { limit, remaining } of correctionsFor(budgets, present.limits)) {
-      const units = limit.remaining - remaining;
+      // What came back here since the decision came back there, too: the answer may be about a window that has ended since.
+      const cameBack = limit.remaining - (remainingOf(limit, decision) ?? limit.remaining);
+      const left = remaining + Math.max(0, cameBack);
+      const units = limit.remaining - left;
+      if (units <= 0) continue;
       const cost = costOfLimit(present.limits, limit, units);
       const charged = await this.#charge(subject, cost);
       if (!charged.allowed || charged.degraded) continue;
-      const after = charged.limits.find(
-        ({ name, per }) => name === limit.name && per === limit.per,
-      );
-      const excess = Math.min(units, remaining - (after?.remaining ?? remaining));
+      const excess = Math.min(units, left - (remainingOf(limit, charged) ?? left));
       if (excess <= 0) continue;
       // The slots of a concurrency limit are released, not settled.
       const rates = present.limits.filter(({ windowMs }) => windowMs > 0);
@@ -115,6 +116,11 @@ export class ProviderBudgets {
       "charge",
     );
   }
+}
+
+/** What a decision left of a limit; undefined if it was not about that limit. */
+function remainingOf({ name, per }: LimitState, { limits }: Decision): number | undefined {
+  return limits.find((limit) => limit.name === name && limit.per === per)?.remaining;
 }
 
 function correctionsFor(
