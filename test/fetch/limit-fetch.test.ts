@@ -611,7 +611,16 @@ describe("options", () => {
     [{ limits, key: "me" }, 'limitFetch: key must be a function, got "me"'],
     [{ limits, settle: 1 }, "limitFetch: settle must be a function, got 1"],
     [{ limits, fetch: 1 }, "limitFetch: fetch must be a function, got 1"],
-    [{ limits, cost: "1" }, "limitFetch: cost must be units, units by limit, or a function"],
+    [
+      { limits, cost: "1" },
+      "limitFetch: cost must be a whole number from 0 to 2^53 - 1, an object",
+    ],
+    [{ limits, cost: -1 }, "or a function, got -1"],
+    [{ limits, cost: { a: 1 } }, "cost must name limits of the limiter, which are "],
+    [
+      { limits, cost: { "10000-per-1s": 0.5 } },
+      "must be a whole number from 0 to 2^53 - 1, got 0.5",
+    ],
     [{ limits, dialects: ["gitlab"] }, 'limitFetch: dialects must be a list of "anthropic"'],
     [{ limits, minTime: 5 }, "Headgate's way is limits: gcra({ limit, window })"],
     [{ limiter: {} }, "limiter"],
@@ -637,9 +646,12 @@ describe("options", () => {
       fixedWindow({ per: "tenant", limit: 1, window: "1h" }),
       fixedWindow({ per: "user", limit: 5, window: "1h" }),
     ];
-    expect(() => limitFetch({ limits: several })).toThrow(
+    const store = memoryStore();
+    expect(() => limitFetch({ name: "api", store, limits: several })).toThrow(
       "limitFetch: key must be a function that returns the subjects of tenant, user",
     );
+    // The name is free again.
+    start(store);
     const key = () => ({ tenant: "t", user: "u" });
     const send = limitFetch({ limits: several, key, timeout: 0 });
     onTestFinished(() => send.limiter.close());

@@ -44,8 +44,8 @@ export class OutgoingCalls implements SharedByCalls {
 
   /** Rejects with the errors of the application's functions. */
   async begin(request: OutgoingRequest, defaultKey: string): Promise<OutgoingCall> {
-    const { key, cost, only } = this.settings;
-    const given = only ?? (key === undefined ? defaultKey : await key(request));
+    const { key, cost, globalSubject } = this.settings;
+    const given = globalSubject ?? (key === undefined ? defaultKey : await key(request));
     const units = typeof cost === "function" ? await cost(request) : cost;
     // The limiter refuses other numbers: NaN must not become the subject of all calls.
     const subject = Number.isSafeInteger(given) ? String(given) : (given as Subjects);

@@ -29,7 +29,7 @@ export interface OutgoingSettings extends Pick<OutgoingOptions, "key" | "dialect
   /** The shortest `ttl` of its concurrency limits, in milliseconds, and at most that of a timer; undefined if it has none. */
   readonly slotTtlMs: number | undefined;
   /** The subject if the limiter only counts all requests together. */
-  readonly only: Subjects | undefined;
+  readonly globalSubject: Subjects | undefined;
 }
 
 const LIMITER_OPTIONS = [
@@ -88,9 +88,6 @@ export function readOptions(
   requireFunction(`${owner}: settle`, options.settle);
   if (owner === "limitFetch")
     requireFunction("limitFetch: fetch", (options as LimitFetchOptions).fetch);
-  if (typeof cost !== "function" && typeof cost !== "number" && !isPlainObject(cost)) {
-    throw invalidValue(`${owner}: cost must be units, units by limit, or a function`, cost);
-  }
   if (!Number.isInteger(retries) || retries < 0 || retries > MAX_RETRIES) {
     throw invalidValue(
       `${owner}: retries must be a whole number from 0 to ${MAX_RETRIES}`,
@@ -103,11 +100,13 @@ export function readOptions(
   const limiter = readLimiter(owner, options);
   const dimensions = [...new Set(limiter.limits.map(({ per }) => per))];
   const named = dimensions.filter((dimension) => dimension !== "global");
-  if (key === undefined && named.length > 1) {
-    throw invalidValue(
-      `${owner}: key must be a function that returns the subjects of ${named.join(", ")}`,
-      key,
-    );
+  try {
+    requireCost(`${owner}: cost`, cost, limiter);
+    requireKey(`${owner}: key`, key, named);
+  } catch (error) {
+    // Its name would stay taken.
+    if (options.limiter === undefined) void limiter.close();
+    throw error;
   }
   const ttls = internalsOf(limiter).policy.groups.flatMap(({ slotTtl }) => slotTtl ?? []);
   return {
@@ -120,8 +119,43 @@ export function readOptions(
     dialects,
     slotTtlMs:
       ttls.length === 0 ? undefined : Math.min(MAX_TIMER_MS, toMilliseconds(Math.min(...ttls))),
-    only: named.length === 0 ? { global: "*" } : undefined,
+    globalSubject: named.length === 0 ? { global: "*" } : undefined,
   };
+}
+
+function requireKey(option: string, key: unknown, dimensions: readonly string[]): void {
+  if (key !== undefined || dimensions.length <= 1) return;
+  throw invalidValue(
+    `${option} must be a function that returns the subjects of ${dimensions.join(", ")}`,
+    key,
+  );
+}
+
+/** The units that a function returns are checked by the limiter, for each call. */
+function requireCost(option: string, cost: unknown, { limits }: Limiter): void {
+  if (typeof cost === "function" || isUnits(cost)) return;
+  if (!isPlainObject(cost)) {
+    throw invalidValue(
+      `${option} must be a whole number from 0 to 2^53 - 1, an object with one for each limit by its name, or a function`,
+      cost,
+    );
+  }
+  for (const [name, units] of Object.entries(cost)) {
+    if (!limits.some((limit) => limit.name === name)) {
+      const names = limits.map((limit) => formatReceived(limit.name)).join(", ");
+      throw invalidValue(`${option} must name limits of the limiter, which are ${names}`, name);
+    }
+    if (!isUnits(units)) {
+      throw invalidValue(
+        `${option} of ${formatReceived(name)} must be a whole number from 0 to 2^53 - 1`,
+        units,
+      );
+    }
+  }
+}
+
+function isUnits(value: unknown): boolean {
+  return Number.isSafeInteger(value) && (value as number) >= 0;
 }
 
 function readLimiter(owner: string, options: OutgoingOptions): Limiter {
