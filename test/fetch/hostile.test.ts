@@ -183,7 +183,7 @@ describe("a call that holds a slot", () => {
     await expect.poll(reading.isFree).toBe(true);
   });
 
-  test.each([undefined, {}])(
+  test.each([undefined, {}, { status: 200, headers: new Headers(), body: {} }])(
     "releases it if its fetch resolves with %o instead of a response",
     async (made) => {
       const { send, isFree } = startHeld({ fetch: async () => made as never });

@@ -77,6 +77,8 @@ describe.each(Object.entries(STORES))("a fetch with a limiter %s", (_, makeStore
     expect(responses.map(({ status }) => status)).toEqual([201, 201, 201, 201]);
     expect(responses.map(({ headers }) => headers.get("x-path"))).toEqual(paths);
     expect(await Promise.all(responses.map((one) => one.text()))).toEqual(Array(4).fill("made"));
+    const aborted = new Request(provider.url, { ...init, signal: AbortSignal.abort() });
+    expect((await send(aborted, { signal: null })).status).toBe(201);
     for (const { method, body, headers } of provider.arrivals) {
       expect([method.toUpperCase(), body, headers["x-own"]]).toEqual(["POST", "one", "1"]);
     }

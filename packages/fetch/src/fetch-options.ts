@@ -32,7 +32,7 @@ export interface OutgoingOptions<Dimension extends string = string>
   readonly timeout?: Duration | 0 | undefined;
   /**
    * How often a request is sent again: any method after 429, one that is idempotent after 503; 0 to 100. Only if its body can be
-   * sent again, which a stream cannot. Default 3.
+   * sent again, which a stream cannot; but the body of a `Request` is kept in memory until its last attempt. Default 3.
    */
   readonly retries?: number | undefined;
   /** The longest cooldown, whatever the provider asks for: 1 ms to 366 days. Default 1 hour. */

@@ -1,6 +1,7 @@
 import type { Limiter } from "@headgate/core";
+import type { Admission, Answer } from "./attempt.ts";
 import type { LimitFetchOptions, OutgoingRequest } from "./fetch-options.ts";
-import type { Admission, OutgoingCall, Refusal } from "./outgoing-call.ts";
+import type { OutgoingCall } from "./outgoing-call.ts";
 import { OutgoingCalls } from "./outgoing-calls.ts";
 import { isReusable, outgoingRequest } from "./outgoing-request.ts";
 import { readOptions } from "./read-options.ts";
@@ -32,34 +33,28 @@ export function limitFetch<const Dimension extends string = string>(
   async function limited(input: FetchInput, init?: RequestInit): Promise<Response> {
     const request = describeRequest(input, init);
     const call = await calls.begin(request, request.url.origin);
-    const signal = init?.signal ?? (isRequest(input) ? input.signal : undefined);
+    const signal = signalOf(input, init);
     const canSendAgain = isReusable(request.body);
     let last: Response | undefined;
     for (;;) {
-      const admission = await admitOrKeep(call, signal, last);
+      const admission = await call.admit(signal).catch((error) => {
+        discard(last);
+        throw error;
+      });
       if (admission === undefined) return last as Response;
       discard(last);
-      let response: Response;
-      let refusal: Refusal | undefined;
       try {
-        response = await send(copyOf(input, call), init);
-        const { status, headers } = response;
-        const answer = {
-          status,
-          header: (name: string) => headers.get(name) ?? undefined,
-          isRedirected: response.redirected,
-          text: () => readClone(response),
-        };
-        refusal = await call.onAnswer(admission, answer);
+        const response = await send(copyOf(input, call), init);
+        const refusal = await call.onAnswer(admission, answerOf(response));
+        if (settle !== undefined) calls.settle(admission.decision, () => settle(response));
+        if (refusal === undefined || !canSendAgain || !call.retries(refusal)) {
+          return held(response, admission);
+        }
+        last = response;
       } catch (error) {
         await admission.release();
         throw error;
       }
-      if (settle !== undefined) calls.settle(admission.decision, () => settle(response));
-      if (refusal === undefined || !canSendAgain || !call.retries(refusal)) {
-        return held(response, admission);
-      }
-      last = response;
       await admission.release();
     }
   }
@@ -73,19 +68,20 @@ export function limitFetch<const Dimension extends string = string>(
   return Object.assign(limited, { limiter: settings.limiter });
 }
 
-/** Waits for admission; undefined if a call that was sent before is not admitted again. */
-async function admitOrKeep(
-  call: OutgoingCall,
-  signal: AbortSignal | undefined,
-  last: Response | undefined,
-): Promise<Admission | undefined> {
-  try {
-    return await call.admit(signal);
-  } catch (error) {
-    if (call.isRefusal(error)) return undefined;
-    discard(last);
-    throw error;
-  }
+/** The signal that ends the call, as `fetch` chooses it: null in `init` replaces that of a `Request` by none. */
+function signalOf(input: FetchInput, init: RequestInit | undefined): AbortSignal | undefined {
+  const given = init?.signal;
+  return (given === undefined && isRequest(input) ? input.signal : given) ?? undefined;
+}
+
+function answerOf(response: Response): Answer {
+  const { status, headers } = response;
+  return {
+    status,
+    header: (name) => headers.get(name) ?? undefined,
+    isRedirected: response.redirected,
+    text: () => readClone(response),
+  };
 }
 
 /** Frees the connection of a response that nobody will read. */

@@ -1,8 +1,8 @@
 import type { Limiter } from "@headgate/core";
-import { readAnswer } from "./dialects/read-answer.ts";
-import { MAX_BODY_BYTES, MAX_BODY_MS, needsBody } from "./dialects/read-body.ts";
+import type { Admission, Answer, Refusal } from "./attempt.ts";
+import { MAX_BODY_BYTES, MAX_BODY_MS } from "./dialects/read-body.ts";
 import type { LimitInterceptorOptions, OutgoingRequest } from "./fetch-options.ts";
-import type { Admission, Answer, OutgoingCall, Refusal } from "./outgoing-call.ts";
+import type { OutgoingCall } from "./outgoing-call.ts";
 import { OutgoingCalls } from "./outgoing-calls.ts";
 import { isReusable } from "./outgoing-request.ts";
 import { readOptions } from "./read-options.ts";
@@ -130,7 +130,7 @@ class Exchange implements Controller {
       this.#wait.signal.throwIfAborted();
       const call = await this.#calls.begin(this.#request, originOf(sent) ?? "");
       for (;;) {
-        const admission = await this.#admit(call);
+        const admission = await call.admit(this.#wait.signal);
         if (admission === undefined) break;
         last = await this.#attempt(call, admission);
         if (last === undefined) return;
@@ -142,16 +142,6 @@ class Exchange implements Controller {
       this.#deliver(last as KeptResponse);
     } catch (error) {
       handler.onResponseError?.(this, error as Error);
-    }
-  }
-
-  /** Waits for admission; undefined if a request that was sent before is not admitted again. */
-  async #admit(call: OutgoingCall): Promise<Admission | undefined> {
-    try {
-      return await call.admit(this.#wait.signal);
-    } catch (error) {
-      if (call.isRefusal(error)) return undefined;
-      throw error;
     }
   }
 
@@ -197,12 +187,17 @@ class Exchange implements Controller {
             return;
           }
           const response: KeptResponse = {
-            ...{ status, headers, statusMessage },
-            ...{ chunks: [], size: 0, trailers: {}, refusal: undefined },
+            status,
+            headers,
+            statusMessage,
+            chunks: [],
+            size: 0,
+            trailers: {},
+            refusal: undefined,
           };
-          const { isRefused, hasMore } = this.#readHead(response);
-          if (!hasMore) learn(response, false);
-          if (!hasMore && !isRefused) {
+          const { isRefused, needsBody } = call.readHead(answerOf(response));
+          if (!needsBody) learn(response, false);
+          if (!needsBody && !isRefused) {
             this.#pass(response);
             return;
           }
@@ -247,20 +242,6 @@ class Exchange implements Controller {
         reject(error);
       }
     });
-  }
-
-  /** Whether a response refuses its request by its head, and whether its body says more. */
-  #readHead(response: KeptResponse): { readonly isRefused: boolean; readonly hasMore: boolean } {
-    const answer = answerOf(response);
-    const { dialects } = this.#calls.settings;
-    const read = readAnswer(answer, Date.now(), dialects);
-    const { pathname: path } = this.#request.url;
-    const contentType = answer.header("content-type");
-    const { status } = response;
-    return {
-      isRefused: read.isLimited || status === 503,
-      hasMore: needsBody({ status, path, contentType }, read, dialects),
-    };
   }
 
   #settle({ decision }: Admission, status: number, headers: HeaderRecord): void {

@@ -24,3 +24,11 @@ export function isReusable(body: unknown): boolean {
   if (typeof body !== "object" || body === null) return true;
   return !("getReader" in body || "pipe" in body || "next" in body || Symbol.asyncIterator in body);
 }
+
+/** Methods that may be sent again although the server may have acted on them (RFC 9110, section 9.2.2). */
+const IDEMPOTENT: readonly string[] = ["GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE"];
+
+/** Whether a request may be sent again although the server may have acted on it. */
+export function isIdempotent({ method, headers }: OutgoingRequest): boolean {
+  return IDEMPOTENT.includes(method) || headers.has("idempotency-key");
+}

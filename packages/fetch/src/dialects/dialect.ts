@@ -41,13 +41,17 @@ export interface Dialect {
   /** The header that says whether to send the request again: `true` or `false`. */
   readonly shouldRetry?: string | undefined;
   /**
-   * Statuses other than 429 of an answer that was limited: with `Retry-After`, without units left, or if the body matches. Such
-   * a body gives no time, so `waitMs` is the least.
+   * Answers other than a 429 that were limited: those of a status with `Retry-After`, without units left, or with a body that
+   * matches; and those of a GraphQL API, of status 200, with an error of one of the types. Such a body gives no time, so `waitMs` is
+   * the least.
    */
   readonly alsoLimits?:
     | {
         readonly status: number;
         readonly body: RegExp;
+        /** The end of the API's path. */
+        readonly graphqlPath: string;
+        readonly graphqlErrors: readonly string[];
         readonly waitMs: number;
       }
     | undefined;

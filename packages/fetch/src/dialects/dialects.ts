@@ -70,6 +70,9 @@ export const DIALECTS: readonly Dialect[] = [
     alsoLimits: {
       status: 403,
       body: /secondary rate limit|API rate limit exceeded|abuse detection/i,
+      graphqlPath: "/graphql",
+      // Both are in use: https://github.com/yanyongyu/githubkit/issues/271
+      graphqlErrors: ["RATE_LIMITED", "RATE_LIMIT"],
       waitMs: 60_000,
     },
   },

@@ -215,10 +215,35 @@ describe("an answer that was limited", () => {
     expect(needsBody({ ...parts, status: 404 }, answer)).toBe(false);
     const secondary =
       '{"message":"You have exceeded a secondary rate limit. Please wait a few minutes"}';
-    expect(readBody(secondary, answer)).toMatchObject({ isLimited: true, waitMs: seconds(60) });
+    expect(readBody(secondary, answer, 403)).toMatchObject({
+      isLimited: true,
+      waitMs: seconds(60),
+    });
     const other = '{"message":"Resource not accessible by integration"}';
-    expect(readBody(other, answer)).toBe(answer);
+    expect(readBody(other, answer, 403)).toBe(answer);
     expect(read(403, { "x-ratelimit-remaining": "0" }).isLimited).toBe(false);
+  });
+
+  // https://docs.github.com/en/graphql/overview/rate-limits-and-query-limits-for-the-graphql-api
+  test("of GitHub's GraphQL API is a 200 with an error, and waits for the reset", () => {
+    const parts = { status: 200, path: "/graphql", contentType: "application/json" };
+    const headers = {
+      "x-github-request-id": "F1D3:2A",
+      "x-ratelimit-remaining": "0",
+      "x-ratelimit-reset": String(NOW / 1_000 + 90),
+    };
+    const head = read(200, headers);
+    expect([needsBody(parts, head), head.isLimited]).toEqual([true, false]);
+    expect(needsBody({ ...parts, path: "/repos" }, head)).toBe(false);
+    const message = "API rate limit exceeded for user ID 1.";
+    for (const type of ["RATE_LIMITED", "RATE_LIMIT"]) {
+      const body = JSON.stringify({ errors: [{ type, message }] });
+      expect(readBody(body, head, 200)).toMatchObject({ isLimited: true, waitMs: seconds(90) });
+      const left = read(200, { ...headers, "x-ratelimit-remaining": "7" });
+      expect(readBody(body, left, 200)).toMatchObject({ isLimited: true, waitMs: seconds(60) });
+    }
+    const done = [{ data: { title: message } }, { errors: [{ type: "NOT_FOUND", message }] }, null];
+    for (const body of done) expect(readBody(JSON.stringify(body), head, 200)).toBe(head);
   });
 
   // https://platform.openai.com/docs/guides/rate-limits: the time until the bucket is full is not the time to wait.
@@ -271,23 +296,24 @@ describe("an answer that was limited", () => {
     expect(needsBody(parts, head)).toBe(true);
     expect(needsBody({ ...parts, path: "/graphql" }, head)).toBe(false);
     expect(needsBody(parts, head, ["github"])).toBe(false);
+    expect(needsBody(parts, read(200, { "x-github-request-id": "1" }))).toBe(false);
     const throttleStatus = { maximumAvailable: 1_000, currentlyAvailable: 52.5, restoreRate: 50 };
     const cost = { requestedQueryCost: 202, actualQueryCost: null, throttleStatus };
     const errors = [{ message: "Throttled", extensions: { code: "THROTTLED" } }];
-    expect(readBody(JSON.stringify({ errors, extensions: { cost } }), head)).toMatchObject({
+    expect(readBody(JSON.stringify({ errors, extensions: { cost } }), head, 200)).toMatchObject({
       dialect: "shopify",
       isLimited: true,
       waitMs: 2_990,
       budgets: [budget("points", 52, { limit: 1_000 })],
     });
-    const done = readBody(JSON.stringify({ data: {}, extensions: { cost } }), head);
+    const done = readBody(JSON.stringify({ data: {}, extensions: { cost } }), head, 200);
     expect(done).toMatchObject({
       isLimited: false,
       waitMs: undefined,
       budgets: [{ remaining: 52 }],
     });
     for (const text of ["", "null", "[]", '{"extensions":{"cost":{}}}', "{".repeat(100_000)]) {
-      expect(readBody(text, head)).toBe(head);
+      expect(readBody(text, head, 200)).toBe(head);
     }
   });
 });
@@ -391,7 +417,7 @@ property.prop([fc.string({ maxLength: 4_096 })])(
 property.prop([fc.oneof(fc.json(), fc.string())])(
   "no body throws, and what it says is bounded",
   (text) => {
-    const { budgets, waitMs } = readBody(text, read(200, {}));
+    const { budgets, waitMs } = readBody(text, read(200, {}), 200);
     expect(budgets.every(({ remaining }) => remaining >= 0)).toBe(true);
     expect(waitMs === undefined || waitMs >= 0).toBe(true);
   },

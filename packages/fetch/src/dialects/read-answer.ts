@@ -11,7 +11,7 @@ export interface AnswerHead {
 
 /** The status of an answer that was limited, and of one by an overloaded server. */
 const TOO_MANY_REQUESTS = 429;
-const UNAVAILABLE = 503;
+export const UNAVAILABLE = 503;
 
 /**
  * Reads what an answer says about the provider's limits, in the first dialect that it is in. `now` is the time of this process in
@@ -118,7 +118,10 @@ function flag(text: string): boolean | undefined {
 }
 
 /** When the budgets without units left have some again, where their reset time says that. */
-function windowEndOf(dialect: Dialect | undefined, budgets: readonly Budget[]): number | undefined {
+export function windowEndOf(
+  dialect: Dialect | undefined,
+  budgets: readonly Budget[],
+): number | undefined {
   if (dialect?.resetIs === "full-bucket") return undefined;
   const ends = budgets.flatMap(({ remaining, resetMs }) =>
     remaining === 0 && resetMs !== undefined ? resetMs : [],

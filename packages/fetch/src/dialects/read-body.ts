@@ -1,5 +1,6 @@
 import type { Budget, Dialect, ProviderAnswer } from "./dialect.ts";
 import { DIALECTS } from "./dialects.ts";
+import { windowEndOf } from "./read-answer.ts";
 
 /** The largest body that is read, in bytes. */
 export const MAX_BODY_BYTES = 1_048_576;
@@ -15,8 +16,9 @@ export interface AnswerWithBody {
 }
 
 /**
- * Whether the body says more about the provider's limits, in one of these dialects, or any if undefined: it is that of a refusal without a time (GitHub's secondary limits), or of
- * a GraphQL API of Shopify, which reports the cost of a query in its body, and answers 200 to one that it throttled.
+ * Whether the body says more about the provider's limits. It does if it is that of a refusal without a time (GitHub's secondary
+ * limits), or of the GraphQL API of GitHub or Shopify, which answer 200 to a query that was limited; Shopify also reports its cost.
+ * `dialects` are those that are read; all if undefined.
  */
 export function needsBody(
   { status, path, contentType = "" }: AnswerWithBody,
@@ -24,23 +26,29 @@ export function needsBody(
   dialects?: readonly string[],
 ): boolean {
   if (!/^application\/(?:[\w.+-]{1,64}\+)?json\b/i.test(contentType)) return false;
-  if (status === 200) {
-    return path.endsWith("/graphql.json") && dialects?.includes("shopify") !== false;
-  }
   const rule = dialectOf(answer)?.alsoLimits;
-  if (rule === undefined || answer.waitMs !== undefined) return false;
-  return answer.isLimited || status === rule.status;
+  if (rule !== undefined) {
+    if (status === 200) return path.endsWith(rule.graphqlPath);
+    return answer.waitMs === undefined && (answer.isLimited || status === rule.status);
+  }
+  return (
+    status === 200 && path.endsWith("/graphql.json") && dialects?.includes("shopify") !== false
+  );
 }
 
 function dialectOf({ dialect }: ProviderAnswer): Dialect | undefined {
   return DIALECTS.find(({ name }) => name === dialect);
 }
 
-/** Adds what a body says to what the headers of its answer say. Never throws. */
-export function readBody(text: string, answer: ProviderAnswer): ProviderAnswer {
-  const rule = dialectOf(answer)?.alsoLimits;
+/** Adds what a body says to what the head of its answer says, whose status it gets, too. Never throws. */
+export function readBody(text: string, answer: ProviderAnswer, status: number): ProviderAnswer {
+  const dialect = dialectOf(answer);
+  const rule = dialect?.alsoLimits;
   if (rule !== undefined) {
-    return rule.body.test(text) ? { ...answer, isLimited: true, waitMs: rule.waitMs } : answer;
+    const isLimited =
+      status === 200 ? hasGraphqlError(text, rule.graphqlErrors) : rule.body.test(text);
+    if (!isLimited) return answer;
+    return { ...answer, isLimited, waitMs: windowEndOf(dialect, answer.budgets) ?? rule.waitMs };
   }
   const cost = parseGraphqlCost(text);
   if (cost === undefined) return answer;
@@ -78,12 +86,7 @@ interface GraphqlCost {
  * https://shopify.dev/docs/api/usage/limits
  */
 function parseGraphqlCost(text: string): GraphqlCost | undefined {
-  let body: unknown;
-  try {
-    body = JSON.parse(text);
-  } catch {
-    return undefined;
-  }
+  const body = parseJson(text);
   const cost = property(property(body, "extensions"), "cost");
   const status = property(cost, "throttleStatus");
   const requested = count(property(cost, "requestedQueryCost"));
@@ -98,11 +101,29 @@ function parseGraphqlCost(text: string): GraphqlCost | undefined {
   ) {
     return undefined;
   }
-  const errors = property(body, "errors");
-  const isThrottled =
-    Array.isArray(errors) &&
-    errors.some((error) => property(property(error, "extensions"), "code") === "THROTTLED");
+  const isThrottled = errorsOf(body).some(
+    (error) => property(property(error, "extensions"), "code") === "THROTTLED",
+  );
   return { requested, maximum, available, restoreRate, isThrottled };
+}
+
+/** Whether an error of a GraphQL answer has one of these types. */
+function hasGraphqlError(text: string, types: readonly unknown[]): boolean {
+  return errorsOf(parseJson(text)).some((error) => types.includes(property(error, "type")));
+}
+
+function errorsOf(body: unknown): readonly unknown[] {
+  const errors = property(body, "errors");
+  return Array.isArray(errors) ? errors : [];
+}
+
+/** Undefined for what is not JSON. */
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
 }
 
 function property(value: unknown, name: string): unknown {
