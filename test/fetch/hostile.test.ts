@@ -267,6 +267,23 @@ describe("what an answer says is left", () => {
 });
 
 describe("a request that was redirected", () => {
+  test("is not charged what another API says is left", async () => {
+    const left = (remaining: number) => ({
+      headers: { "x-ratelimit-limit": "100", "x-ratelimit-remaining": String(remaining) },
+    });
+    const files = await startProvider(() => left(1));
+    const provider = await startProvider((number) =>
+      number === 0 ? { status: 302, headers: { location: files.url } } : left(50),
+    );
+    const limiter = start(fixedWindow({ limit: 100, window: "1h" }));
+    const send = limitFetch({ limiter });
+    expect((await send(provider.url)).url).toBe(`${files.url}/`);
+    await send(provider.url);
+    await expect
+      .poll(async () => (await limiter.peek(provider.url, { cost: 0 })).remaining)
+      .toBe(50);
+  });
+
   test.each([
     ["POST", {}, 1],
     ["POST", { "idempotency-key": "k1" }, 2],

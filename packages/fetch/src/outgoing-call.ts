@@ -220,10 +220,11 @@ export class OutgoingCall {
     if (trial !== undefined) trial.isAnswered = true;
     const read = await this.#read(answer);
     this.#calls.report(this.#request.url, read.unreadable);
-    // When a cooldown is over, more is left than the answer that began it says.
-    const charged = read.isLimited
-      ? undefined
-      : budgets.apply(this.#subject, admission.decision, read.budgets, trial !== undefined);
+    // When a cooldown is over, more is left than the answer that began it says. A redirect may lead to another API.
+    const charged =
+      read.isLimited || answer.isRedirected === true
+        ? undefined
+        : budgets.apply(this.#subject, admission.decision, read.budgets, trial !== undefined);
     if (!read.isLimited && answer.status !== UNAVAILABLE) {
       const pass = (): void => {
         cooldowns.onSuccess(this.#subject, admission.at);
