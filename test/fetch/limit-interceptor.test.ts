@@ -9,6 +9,7 @@ import { Agent, Pool, fetch as undiciFetch } from "undici";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { useLongStoreTimeout } from "../support/long-store-timeout.ts";
 import { useOwnDatabase } from "../support/own-database.ts";
+import { waitUntil } from "../support/wait-until.ts";
 import { startProvider, tooManyUntil } from "./provider.ts";
 
 useLongStoreTimeout();
@@ -138,14 +139,14 @@ describe.each(Object.entries(STORES))("an undici dispatcher with a limiter %s", 
   });
 
   test("ends at an abort in line, and at one during the answer", async () => {
-    const provider = await startProvider(() => ({ begins: 300 }));
+    const provider = await startProvider(() => ({ begins: new Promise(() => {}) }));
     const limiter = start(fixedWindow({ limit: 1, window: "1h" }));
     const dispatcher = compose({ limiter });
     const abort = new AbortController();
     const sent = { origin: provider.url, path: "/", method: "GET", signal: abort.signal } as const;
     const calls = [dispatcher.request(sent), dispatcher.request(sent)];
     const ended = Promise.allSettled(calls);
-    await delay(100);
+    await waitUntil("the first request arrives", 5_000, () => provider.arrivals[0]);
     const reason = new Error("no longer wanted");
     abort.abort(reason);
     expect((await ended).map((one) => one.status === "rejected" && one.reason)).toEqual([
