@@ -15,7 +15,8 @@ export interface EventSource {
 
 /** An event loop whose time passes only while code spins, or while it waits for events. */
 export class VirtualLoop implements EventLoop {
-  readonly timeOrigin = 1_700_000_000_000;
+  /** The Unix time at which `now()` was 0. A test that changes it sets the machine's clock. */
+  timeOrigin = 1_700_000_000_000;
   /** When the loop last waited for an event. */
   lastIdleAt = 0;
   #now = 0;
@@ -27,6 +28,10 @@ export class VirtualLoop implements EventLoop {
 
   now(): number {
     return this.#now;
+  }
+
+  date(): number {
+    return this.timeOrigin + this.#now;
   }
 
   idleTime(): number {

@@ -5,15 +5,19 @@ import type { EventLoop } from "./law/event-loop.ts";
 // As they are now: a request must not wait for the timers that a test of the application fakes.
 const { setImmediate, setTimeout, queueMicrotask } = globalThis;
 const { nextTick } = process;
+const { now: date } = Date;
 const now = performance.now.bind(performance);
 
-/** Timers of their own follow each other, and would keep the context of the request that was the first to wait. */
-const outsideRequests = new AsyncResource("HeadgateShedTimer");
+/**
+ * The async context of no request. Timers follow each other, and would keep that of the request that was the first to wait; whoever
+ * learns of the load would take it for that request's.
+ */
+export const outsideRequests: AsyncResource = new AsyncResource("HeadgateShedLoad");
 
 /** The event loop of this process or worker. */
 export const nodeEventLoop: EventLoop = {
   now,
-  timeOrigin: performance.timeOrigin,
+  date,
   idleTime: () => performance.nodeTiming.idleTime,
   setImmediate(callback) {
     setImmediate(callback);

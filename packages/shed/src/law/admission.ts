@@ -94,7 +94,7 @@ export class Admission {
 
   /** Milliseconds since a request arrived at the proxy that set this header. Call it with each request, so that clocks are compared. */
   elapsed(startHeader: string | undefined): number {
-    return this.#startHeaders.elapsed(startHeader, this.#loop.timeOrigin + this.#loop.now());
+    return this.#startHeaders.elapsed(startHeader, this.#loop.now(), this.#loop.date());
   }
 
   /** When a request that is read now arrived. `elapsedMs` is its time since a proxy; 0 if that is not known. */

@@ -2,8 +2,8 @@
 export interface EventLoop {
   /** A clock that never steps. */
   now(): number;
-  /** The Unix time at which `now()` was 0. */
-  readonly timeOrigin: number;
+  /** The Unix time, which steps when the machine's clock is set. */
+  date(): number;
   /** How long the loop has waited for events so far. */
   idleTime(): number;
   /** Calls back after the events that have arrived in this turn of the loop. */

@@ -13,17 +13,20 @@ export class StartHeaderClock {
   #smallest = Number.POSITIVE_INFINITY;
   #smallestBefore = Number.POSITIVE_INFINITY;
 
-  /** Milliseconds since the request arrived at the proxy; 0 if that is not known. `date` is this process's Unix time. */
-  elapsed(header: string | undefined, date: number): number {
+  /**
+   * Milliseconds since the request arrived at the proxy; 0 if that is not known. `now` is a clock that never steps, and `date` the
+   * Unix time: a clock that kept the Unix time of the start would be wrong for good once the machine's was set, or after a suspension.
+   */
+  elapsed(header: string | undefined, now: number, date: number): number {
     if (header === undefined) return 0;
     const difference = date - parseStart(header);
     // Also false for text that is no time.
     if (!(Math.abs(difference) <= MAX_DIFFERENCE_MS)) return 0;
-    if (date >= this.#windowEndsAt) {
-      const isNext = date < this.#windowEndsAt + WINDOW_MS;
+    if (now >= this.#windowEndsAt) {
+      const isNext = now < this.#windowEndsAt + WINDOW_MS;
       this.#smallestBefore = isNext ? this.#smallest : Number.POSITIVE_INFINITY;
       this.#smallest = difference;
-      this.#windowEndsAt = date + WINDOW_MS;
+      this.#windowEndsAt = now + WINDOW_MS;
     } else if (difference < this.#smallest) this.#smallest = difference;
     return difference - Math.min(this.#smallest, this.#smallestBefore);
   }
