@@ -8,7 +8,17 @@ import type { LoadReport } from "./load-monitor.ts";
 /** No events but timers and immediates. */
 const SILENCE = { nextAt: () => Number.POSITIVE_INFINITY, poll: () => {} };
 
-function setup(options: { maxInFlight?: number; dryRun?: boolean } = {}) {
+/** `responseMs` is what it takes to end a request that is not handled. */
+function setup({
+  responseMs = 0,
+  onShed,
+  ...options
+}: {
+  maxInFlight?: number;
+  dryRun?: boolean;
+  responseMs?: number;
+  onShed?: () => void;
+} = {}) {
   const loop = new VirtualLoop();
   const shed: ShedDecision[] = [];
   const reports: LoadReport[] = [];
@@ -18,7 +28,10 @@ function setup(options: { maxInFlight?: number; dryRun?: boolean } = {}) {
     maxInFlight: Number.POSITIVE_INFINITY,
     dryRun: false,
     ...options,
-    onShed: (decision) => shed.push(decision),
+    onShed(decision) {
+      shed.push(decision);
+      onShed?.();
+    },
     onReport: (report) => reports.push(report),
   });
 
@@ -33,14 +46,35 @@ function setup(options: { maxInFlight?: number; dryRun?: boolean } = {}) {
         log.push(name);
         start();
       },
-      reject: () => log.push(`shed ${name}`),
-      drop: () => log.push(`dropped ${name}`),
+      reject() {
+        log.push(`shed ${name}`);
+        loop.spin(responseMs);
+      },
+      drop() {
+        log.push(`dropped ${name}`);
+        loop.spin(responseMs);
+      },
     };
     admission.defer(request);
   }
 
+  /** Lets time pass, and returns the longest time between two turns of the loop. */
+  function longestTurn(ms: number): number {
+    let longest = 0;
+    let turnedAt = loop.now();
+    const turn = (): void => {
+      longest = Math.max(longest, loop.now() - turnedAt);
+      turnedAt = loop.now();
+      loop.spin(0.01);
+      loop.setImmediate(turn);
+    };
+    turn();
+    run(ms);
+    return longest;
+  }
+
   const run = (ms: number): void => loop.run(SILENCE, loop.now() + ms);
-  return { loop, admission, defer, run, log, shed, reports };
+  return { loop, admission, defer, run, longestTurn, log, shed, reports };
 }
 
 describe("a request that arrives", () => {
@@ -192,6 +226,44 @@ describe("the line", () => {
     expect(sixth).toBeGreaterThan(fifth as number);
   });
 
+  test("sheds in slices of 10 ms, however many have waited too long, and handles critical requests meanwhile", () => {
+    const { loop, defer, longestTurn, log } = setup({ responseMs: 0.04 });
+    for (let i = 0; i < 2_500; i += 1) defer("late");
+    loop.spin(310);
+    defer("critical", "critical");
+    defer("in time");
+    expect(longestTurn(200)).toBeLessThan(10.2);
+    expect(log.filter((entry) => entry === "shed late").length).toBe(2_500);
+    expect(log.indexOf("critical")).toBeLessThan(300);
+    expect(log.at(-1)).toBe("in time");
+    expect(log).toHaveLength(2_502);
+  });
+
+  test("takes in no more requests before those that have waited too long are shed", () => {
+    const { loop, admission, defer, log } = setup({ responseMs: 0.04 });
+    for (let i = 0; i < 1_000; i += 1) defer("late");
+    loop.spin(310);
+    const source = {
+      nextAt: () => 0,
+      poll() {
+        admission.noteConnection();
+        loop.spin(0.1);
+      },
+    };
+    // 10 ms for an intake, and four slices.
+    loop.run(source, loop.now() + 60);
+    expect(log).toHaveLength(1_000);
+  });
+
+  test("drops requests that are gone in slices of 10 ms", () => {
+    const { defer, longestTurn, log } = setup({ responseMs: 0.04 });
+    for (let i = 0; i < 2_500; i += 1) defer("gone");
+    defer("a");
+    expect(longestTurn(200)).toBeLessThan(10.2);
+    expect(log).toHaveLength(2_501);
+    expect(log.at(-1)).toBe("a");
+  });
+
   test("holds 100,000 requests: more are shed, and critical ones handled at once", () => {
     const { defer, run, log, shed } = setup();
     for (let i = 0; i < 100_000; i += 1) defer("waiting");
@@ -204,6 +276,24 @@ describe("the line", () => {
     run(20);
     expect(log.at(-1)).toBe("room again");
     expect(log).toHaveLength(100_003);
+  });
+
+  test("is full also for a request that is responded to by who learns of it", () => {
+    let isGone = false;
+    const { admission, defer, run, log } = setup({
+      onShed() {
+        isGone = true;
+      },
+    });
+    for (let i = 0; i < 100_000; i += 1) defer("waiting");
+    admission.defer({
+      ...{ request: {}, priority: "default", subject: undefined, arrivedAt: 0 },
+      ...{ isGone: () => isGone, start: () => {} },
+      reject: () => log.push("a second response"),
+      drop: () => log.push("dropped"),
+    });
+    expect(log).toEqual(["dropped"]);
+    run(20);
   });
 });
 

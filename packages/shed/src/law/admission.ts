@@ -56,6 +56,8 @@ export class Admission {
   #retryIsScheduled = false;
   #intakeStartedAt: number | undefined;
   #sliceStartedAt = 0;
+  /** Whether the last slice shed all that had waited too long. Until then there is no intake, for those behind them wait, too. */
+  #hasShedAll = true;
   /** The request whose handler runs, and since when. */
   #running: DeferredRequest | undefined;
   #runningSince = 0;
@@ -152,7 +154,7 @@ export class Admission {
       this.#reportShed(request, "line-full", 0, this.#limit.of(request.priority, false));
     }
     if (isCritical || this.#options.dryRun) request.start();
-    else request.reject();
+    else refuse(request);
   }
 
   #schedule(): void {
@@ -166,7 +168,7 @@ export class Admission {
     const now = this.#loop.now();
     const hadArrivals = this.#watch.takeArrivals(now);
     this.#intakeStartedAt ??= now;
-    if (hadArrivals && now - this.#intakeStartedAt < INTAKE_MS) {
+    if (hadArrivals && this.#hasShedAll && now - this.#intakeStartedAt < INTAKE_MS) {
       this.#loop.setImmediate(this.#drain);
       return;
     }
@@ -193,29 +195,35 @@ export class Admission {
 
   /** Sheds what has waited too long, and returns the request to be handled next; undefined at the end of the slice. */
   #next(): DeferredRequest | undefined {
-    let now = this.#loop.now();
+    const now = this.#loop.now();
     const last = this.#running;
     if (last !== undefined) {
       this.#running = undefined;
       if (last.subject !== undefined) {
         this.#usage.charge(last.subject, now - this.#runningSince, now);
       }
-      if (now - this.#sliceStartedAt >= SLICE_MS) return undefined;
+      if (this.#isSliceOver(now)) return undefined;
     }
-    if (!this.#options.dryRun) now = this.#shedFromFront(now);
+    this.#hasShedAll = this.#options.dryRun || this.#shedFromFront(now);
     while (this.#inFlight < this.#maxInFlight) {
-      const request = this.#line.takeNext();
+      // Those that have waited too long stand in front of all others but critical ones.
+      const request = this.#hasShedAll ? this.#line.takeNext() : this.#line.take("critical");
       if (request === undefined) return undefined;
-      if (request.isGone()) {
-        request.drop();
-        continue;
+      const startsAt = this.#loop.now();
+      if (!request.isGone()) {
+        if (this.#options.dryRun) this.#reportIfLate(request, startsAt);
+        this.#monitor.noteWait(startsAt - request.arrivedAt);
+        this.#runningSince = startsAt;
+        return request;
       }
-      if (this.#options.dryRun) this.#reportIfLate(request, now);
-      this.#monitor.noteWait(now - request.arrivedAt);
-      this.#runningSince = now;
-      return request;
+      request.drop();
+      if (this.#isSliceOver(startsAt)) return undefined;
     }
     return undefined;
+  }
+
+  #isSliceOver(now: number): boolean {
+    return now - this.#sliceStartedAt >= SLICE_MS;
   }
 
   #endSlice(): void {
@@ -237,8 +245,11 @@ export class Admission {
     }, SLICE_MS);
   }
 
-  /** Sheds the requests at the front of each priority that have waited too long. Returns the time. */
-  #shedFromFront(start: number): number {
+  /**
+   * Sheds the requests at the front of each priority that have waited too long. Returns false if the slice is over before all are
+   * shed.
+   */
+  #shedFromFront(start: number): boolean {
     let now = start;
     for (const priority of PRIORITIES) {
       for (;;) {
@@ -246,12 +257,12 @@ export class Admission {
         if (request === undefined || !this.#reportIfLate(request, now)) break;
         this.#line.take(priority);
         this.#monitor.noteWait(now - request.arrivedAt);
-        if (request.isGone()) request.drop();
-        else request.reject();
+        refuse(request);
         now = this.#loop.now();
+        if (this.#isSliceOver(now)) return false;
       }
     }
-    return now;
+    return true;
   }
 
   /** Reports a request that has waited longer than it may, and returns whether it has. */
@@ -272,4 +283,10 @@ export class Admission {
     this.#monitor.noteShed();
     this.#options.onShed({ request, reason, waitMs, limitMs });
   }
+}
+
+/** Responds to a request that is shed, if it still needs a response. */
+function refuse(request: DeferredRequest): void {
+  if (request.isGone()) request.drop();
+  else request.reject();
 }
