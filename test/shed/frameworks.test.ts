@@ -1,18 +1,29 @@
+import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import type { Server } from "node:http";
 import type { Socket } from "node:net";
-import { fixedWindow, rateLimit } from "@headgate/express";
-import { loadShedder } from "@headgate/shed";
+import { boundSubject } from "@headgate/core/internal";
+import {
+  combineSubjects,
+  fixedWindow,
+  rateLimit,
+  subjectOfAddress,
+  subjectOfHeader,
+} from "@headgate/express";
+import type { LoadShedder, ShedRequest } from "@headgate/shed";
+import { byHeader, byIp, combineKeys, loadShedder, SHED_CHANNELS } from "@headgate/shed";
 import type { HttpBindings } from "@hono/node-server";
 import { createAdaptorServer } from "@hono/node-server";
 import express from "express";
+import Fastify from "fastify";
+import type { Context } from "hono";
 import { Hono } from "hono";
 import supertest from "supertest";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { deferred } from "../http/support/deferred.ts";
 import { serve as serveApp } from "../support/serve.ts";
 import { waitUntil } from "../support/wait-until.ts";
-import type { Handler } from "./servers.ts";
-import { context, SERVERS } from "./servers.ts";
+import type { Handler, ServedRequest } from "./servers.ts";
+import { context, pathOf, SERVERS } from "./servers.ts";
 
 /** An application that handles one request at a time, of which those to `/held` last until they are released. */
 function createHandler() {
@@ -36,7 +47,7 @@ const PROBLEM = {
 describe.each(Object.entries(SERVERS))("on %s", (_, serve) => {
   test("a request that waited has its body, and its handler the async context", async () => {
     const { handle, handled, release } = createHandler();
-    const shed = loadShedder({ maxInFlight: 1, maxWait: "1m" });
+    const shed = loadShedder<ServedRequest>({ maxInFlight: 1, maxWait: "1m" });
     const agent = supertest(await serve(shed, handle));
     const first = agent.get("/held").set("x-context", "first").then();
     await waitUntil("it is handled", 5_000, async () => handled[0]);
@@ -59,7 +70,7 @@ describe.each(Object.entries(SERVERS))("on %s", (_, serve) => {
       maxWait: "20ms",
       retryAfter: "7s",
       // However busy the machine is, only this one may be shed.
-      priority: ({ url }) => (url === "/late" ? "default" : "critical"),
+      priority: (request: ServedRequest) => (pathOf(request) === "/late" ? "default" : "critical"),
     });
     const agent = supertest(await serve(shed, handle));
     const first = agent.get("/held").then();
@@ -79,9 +90,36 @@ describe.each(Object.entries(SERVERS))("on %s", (_, serve) => {
     await shed.close();
   });
 
+  test("a subject by a key function is the one that a limiter with this key counts", async () => {
+    const { handle, handled, release } = createHandler();
+    const subjects: unknown[] = [];
+    const onShed = (message: unknown): void => void subjects.push((message as ShedRequest).subject);
+    subscribe(SHED_CHANNELS.request, onShed);
+    onTestFinished(() => void unsubscribe(SHED_CHANNELS.request, onShed));
+    const shed = loadShedder<ServedRequest>({
+      maxInFlight: 1,
+      maxWait: "20ms",
+      priority: (request) => (pathOf(request) === "/late" ? "default" : "critical"),
+      subject: combineKeys(byHeader("x-api-key"), byIp(), (_, address) => address) as never,
+    });
+    const agent = supertest(await serve(shed, handle));
+    const first = agent.get("/held").then();
+    await waitUntil("it is handled", 5_000, async () => handled[0]);
+    expect((await agent.get("/late").set("x-api-key", "ada")).status).toBe(503);
+    const counted = combineSubjects(
+      subjectOfHeader("x-api-key", "ada"),
+      subjectOfAddress("127.0.0.1"),
+      "127.0.0.1",
+    );
+    expect(subjects).toEqual([boundSubject(counted)]);
+    release();
+    await first;
+    await shed.close();
+  });
+
   test("a request that is not shed passes as it is", async () => {
     const { handle } = createHandler();
-    const shed = loadShedder({ maxWait: "1m" });
+    const shed = loadShedder<ServedRequest>({ maxWait: "1m" });
     const agent = supertest(await serve(shed, handle));
     const { status, headers, text } = await agent.get("/").set("x-context", "one");
     expect({ status, text }).toEqual({ status: 200, text: "one " });
@@ -91,7 +129,7 @@ describe.each(Object.entries(SERVERS))("on %s", (_, serve) => {
 
   test("a function of the options that fails is an error of the request", async () => {
     const { handle, handled } = createHandler();
-    const shed = loadShedder({
+    const shed = loadShedder<ServedRequest>({
       subject() {
         throw new Error("wrong");
       },
@@ -105,8 +143,41 @@ describe.each(Object.entries(SERVERS))("on %s", (_, serve) => {
   });
 });
 
+const BEHIND_PROXY: Readonly<Record<string, (shed: LoadShedder) => Promise<string>>> = {
+  Express(shed) {
+    const app = express().set("trust proxy", "loopback");
+    app.use(shed, (_req, res) => void res.send("ok"));
+    return serveApp(app);
+  },
+
+  async Fastify(shed) {
+    const app = Fastify({ trustProxy: "loopback", forceCloseConnections: true });
+    onTestFinished(() => app.close());
+    await app.register(shed.fastify);
+    app.get("/", () => "ok");
+    return app.listen({ port: 0, host: "127.0.0.1" });
+  },
+};
+
+test.each(Object.entries(BEHIND_PROXY))(
+  "on %s, a subject's function gets the address that the proxy trust gives, in IPv6 its /64",
+  async (_, serve) => {
+    const addresses: unknown[] = [];
+    const shed = loadShedder({
+      subject(_request, address) {
+        addresses.push(address);
+        return address;
+      },
+    });
+    const url = await serve(shed);
+    await fetch(url, { headers: { "x-forwarded-for": "2001:db8::7" } });
+    expect(addresses).toEqual(["2001:db8::/64"]);
+    await shed.close();
+  },
+);
+
 test("on Hono, middleware around the load shedder learns that a client in line has disconnected", async () => {
-  const shed = loadShedder({ maxInFlight: 1, maxWait: "1m" });
+  const shed = loadShedder<Context>({ maxInFlight: 1, maxWait: "1m" });
   const held = deferred();
   const ended: string[] = [];
   let isHeld = false;

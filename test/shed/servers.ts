@@ -5,7 +5,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
-import type { LoadShedder } from "@headgate/shed";
+import type { LoadShedder, NodeRequest } from "@headgate/shed";
 import type { HttpBindings } from "@hono/node-server";
 import { createAdaptorServer } from "@hono/node-server";
 import { All, Controller, Module, Req } from "@nestjs/common";
@@ -17,6 +17,7 @@ import type { Express } from "express";
 import express from "express";
 import express4 from "express4";
 import Fastify from "fastify";
+import type { Context } from "hono";
 import { Hono } from "hono";
 import { onTestFinished } from "vitest";
 
@@ -26,11 +27,19 @@ export type Handler = (path: string, body: string) => Promise<string> | string;
 /** The value of the header `x-context`, in the async context of a request that an earlier middleware has entered. */
 export const context = new AsyncLocalStorage<string>();
 
-type Serve = (shed: LoadShedder, handle: Handler) => Promise<string>;
+/** What the functions in the options get: the request of Node or of a framework that extends it, in Hono the context. */
+export type ServedRequest = NodeRequest | Context;
+
+export const pathOf = (request: ServedRequest): string =>
+  "finalized" in request ? request.req.path : String(request.url);
+
+type Shed = LoadShedder<ServedRequest>;
+
+type Serve = (shed: Shed, handle: Handler) => Promise<string>;
 
 const contextOf = ({ headers }: IncomingMessage): string => String(headers["x-context"]);
 
-async function expressApp(app: Express, shed: LoadShedder, handle: Handler): Promise<string> {
+async function expressApp(app: Express, shed: Shed, handle: Handler): Promise<string> {
   app.use((req, _res, next) => context.run(contextOf(req), next));
   app.use(shed);
   app.use(express.text());
@@ -56,7 +65,7 @@ function urlOf(server: { address(): AddressInfo | string | null }): string {
 
 async function nestApp(
   adapter: ExpressAdapter | FastifyAdapter,
-  shed: LoadShedder,
+  shed: Shed,
   handle: Handler,
 ): Promise<string> {
   class Site {

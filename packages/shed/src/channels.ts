@@ -17,7 +17,7 @@ export interface ShedRequest {
   readonly priority: Priority;
   /**
    * Whose request it was; undefined without the option `subject`. One of more than 64 characters is a hash, which begins with `#`; another
-   * that begins with `#` is escaped.
+   * that begins with `#` is escaped. Otherwise it is the subject that a limiter with the same key counts.
    */
   readonly subject: string | undefined;
   /**

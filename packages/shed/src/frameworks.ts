@@ -1,4 +1,6 @@
 import type { IncomingMessage } from "node:http";
+import type { RequestWrapper } from "@headgate/core/internal-http";
+import { WRAPPED_REQUEST } from "@headgate/core/internal-http";
 
 /*
  * The members of requests and responses that are used here, so that the package needs no framework, nor its types. HTTP/1.1 and HTTP/2's
@@ -61,9 +63,9 @@ export interface HonoContextLike {
   readonly env: unknown;
 }
 
-/** A middleware of Hono. */
-export type HonoMiddlewareLike = (
-  context: HonoContextLike,
+/** A middleware of Hono, whose context is what the functions in the options get. */
+export type HonoMiddlewareLike<Context = object> = (
+  context: HonoContextLike & Context,
   next: () => Promise<void>,
 ) => Promise<Response | undefined>;
 
@@ -142,11 +144,13 @@ export function toHonoMiddleware(
     const env = (context.env ?? {}) as HonoBindings;
     const { incoming, outgoing } = env.server ?? env;
     if (incoming === undefined || outgoing === undefined) return next() as Promise<undefined>;
+    // Key functions look for headers in the request that a context wraps.
+    (context as RequestWrapper)[WRAPPED_REQUEST] ??= incoming;
     return new Promise((resolve, reject) => {
       enter({
         req: incoming,
         res: outgoing,
-        request: incoming,
+        request: context,
         next(error) {
           if (error === undefined) resolve(next() as Promise<undefined>);
           else reject(error);

@@ -3,6 +3,8 @@
  * @packageDocumentation
  */
 
+export type { KeyFunction } from "@headgate/core/http";
+export { byHeader, byIp, combineKeys } from "@headgate/core/http";
 export type { LoadStatus, ShedRequest } from "./channels.ts";
 export { SHED_CHANNELS } from "./channels.ts";
 export type {

@@ -21,7 +21,7 @@ import type { EventLoop } from "./law/event-loop.ts";
 import type { Priority } from "./law/line.ts";
 import type { LoadReport } from "./law/load-monitor.ts";
 import { nodeEventLoop } from "./node-event-loop.ts";
-import type { LoadShedderOptions, Settings } from "./options.ts";
+import type { LoadShedderOptions, Settings, SubjectOf } from "./options.ts";
 import { readOptions } from "./options.ts";
 import { ShedTally } from "./shed-tally.ts";
 
@@ -32,7 +32,7 @@ export interface LoadShedder<Request = NodeRequest> {
   /** Fastify's plugin: `app.register(shed.fastify)`, before other plugins. */
   readonly fastify: FastifyPluginLike;
   /** Hono's middleware on Node: `app.use(shed.hono)`. Without a server of Node's, as in `app.request`, requests pass. */
-  readonly hono: HonoMiddlewareLike;
+  readonly hono: HonoMiddlewareLike<Request>;
   /** The load of this process now. */
   status(): LoadStatus;
   /** Puts no more requests in line, and resolves when none is left in it. Later requests pass. */
@@ -41,7 +41,8 @@ export interface LoadShedder<Request = NodeRequest> {
 
 /**
  * Keeps this process useful while requests arrive faster than it can handle them: they wait in line, and are shed once
- * they have waited too long. Throws `HEADGATE_INVALID_OPTION`.
+ * they have waited too long. `Request` is what the functions in the options get: Node's request, `loadShedder<Context>()` for Hono.
+ * Throws `HEADGATE_INVALID_OPTION`.
  */
 export function loadShedder<Request extends object = NodeRequest>(
   options: LoadShedderOptions<Request> = {},
@@ -97,7 +98,7 @@ export function createLoadShedder<Request extends object>(
     let subject: string | undefined;
     try {
       priority = priorityOf(request);
-      subject = subjectOf?.(request);
+      subject = subjectOf?.(request, addressOf(exchange));
     } catch (reason) {
       exchange.next(toError(reason));
       return;
@@ -124,13 +125,10 @@ export function createLoadShedder<Request extends object>(
     next();
   }
 
-  function runMeasured(
-    exchange: Exchange,
-    subjectOf: (request: object) => string | undefined,
-  ): void {
+  function runMeasured(exchange: Exchange, subjectOf: SubjectOf): void {
     let subject: string | undefined;
     try {
-      subject = subjectOf(exchange.request);
+      subject = subjectOf(exchange.request, addressOf(exchange));
     } catch (reason) {
       exchange.next(toError(reason));
       return;
@@ -169,6 +167,11 @@ export function createLoadShedder<Request extends object>(
       return closing;
     },
   });
+}
+
+/** The client's address, by the framework's proxy trust if it has one. */
+function addressOf({ request, req }: Exchange): string | undefined {
+  return (request as { readonly ip?: string | undefined }).ip ?? req.socket.remoteAddress;
 }
 
 function startHeaderOf({ headers }: NodeRequest): string | undefined {

@@ -1,4 +1,5 @@
-import { describe, expect, test } from "vitest";
+import { setImmediate } from "node:timers/promises";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { loadShedder } from "./load-shedder.ts";
 import { readOptions } from "./options.ts";
 
@@ -67,7 +68,7 @@ test("loadShedder without options waits at most 300 ms, and asks clients to wait
 
 describe("the result of a function", () => {
   const priorityOf = (value: unknown) => read({ priority: () => value }).priorityOf({} as never);
-  const subjectOf = (value: unknown) => read({ subject: () => value }).subjectOf?.({} as never);
+  const subjectOf = (value: unknown) => read({ subject: () => value }).subjectOf?.({}, "::1");
 
   test("priority is one of three words, or undefined for the default", () => {
     expect(priorityOf("critical")).toBe("critical");
@@ -85,11 +86,29 @@ describe("the result of a function", () => {
     expect(subjectOf("ada")).toBe("ada");
     expect(subjectOf(7)).toBe("7");
     for (const none of [undefined, null, ""]) expect(subjectOf(none)).toBeUndefined();
-    for (const wrong of [{}, 0.5, true, Promise.resolve("ada")]) {
+    for (const wrong of [{}, 0.5, true, ["ada"]]) {
       expect(() => subjectOf(wrong)).toThrow(
         expect.objectContaining({ code: "HEADGATE_INVALID_KEY", cause: wrong }),
       );
     }
+  });
+
+  test("a promise is an error, and nothing more if it rejects", async () => {
+    const rejections: unknown[] = [];
+    const note = (reason: unknown): void => void rejections.push(reason);
+    process.on("unhandledRejection", note);
+    onTestFinished(() => void process.off("unhandledRejection", note));
+    expect(() => subjectOf(Promise.reject(new Error("subject")))).toThrow(
+      expect.objectContaining({
+        code: "HEADGATE_INVALID_KEY",
+        message: expect.stringMatching(/at once, got a promise$/),
+      }),
+    );
+    expect(() => priorityOf(Promise.reject(new Error("priority")))).toThrow(
+      expect.objectContaining({ code: "HEADGATE_INVALID_OPTION" }),
+    );
+    await setImmediate();
+    expect(rejections).toEqual([]);
   });
 
   test("a long subject is replaced by its hash", () => {

@@ -1,19 +1,22 @@
 import type { Duration } from "@headgate/core";
 import { HeadgateError } from "@headgate/core";
+import type { KeyFunction } from "@headgate/core/http";
 import {
   boundSubject,
   formatKind,
   formatReceived,
   invalidValue,
+  isPromiseLike,
   parseDuration,
   rejectUnknownOptions,
   toMilliseconds,
 } from "@headgate/core/internal";
+import { keyReader } from "@headgate/core/internal-http";
 import type { Priority } from "./law/line.ts";
 import { PRIORITIES } from "./law/line.ts";
 import { SHORTEST_LIMIT_MS } from "./law/wait-limit.ts";
 
-/** Options of `loadShedder`. The functions get the request of Express, Fastify or Node; in Hono, the request of Node. */
+/** Options of `loadShedder`. The functions get the request of Express, Fastify or Node; in Hono, its context. */
 export interface LoadShedderOptions<Request> {
   /** The name in published messages: 1 to 512 characters. Default `"server"`. */
   readonly name?: string | undefined;
@@ -25,11 +28,11 @@ export interface LoadShedderOptions<Request> {
    */
   readonly priority?: ((request: Request) => Priority | undefined) | undefined;
   /**
-   * Whose request it is, such as a tenant. While requests wait, subjects that used over three times their fair share of handler
-   * time (of two to four subjects, over three quarters of it) are shed first, at 0.4 of the wait. Undefined or null if that is
-   * not known.
+   * Whose request it is, such as a tenant: a key function as limits have it, `byHeader("x-api-key")` for example, but not an async
+   * one. While requests wait, subjects that used over three times their fair share of handler time (of two to four subjects, over
+   * three quarters of it) are shed first, at 0.4 of the wait. Undefined, null or empty if that is not known. Called for each request.
    */
-  readonly subject?: ((request: Request) => string | number | null | undefined) | undefined;
+  readonly subject?: KeyFunction<NoInfer<Request>> | undefined;
   /**
    * Whether a wait includes the time since a proxy set `X-Request-Start`. Only for servers that are reached through a proxy
    * alone, which replaces the header of a client. Default false.
@@ -43,6 +46,9 @@ export interface LoadShedderOptions<Request> {
   readonly dryRun?: boolean | undefined;
 }
 
+/** Reads the subject of a request; `address` is the client's whole address. */
+export type SubjectOf = (request: object, address: string | undefined) => string | undefined;
+
 /** The options with their defaults. */
 export interface Settings<Request> {
   readonly name: string;
@@ -53,7 +59,7 @@ export interface Settings<Request> {
   readonly dryRun: boolean;
   readonly priorityOf: (request: Request) => Priority;
   /** Missing if subjects are not distinguished. */
-  readonly subjectOf: ((request: Request) => string | undefined) | undefined;
+  readonly subjectOf: SubjectOf | undefined;
 }
 
 const OPTIONS = [
@@ -106,7 +112,7 @@ export function readOptions<Request>(options: LoadShedderOptions<Request>): Sett
     retryAfterSeconds: Math.ceil(retryAfterMs / 1_000),
     dryRun: readBoolean("dryRun", options.dryRun),
     priorityOf: priority ? (request) => toPriority(priority(request)) : () => "default",
-    subjectOf: subject && ((request) => toSubject(subject(request))),
+    subjectOf: subject && createSubjectReader(subject as KeyFunction),
   };
 }
 
@@ -130,8 +136,9 @@ function readDuration(option: string, value: unknown, least: number, most: numbe
 
 function toPriority(value: unknown = "default"): Priority {
   const isPriority = PRIORITIES.includes(value as Priority);
-  // The value may come from a client.
   if (!isPriority) {
+    if (isPromiseLike<unknown>(value)) ignoreRejection(value);
+    // The value may come from a client.
     throw invalidValue(
       `loadShedder: priority must return one of ${PRIORITIES.map((one) => `"${one}"`).join(", ")}`,
       value,
@@ -141,15 +148,33 @@ function toPriority(value: unknown = "default"): Priority {
   return value as Priority;
 }
 
-function toSubject(value: unknown): string | undefined {
-  if (value === undefined || value === null || value === "") return undefined;
-  if (typeof value === "number" && Number.isSafeInteger(value)) return String(value);
-  if (typeof value === "string") return boundSubject(value);
-  throw new HeadgateError(
+/** Subjects are those that a limiter with the same key counts. */
+function createSubjectReader(key: KeyFunction): SubjectOf {
+  const read = keyReader(key);
+  return (request, address) => {
+    const text = read(request, address);
+    if (text === undefined) return undefined;
+    if (typeof text === "string") return boundSubject(text);
+    if (isPromiseLike<unknown>(text)) {
+      ignoreRejection(text);
+      throw invalidSubject("a promise", text);
+    }
+    const { value } = text as { readonly value: unknown };
+    throw invalidSubject(formatKind(value), value);
+  };
+}
+
+function invalidSubject(received: string, cause: unknown): HeadgateError {
+  return new HeadgateError(
     "HEADGATE_INVALID_KEY",
-    `loadShedder: subject must return a string, a whole number, null or undefined, got ${formatKind(value)}`,
-    { cause: value },
+    `loadShedder: subject must return a string, a whole number, null or undefined at once, got ${received}`,
+    { cause },
   );
+}
+
+/** A promise that nobody awaits would end the process if it rejected. */
+function ignoreRejection(promise: PromiseLike<unknown>): void {
+  promise.then(undefined, () => {});
 }
 
 function requireThat(isValid: boolean, rule: string, received: unknown): void {

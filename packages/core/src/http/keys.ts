@@ -80,6 +80,11 @@ export function describeKey<Request extends HttpRequest>(
   return { read: createReader(key), countsAddress: false, source: { by: "function" } };
 }
 
+// Its type says little, so that core's declarations do not grow.
+export function keyReader(key: KeyFunction): (request: object, address?: string) => unknown {
+  return describeKey(key).read as never;
+}
+
 /** Calls a key function of the application. */
 function createReader<Request extends HttpRequest>(
   key: KeyFunction<Request>,

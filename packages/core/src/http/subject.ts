@@ -8,8 +8,7 @@ import { addressSubject, DEFAULT_IPV6_PREFIX, FULL_IPV4_PREFIX } from "../net/cl
 export type RequestSubjects = Readonly<Record<string, string | null>>;
 
 /**
- * A subject created by Headgate's own key functions. It never equals a string returned by an application's key function: an
- * application's string that begins with `~` gets another one in front, and all of these begin with `~` and a letter.
+ * A subject created by Headgate's own key functions. It never equals a string returned by an application's key function.
  *
  * Using one as a string or as JSON throws `HEADGATE_INVALID_KEY`: otherwise all clients would share the
  * bucket `[object Object]` or `{}`.
@@ -57,7 +56,10 @@ export class InvalidSubject {
 /** The text of a subject; undefined if it is missing or empty. */
 export type SubjectText = string | undefined | InvalidSubject;
 
-/** The text of a subject returned by a key function. A whole number is written in digits. */
+/**
+ * The text of a subject returned by a key function. A whole number is written in digits. An application's string that begins with `~`
+ * gets another one in front, for all subjects of Headgate's own begin with `~` and a letter.
+ */
 export function parseKeyResult(value: unknown): SubjectText {
   if (typeof value === "string") {
     if (value === "") return undefined;
