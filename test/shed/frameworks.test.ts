@@ -13,6 +13,7 @@ import type { LoadShedder, ShedRequest } from "@headgate/shed";
 import { byHeader, byIp, combineKeys, loadShedder, SHED_CHANNELS } from "@headgate/shed";
 import type { HttpBindings } from "@hono/node-server";
 import { createAdaptorServer } from "@hono/node-server";
+import type { ErrorRequestHandler } from "express";
 import express from "express";
 import Fastify from "fastify";
 import type { Context } from "hono";
@@ -175,6 +176,40 @@ test.each(Object.entries(BEHIND_PROXY))(
     await shed.close();
   },
 );
+
+test("on Express, an error of other middleware in the response to a shed request is one of this request", async () => {
+  const held = deferred();
+  let isHeld = false;
+  const shed = loadShedder({
+    maxInFlight: 1,
+    maxWait: "20ms",
+    priority: ({ url }) => (url === "/late" ? "default" : "critical"),
+  });
+  const app = express();
+  app.use((_req, res, next) => {
+    const { writeHead } = res;
+    res.writeHead = () => {
+      res.writeHead = writeHead;
+      throw new Error("no session");
+    };
+    next();
+  });
+  app.use(shed, async (_req, res) => {
+    isHeld = true;
+    await held.promise;
+    res.end();
+  });
+  app.use(((error, _req, res, _next) => {
+    res.status(500).send(error.message);
+  }) satisfies ErrorRequestHandler);
+  const agent = supertest(await serveApp(app));
+  const first = agent.get("/held").then();
+  await waitUntil("it is in flight", 5_000, async () => isHeld || undefined);
+  expect(await agent.get("/late")).toMatchObject({ status: 500, text: "no session" });
+  held.resolve();
+  await first;
+  await shed.close();
+});
 
 test("on Hono, middleware around the load shedder learns that a client in line has disconnected", async () => {
   const shed = loadShedder<Context>({ maxInFlight: 1, maxWait: "1m" });

@@ -149,8 +149,13 @@ export function createLoadShedder<Request extends object>(
     next: (error?: unknown) => unknown,
   ): void {
     const reject = (): void => {
-      res.writeHead(response.status, response.headers);
-      res.end(response.body);
+      try {
+        res.writeHead(response.status, response.headers);
+        res.end(response.body);
+      } catch (reason) {
+        // Other middleware may have put itself in their place. Nobody else would catch its errors: this is a later turn of the loop.
+        next(toError(reason));
+      }
     };
     enter({ req, res, request: req, next, reject, drop: doNothing });
   }
