@@ -231,6 +231,24 @@ describe("published messages", () => {
   });
 });
 
+test("a server that is closed is forgotten, and watched again when it listens again", async () => {
+  const shed = loadShedder();
+  const server = createServer((req, res) => shed(req, res, () => res.end()));
+  const listeners = () => server.listenerCount("connection") + server.listenerCount("close");
+  const before = listeners();
+  for (let round = 0; round < 2; round += 1) {
+    server.listen(0, "127.0.0.1");
+    await once(server, "listening");
+    const { port } = server.address() as AddressInfo;
+    await fetch(`http://127.0.0.1:${port}`, { headers: { connection: "close" } });
+    expect(listeners()).toBe(before + 2);
+    server.close();
+    await once(server, "close");
+    expect(listeners()).toBe(before);
+  }
+  await shed.close();
+});
+
 test("close resolves when those in line have been handled, leaves no listener, and rejects options", async () => {
   const shed = loadShedder({ maxInFlight: 1, maxWait: "1m" });
   const site = await serveHeld(shed);
@@ -240,10 +258,12 @@ test("close resolves when those in line have been handled, leaves no listener, a
   const other = connect(site.port, "127.0.0.1");
   other.write(get("/2"));
   await site.areWaiting(1);
-  const listeners = site.server.listenerCount("connection");
+  const listeners = () =>
+    site.server.listenerCount("connection") + site.server.listenerCount("close");
+  const before = listeners();
   await shed.close();
   expect(site.started).toEqual(["/1", "/2"]);
-  expect(site.server.listenerCount("connection")).toBe(listeners - 1);
+  expect(listeners()).toBe(before - 2);
   expect(() => shed.close({ timeout: 1 })).toThrow(
     expect.objectContaining({ code: "HEADGATE_INVALID_OPTION" }),
   );

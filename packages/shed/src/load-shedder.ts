@@ -199,21 +199,29 @@ function isGone({ req, res }: Exchange): boolean {
  * reads its request in the next, so a turn that brought a connection may have left others in the kernel.
  */
 function createServerWatch(onConnection: () => void) {
-  const watched = new Set<NodeJS.EventEmitter>();
+  /** What forgets a server, by the server: one that is closed may be one of many, as in tests. */
+  const watched = new Map<NodeJS.EventEmitter, () => void>();
   let last: unknown;
+
+  function add(server: NodeJS.EventEmitter): void {
+    const forget = (): void => {
+      server.off("connection", onConnection).off("close", forget);
+      watched.delete(server);
+      if (last === server) last = undefined;
+    };
+    watched.set(server, forget);
+    server.on("connection", onConnection).on("close", forget);
+  }
+
   return {
     watch({ socket }: NodeRequest): void {
       const { server } = socket as { readonly server?: NodeJS.EventEmitter };
       if (server === last || typeof server?.on !== "function") return;
       last = server;
-      if (watched.has(server)) return;
-      watched.add(server);
-      server.on("connection", onConnection);
+      if (!watched.has(server)) add(server);
     },
     stop(): void {
-      for (const server of watched) server.off("connection", onConnection);
-      watched.clear();
-      last = undefined;
+      for (const forget of [...watched.values()]) forget();
     },
   };
 }
