@@ -87,7 +87,7 @@ describe("on HTTP/1.1", () => {
     other.destroy();
   });
 
-  test("a handler whose pipelined response can never be sent frees its slot", async () => {
+  test("a handler whose pipelined response can never be sent frees its slot, and once only when it ends later", async () => {
     const site = await serveHeld(loadShedder({ maxInFlight: 2, maxWait: "1m" }));
     const leaving = connect(site.port, "127.0.0.1");
     leaving.write(get("/1") + get("/2"));
@@ -96,7 +96,75 @@ describe("on HTTP/1.1", () => {
     const other = connect(site.port, "127.0.0.1");
     other.write(get("/other"));
     await site.isStarted("/other");
+    site.release("/1");
+    site.release("/2");
+    other.write(get("/second") + get("/third"));
+    await site.isStarted("/second");
+    await site.areWaiting(1);
     other.destroy();
+  });
+
+  test("a pipelined response that waits for an earlier request in line keeps no slot from it", async () => {
+    const priority = ({ url }: NodeRequest) => (url === "/first" ? "critical" : "default");
+    const site = await serveHeld(loadShedder({ maxInFlight: 1, maxWait: "1m", priority }));
+    const other = connect(site.port, "127.0.0.1");
+    other.write(get("/held"));
+    await site.isStarted("/held");
+    const socket = connect(site.port, "127.0.0.1");
+    socket.write(get("/last") + get("/first"));
+    await site.areWaiting(2);
+    site.release("/held");
+    await site.isStarted("/first");
+    site.release("/first");
+    await site.isStarted("/last");
+    site.release("/last");
+    let received = "";
+    socket.on("data", (chunk) => {
+      received += chunk;
+    });
+    await waitUntil(
+      "both are answered",
+      5_000,
+      async () => received.includes("/first") || undefined,
+    );
+    expect(received.match(/answer to \S+/g)).toEqual(["answer to /last", "answer to /first"]);
+    socket.destroy();
+    other.destroy();
+  });
+
+  test("a request that expects 100 Continue is told to go on while it waits, and has its body", async () => {
+    const shed = loadShedder({ maxInFlight: 1, maxWait: "1m" });
+    const bodies: string[] = [];
+    let release = () => {};
+    const url = await serve(
+      createServer((req, res) =>
+        shed(req, res, async () => {
+          bodies.push(await text(req));
+          release = () => res.end("done\n");
+        }),
+      ),
+    );
+    onTestFinished(() => shed.close());
+    const port = Number(new URL(url).port);
+    const first = connect(port, "127.0.0.1");
+    first.write(get("/"));
+    await waitUntil("the first is handled", 5_000, async () => bodies.length === 1 || undefined);
+    const socket = connect(port, "127.0.0.1");
+    let received = "";
+    socket.on("data", (chunk) => {
+      received += chunk;
+    });
+    socket.write("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 4\r\nExpect: 100-continue\r\n\r\n");
+    await waitUntil("it may go on", 5_000, async () => received.includes("100 C") || undefined);
+    expect(shed.status().waiting).toBe(1);
+    socket.write("body");
+    release();
+    await waitUntil("it is handled", 5_000, async () => bodies.length === 2 || undefined);
+    release();
+    await waitUntil("it is answered", 5_000, async () => received.includes("done") || undefined);
+    expect(bodies).toEqual(["", "body"]);
+    first.destroy();
+    socket.destroy();
   });
 
   test("an upgrade is not touched", async () => {

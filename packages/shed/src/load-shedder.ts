@@ -120,7 +120,7 @@ export function createLoadShedder<Request extends object>(
   function run({ res, next }: Exchange): void {
     if (maxInFlight !== Number.POSITIVE_INFINITY) {
       admission.begin();
-      watchResponse(res, { onSent: admission.end, onDisconnected: admission.end });
+      watchEnd(res, admission.end);
     }
     next();
   }
@@ -177,6 +177,20 @@ export function createLoadShedder<Request extends object>(
 /** The client's address, by the framework's proxy trust if it has one. */
 function addressOf({ request, req }: Exchange): string | undefined {
   return (request as { readonly ip?: string | undefined }).ip ?? req.socket.remoteAddress;
+}
+
+/**
+ * Calls back once, when a response has been ended or its client has disconnected. A pipelined response that was ended may wait for
+ * earlier ones on its connection, which may be in line themselves: if it counted until it is sent, they would wait for each other.
+ */
+function watchEnd(res: NodeResponse, callback: () => void): void {
+  let isOver = false;
+  const end = (): void => {
+    if (isOver) return;
+    isOver = true;
+    callback();
+  };
+  watchResponse(res, { onEnded: end, onDisconnected: end });
 }
 
 function startHeaderOf({ headers }: NodeRequest): string | undefined {
