@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from "node:async_hooks";
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { once } from "node:events";
 import { createServer } from "node:http";
@@ -297,6 +298,49 @@ describe("published messages", () => {
       loads.at(-1)?.state === "calm" ? true : undefined,
     );
   });
+});
+
+test("who learns that a request was shed is in its async context, and who learns of the load in that of no request", async () => {
+  const context = new AsyncLocalStorage<string>();
+  const shedIn: unknown[] = [];
+  const loadIn: unknown[] = [];
+  const onRequest = (): void => void shedIn.push(context.getStore());
+  const onLoad = (message: unknown): void => {
+    if ((message as LoadStatus).shedder === "contexts") loadIn.push(context.getStore());
+  };
+  subscribe(SHED_CHANNELS.request, onRequest);
+  subscribe(SHED_CHANNELS.load, onLoad);
+  onTestFinished(() => {
+    unsubscribe(SHED_CHANNELS.request, onRequest);
+    unsubscribe(SHED_CHANNELS.load, onLoad);
+  });
+  const shed = loadShedder({
+    name: "contexts",
+    maxInFlight: 1,
+    maxWait: "20ms",
+    priority: ({ url }) => (url === "/held" ? "critical" : "default"),
+  });
+  let isHeld = false;
+  const url = await serve(
+    createServer((req, res) =>
+      context.run(String(req.url), () =>
+        shed(req, res, () => {
+          isHeld = true;
+        }),
+      ),
+    ),
+  );
+  const { port } = new URL(url);
+  const held = connect(Number(port), "127.0.0.1");
+  held.write(get("/held"));
+  await waitUntil("it is handled", 5_000, async () => isHeld || undefined);
+  const responses = await Promise.all(["/1", "/2", "/3"].map((path) => fetch(`${url}${path}`)));
+  expect(responses.map(({ status }) => status)).toEqual([503, 503, 503]);
+  expect(shedIn.toSorted()).toEqual(["/1", "/2", "/3"]);
+  expect(loadIn.length).toBeGreaterThan(1);
+  expect(new Set(loadIn)).toEqual(new Set([undefined]));
+  held.destroy();
+  await shed.close();
 });
 
 test("a server that is closed is forgotten, and watched again when it listens again", async () => {

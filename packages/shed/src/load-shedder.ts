@@ -1,7 +1,6 @@
-import { AsyncResource } from "node:async_hooks";
 import { channel } from "node:diagnostics_channel";
 import type { Decision } from "@headgate/core";
-import { clientOf, PROBLEM_JSON, toProblem } from "@headgate/core/http";
+import { PROBLEM_JSON, toProblem } from "@headgate/core/http";
 import { publish, rejectCloseOptions } from "@headgate/core/internal";
 import { toError, watchResponse } from "@headgate/core/internal-http";
 import type { LoadStatus, ShedRequest } from "./channels.ts";
@@ -20,10 +19,11 @@ import { Admission } from "./law/admission.ts";
 import type { EventLoop } from "./law/event-loop.ts";
 import type { Priority } from "./law/line.ts";
 import type { LoadReport } from "./law/load-monitor.ts";
-import { nodeEventLoop } from "./node-event-loop.ts";
+import { nodeEventLoop, outsideRequests } from "./node-event-loop.ts";
 import type { LoadShedderOptions, Settings, SubjectOf } from "./options.ts";
 import { readOptions } from "./options.ts";
 import { ShedTally } from "./shed-tally.ts";
+import { WaitingRequest } from "./waiting-request.ts";
 
 /** Middleware for Express 4 and 5, NestJS and `node:http`; its properties are for other frameworks. */
 export interface LoadShedder<Request = NodeRequest> {
@@ -65,14 +65,16 @@ export function createLoadShedder<Request extends object>(
 
   function onReport(report: LoadReport): void {
     status = nextStatus(status, report);
-    if (LOAD.hasSubscribers) publish(LOAD, status);
+    if (LOAD.hasSubscribers) outsideRequests.runInAsyncScope(publish, undefined, LOAD, status);
   }
 
   const tally = new ShedTally(settings.name, dryRun);
 
   function onShed(decision: ShedDecision): void {
     tally.count(decision);
-    if (REQUESTS.hasSubscribers) publish(REQUESTS, toMessage(settings, decision));
+    if (!REQUESTS.hasSubscribers) return;
+    const request = decision.request as WaitingRequest;
+    request.runInAsyncScope(publish, undefined, REQUESTS, toMessage(settings, decision));
   }
 
   const admission = new Admission(loop, { maxWaitMs, maxInFlight, dryRun, onShed, onReport });
@@ -93,28 +95,17 @@ export function createLoadShedder<Request extends object>(
   }
 
   function defer(exchange: Exchange, elapsed: number): void {
-    const { request } = exchange;
     let priority: Priority;
     let subject: string | undefined;
     try {
-      priority = priorityOf(request);
-      subject = subjectOf?.(request, addressOf(exchange));
+      priority = priorityOf(exchange.request);
+      subject = subjectOf?.(exchange.request, addressOf(exchange));
     } catch (reason) {
       exchange.next(toError(reason));
       return;
     }
-    // Handlers find the async context in which the request arrived.
-    const scope = new AsyncResource("HeadgateShed");
-    admission.defer({
-      priority,
-      subject,
-      request,
-      arrivedAt: admission.arrivalTime(elapsed),
-      isGone: () => isGone(exchange),
-      start: () => scope.runInAsyncScope(run, undefined, exchange),
-      reject: () => scope.runInAsyncScope(exchange.reject, exchange),
-      drop: () => scope.runInAsyncScope(exchange.drop, exchange),
-    });
+    const arrivedAt = admission.arrivalTime(elapsed);
+    admission.defer(new WaitingRequest(exchange, priority, subject, arrivedAt, run));
   }
 
   function run({ res, next }: Exchange): void {
@@ -197,15 +188,6 @@ function startHeaderOf({ headers }: NodeRequest): string | undefined {
   // Node joins the values of a header that was sent twice, which is then no time.
   const header = headers["x-request-start"];
   return typeof header === "string" ? header : undefined;
-}
-
-/** Whether nobody waits for a response: the client has disconnected, or something else has responded. */
-function isGone({ req, res }: Exchange): boolean {
-  // A stream of HTTP/2 is only destroyed once its request has been read.
-  const isAborted = (req as { readonly aborted?: boolean }).aborted === true;
-  return (
-    isAborted || res.headersSent || res.writableEnded || clientOf(undefined, req).isDisconnected()
-  );
 }
 
 /**
