@@ -34,6 +34,17 @@ describe("data from Redis", () => {
     expect(await cache.get("log", read)).toBe(2);
   });
 
+  test("is read again ten seconds after a failure at the latest, however long a success is kept", async () => {
+    const fail = (): Promise<never> => Promise.reject(new Error("away"));
+    await expect(cache.get("log", fail, 60_000)).rejects.toThrow("away");
+    now = 9_999;
+    await expect(cache.get("log", read, 60_000)).rejects.toThrow("away");
+    now = 10_000;
+    expect(await cache.get("log", read, 60_000)).toBe(1);
+    now = 69_999;
+    expect(await cache.get("log", read, 60_000)).toBe(1);
+  });
+
   test("is read again after an action", async () => {
     await cache.get("log", read);
     cache.clear();

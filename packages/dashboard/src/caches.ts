@@ -2,8 +2,11 @@
 interface Snapshot {
   readonly startedAt: number;
   readonly value: Promise<unknown>;
-  isPending: boolean;
+  state: "pending" | "read" | "failed";
 }
+
+/** How long a failed read stands for the next one at most: Redis may answer again, or be slow because much is read. */
+const MAX_FAILURE_AGE_MS = 10_000;
 
 /** The maximum number of snapshots; a new one replaces the oldest. */
 const MAX_SNAPSHOTS = 200;
@@ -25,15 +28,18 @@ export class SnapshotCache {
   get<T>(key: string, read: () => Promise<T>, maxAgeMs = 2_000): Promise<T> {
     const cached = this.#snapshots.get(key);
     const now = this.#now();
-    if (cached !== undefined && (cached.isPending || now - cached.startedAt < maxAgeMs)) {
-      return cached.value as Promise<T>;
+    if (cached !== undefined) {
+      const mostMs = cached.state === "failed" ? Math.min(maxAgeMs, MAX_FAILURE_AGE_MS) : maxAgeMs;
+      if (cached.state === "pending" || now - cached.startedAt < mostMs) {
+        return cached.value as Promise<T>;
+      }
     }
     const value = read();
-    const snapshot: Snapshot = { startedAt: now, value, isPending: true };
-    const end = (): void => {
-      snapshot.isPending = false;
+    const snapshot: Snapshot = { startedAt: now, value, state: "pending" };
+    const end = (state: Snapshot["state"]) => (): void => {
+      snapshot.state = state;
     };
-    value.then(end, end);
+    value.then(end("read"), end("failed"));
     this.#snapshots.delete(key);
     this.#snapshots.set(key, snapshot);
     const [oldest] = this.#snapshots.keys();

@@ -125,11 +125,11 @@ export function createFleetReader(store: Store, timeout: Duration = "2s"): Fleet
       return limiters.filter(({ name }) => name === limiter);
     },
     loadRecentUsage: (limiter) =>
-      load(
+      snapshots.get(
         `recent ${limiter ?? ""}`,
-        () => readRecentUsage(store, { limiter, timeout }),
+        () => outages.watch(readRecentUsage(store, { limiter, timeout })).catch(() => undefined),
         30_000,
-      ).catch(() => undefined),
+      ),
     loadBlocks: () =>
       load("blocks", async () => readBlocks(store, { timeout, registry: await loadRegistry() })),
     loadCoverage: () =>
