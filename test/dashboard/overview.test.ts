@@ -1,8 +1,10 @@
+import { HeadgateError } from "@headgate/core";
 import { expect, test } from "vitest";
 import { visibleTo } from "../../packages/dashboard/src/access/visible-to.ts";
 import { parsePermission } from "../../packages/dashboard/src/access/visitor.ts";
 import { createDashboard } from "../../packages/dashboard/src/dashboard.ts";
 import { READ_ENDPOINTS } from "../../packages/dashboard/src/endpoints.ts";
+import { buildOverview, loadOverviewData } from "../../packages/dashboard/src/views/overview.ts";
 import { useOwnRedis } from "../support/own-redis.ts";
 import { createFleetWithUsage } from "./support/fleet.ts";
 import { nodeMount } from "./support/mounts.ts";
@@ -45,4 +47,16 @@ test("the overview of a visitor never shows a limiter that is hidden from that v
   expect(await names()).toEqual(["api"]);
   sees = "read";
   expect(await names()).toEqual(["api", "secret"]);
+});
+
+test("the overview is complete but for the most denied clients if only these cannot be read", async () => {
+  const { store } = await createFleetWithUsage(own.client);
+  const { reader } = createDashboard({ store, authorize: () => "read" });
+  const whole = buildOverview(await loadOverviewData(reader, "1h"));
+  expect(whole.denied).toHaveLength(2);
+  const loadDenied = () =>
+    Promise.reject(new HeadgateError("HEADGATE_STORE_UNAVAILABLE", "no answer within 2 s"));
+  const rest = buildOverview(await loadOverviewData({ ...reader, loadDenied }, "1h"));
+  const { totals, limiters } = whole;
+  expect(rest).toMatchObject({ denied: null, deniedFrom: rest.at, totals, limiters });
 });

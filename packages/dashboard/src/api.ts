@@ -170,8 +170,8 @@ export interface Overview extends UsageView {
   readonly limiters: readonly LimiterSummary[];
   /** All limiters after the first 500 together; null if there are none, or if limiters are hidden from the visitor. */
   readonly others: Counts | null;
-  /** The subjects with the most denials in the limiters with the most denials, which are not in shadow mode. */
-  readonly denied: readonly (TopSubjectRow & { readonly limiter: string })[];
+  /** The subjects with the most denials in the limiters with the most denials, which are not in shadow mode; null if Redis was too slow. */
+  readonly denied: readonly (TopSubjectRow & { readonly limiter: string })[] | null;
   /** The start of the ten minutes from which `denied` is counted; at most 24 hours ago. */
   readonly deniedFrom: number;
   readonly mixedVersions: readonly { readonly name: string; readonly versions: number }[];

@@ -8,12 +8,13 @@ const HOUR = 3_600_000;
 
 const NOW = 2_000 * HOUR;
 
-/** What `readUsage` returns of decisions of these ages: no steps that are older than the span. */
+/** What `readUsage` returns of decisions of these ages: no steps that are older than the span, in chronological order. */
 function readerOf(ages: readonly number[]): FleetReader {
   const loadUsage = async (span: Span) => {
     const stepsWithin = (most: number) =>
       ages
         .filter((age) => age < most)
+        .sort((one, other) => other - one)
         .map((age) => ({ from: NOW - age, allowed: 1, denied: 0, degraded: 0 }));
     const long = span === "30d";
     const series: UsageSeries = {

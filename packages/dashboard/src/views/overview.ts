@@ -40,9 +40,11 @@ const MAX_DENIED_CLIENTS = 10;
 export async function chooseSpan(reader: FleetReader): Promise<Span> {
   for (const span of ["1h", "24h", "30d"] as const) {
     const { at, limiters } = await reader.loadUsage(span);
-    const times = limiters.flatMap((one) => pointsOf(one, span).map((point) => point.at));
-    if (times.length === 0) continue;
-    return span === "1h" && Math.min(...times) > at - SPAN_MS["15m"] ? "15m" : span;
+    // In chronological order. Every request without a span comes here, so the steps are not merged for it.
+    const starts = limiters.flatMap(({ minutes, hours }) => (minutes[0] ?? hours[0])?.from ?? []);
+    const first = Math.min(...starts);
+    if (first === Number.POSITIVE_INFINITY) continue;
+    return span === "1h" && first > at - SPAN_MS["15m"] ? "15m" : span;
   }
   return "1h";
 }
@@ -55,8 +57,8 @@ export interface OverviewData {
   readonly control: TimedControl;
   readonly blocks: Awaited<ReturnType<typeof loadBlockRows>>;
   readonly reports: UsageCoverage;
-  /** Of the limiters with the most denials. */
-  readonly denied: readonly LimiterUsage[];
+  /** Of the limiters with the most denials; null if their subjects could not be read. */
+  readonly denied: readonly LimiterUsage[] | null;
 }
 
 export async function loadOverviewData(reader: FleetReader, span: Span): Promise<OverviewData> {
@@ -70,8 +72,12 @@ export async function loadOverviewData(reader: FleetReader, span: Span): Promise
   const most = summarise(usage.limiters, registry, control, span)
     .filter(({ shadow, totals }) => !shadow && totals.denied > 0)
     .slice(0, MAX_DENIED_LIMITERS);
-  const denied = await Promise.all(most.map(({ name }) => reader.loadDenied(name, span)));
-  return { span, usage, registry, control, blocks, reports, denied: denied.flat() };
+  // Most of the overview's reading is for these subjects: while Redis is slow, the rest is shown without them.
+  const denied = await Promise.all(most.map(({ name }) => reader.loadDenied(name, span))).then(
+    (found) => found.flat(),
+    () => null,
+  );
+  return { span, usage, registry, control, blocks, reports, denied };
 }
 
 /** All limiters of the prefix that the visitor may see. */
@@ -95,8 +101,8 @@ export function buildOverview({
     sparklineStepMs: SPARKLINE_STEP_MS[span],
     limiters: summaries,
     others: others?.total ?? null,
-    denied: mostDenied(denied),
-    deniedFrom: Math.min(usage.at, ...denied.map(({ subjects }) => subjects.from)),
+    denied: denied && mostDenied(denied),
+    deniedFrom: Math.min(usage.at, ...(denied ?? []).map(({ subjects }) => subjects.from)),
     processes: toProcessSummaries(registry.processes, reports),
     mixedVersions: mixedVersionsOf(registry),
     ignoredOverrides: ignoredOverridesOf(control, registry),
@@ -153,7 +159,7 @@ function decisionsOf(
 }
 
 /** The subjects with the most denials in any of some limiters. */
-function mostDenied(limiters: readonly LimiterUsage[]): Overview["denied"] {
+function mostDenied(limiters: readonly LimiterUsage[]): NonNullable<Overview["denied"]> {
   return limiters
     .flatMap(({ name, subjects }) =>
       subjects.denied.top.map((one) => ({ limiter: name, ...toTopSubjectRow(one) })),

@@ -63,6 +63,13 @@ export function TopSubjects({
 export function DeniedClients({ overview }: { overview: Overview }): JSX.Element | null {
   const { isPermitted } = useContext(PageContext);
   const { denied, deniedFrom, span } = overview;
+  if (denied === null) {
+    return (
+      <Panel title="Most denied clients">
+        <Empty>Redis was too slow to list them. They appear here by themselves.</Empty>
+      </Panel>
+    );
+  }
   if (denied.length === 0) return null;
   const canAct = SUBJECT_ACTIONS.some(([, kind]) => isPermitted(kind));
   return (
