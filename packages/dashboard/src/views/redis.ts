@@ -23,13 +23,7 @@ export async function buildRedisView(
     reader.loadControl(),
     reader.serverTime(),
     withTimeout(reader.timeoutMs, known.catch(nothing), nothing),
-    doctor === undefined || isRestricted
-      ? []
-      : reader.cacheRead(
-          "doctor",
-          () => findingsWithTimeout(DOCTOR_TIMEOUT_MS, doctor),
-          DOCTOR_INTERVAL_MS,
-        ),
+    doctor === undefined || isRestricted ? [] : loadFindings(reader, doctor),
   ]);
   const shown = isRestricted ? withoutLoad(server) : server;
   return { at, findings, server: shown, latencyMs: control.latencyMs };
@@ -81,6 +75,28 @@ async function readServer(client: InfoClient): Promise<RedisView["server"]> {
     server[known] = /^\d{1,15}$/.test(value) ? Number(value) : value;
   }
   return server;
+}
+
+/**
+ * The findings of a doctor, which is called at most every 30 seconds, also if it fails. None while it works for longer than a call to
+ * Redis may take: the page shows the rest, and asks again.
+ */
+async function loadFindings(
+  { cacheRead, timeoutMs }: FleetReader,
+  doctor: () => Promise<DoctorReport>,
+): Promise<readonly Finding[]> {
+  const known = cacheRead(
+    "doctor",
+    () => Promise.allSettled([findingsWithTimeout(DOCTOR_TIMEOUT_MS, doctor)]),
+    DOCTOR_INTERVAL_MS,
+  );
+  const [result] = await withTimeout<readonly PromiseSettledResult<readonly Finding[]>[]>(
+    timeoutMs,
+    known,
+    () => [],
+  );
+  if (result?.status === "rejected") throw result.reason;
+  return result?.value ?? [];
 }
 
 const LEVELS: readonly Finding["level"][] = ["problem", "warning", "note", "unknown", "ok"];
