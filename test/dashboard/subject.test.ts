@@ -3,7 +3,7 @@ import { subjectOfHeader } from "@headgate/core/http";
 import { byHeader, byIp, createLimiter, fixedWindow, gcra, rateLimit } from "@headgate/express";
 import express from "express";
 import { describe, expect, onTestFinished, test } from "vitest";
-import type { BlockRow } from "../../packages/dashboard/src/api.ts";
+import type { BlockRow, SubjectView } from "../../packages/dashboard/src/api.ts";
 import { useOwnRedis } from "../support/own-redis.ts";
 import { serve } from "../support/serve.ts";
 import { consume, createFleet, THREE_AN_HOUR } from "./support/fleet.ts";
@@ -88,7 +88,7 @@ describe("a subject lookup", () => {
     const { json } = await api(page, "subject", { subject: "bob", kind: "text", limiter: "api" });
     expect(json.limiters[0]).toMatchObject({
       deniedBy: { kind: "block" },
-      blocks: [{ by: "eve", reason: "scrapes" }],
+      blocks: [{ setBy: "operator", by: "eve", reason: "scrapes" }],
       history: [{ kind: "block", before: "not blocked", after: "blocked" }],
     });
     expect(json.limiters[0].blocks[0]).not.toHaveProperty("limit");
@@ -97,6 +97,48 @@ describe("a subject lookup", () => {
     expect(manual).toMatchObject([
       { limiter: "api", subject: { default: "bob" }, by: "eve", reason: "scrapes" },
     ]);
+  });
+
+  test("names no operator for a block of the application that lasts longer than the operator's", async () => {
+    const { fleet, page, operator: admin, api: limiter } = await seed();
+    await admin.block(limiter, "bob", "1m", { by: "eve", reason: "scrapes" });
+    const application = fleet.make("api", THREE_AN_HOUR);
+    await application.block("bob", "2h", { reason: "a stolen card" });
+    await fleet.report();
+    const { json } = await api(page, "subject", { subject: "bob", kind: "text", limiter: "api" });
+    const [block] = json.limiters[0].blocks;
+    expect(block).toMatchObject({ setBy: "application", reason: "a stolen card" });
+    expect(block).not.toHaveProperty("by");
+  });
+
+  test("finds an address that a function of the application returns, in the limiter that is asked for", async () => {
+    const fleet = createFleet(own.client);
+    const app = express();
+    const middleware = rateLimit({
+      name: "site",
+      limits: THREE_AN_HOUR,
+      store: fleet.store,
+      key: () => "203.0.113.7",
+    });
+    app.use(middleware);
+    app.get("/", (_, response) => response.end());
+    await sendRequest(await serve(app));
+    await fleet.report();
+    const page = await nodeMount.mount({ store: fleet.store, authorize: () => "read" });
+    const lookup = { subject: "203.0.113.7", kind: "address" };
+    const found = async (limiter?: string) => {
+      const { json } = await api(page, "subject", { ...lookup, limiter });
+      return (json as SubjectView).limiters.map(({ subject, limits }) => [
+        subject["default"],
+        limits[0]?.used,
+      ]);
+    };
+    // A request for which the function returned nothing would count by its address.
+    const withoutKey = ["~ip~203.0.113.7", 0];
+    expect(await found("site")).toEqual([withoutKey, ["203.0.113.7", 1]]);
+    // In all limiters, most such functions return something else, such as a user ID.
+    expect(await found()).toEqual([withoutKey]);
+    await middleware.close();
   });
 
   test("finds a client by address and by header as adapters count them, and never returns the header's value", async () => {

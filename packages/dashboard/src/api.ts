@@ -329,6 +329,8 @@ export interface BlockRow extends Omit<DenyListRow, "network" | "from"> {
   readonly hash?: string | undefined;
   /** The name of the limit that set the block; missing if an operator or the application set it. */
   readonly limit?: string | undefined;
+  /** Which of these two; missing if that is unknown. */
+  readonly setBy?: "operator" | "application" | undefined;
   /** In the list of all blocks: whether the limiter is in shadow mode, so that the block denies no request. */
   readonly shadow?: boolean | undefined;
 }

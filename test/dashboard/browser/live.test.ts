@@ -270,7 +270,9 @@ describe.runIf(hasChromium())("the page of a fleet under traffic", { timeout: 18
     const page = await open("#/control");
     const row = page.getByRole("row", { name: /account-1/ });
     await row.waitFor();
-    expect(await row.textContent()).toMatch(/partner.*the application.*api\.example answered 429/s);
+    expect(await row.textContent()).toMatch(
+      /partner\s*the application\s*api\.example answered 429/,
+    );
     const step = { at: "#/control", button: "Unblock account-1 in partner", title: "Unblock" };
     const dialog = await begin(page, step);
     await dialog.getByLabel("Reason").fill("their outage is over");

@@ -56,11 +56,20 @@ function toRow(block: ActiveBlock): BlockRow {
     subject: subject === undefined ? {} : { [dimension]: subject },
     hash,
     until,
-    by: block.by,
-    reason: block.reason,
     limit,
     shadow,
+    ...originOf(block),
   };
+}
+
+/** Who set a manual block, and why. An operator's block whose entry has left the log has no reason; the application has no log. */
+export function originOf({
+  by,
+  reason,
+  setAt,
+}: ActiveBlock): Pick<BlockRow, "by" | "reason" | "setBy"> {
+  if (setAt !== undefined) return { by, reason, setBy: "operator" };
+  return reason === undefined ? {} : { reason, setBy: "application" };
 }
 
 /** Entries of the deny list. */

@@ -62,17 +62,27 @@ interface DerivedSubjects {
   readonly countsBy: string;
 }
 
-/** Derives the subjects of a client in the same way as the limiter's adapters. A limiter that counts all clients together includes it. */
+/**
+ * Derives the subjects of a client in the same way as the limiter's adapters. A limiter that counts all clients together includes it.
+ * `asked` is the only limiter of the lookup, if it names one: the application's function may return the address itself, which it
+ * mostly does not in other limiters.
+ */
 export async function deriveSubjects(
   known: LimiterVersion,
   client: SubjectQuery,
+  asked: string | undefined,
 ): Promise<DerivedSubjects> {
   const dimensions = dimensionsOf(known.limiter.limits);
-  const isGlobal = dimensions.every((dimension) => dimension === "global");
-  const subjects = isGlobal
-    ? [{ global: GLOBAL_SUBJECT }]
-    : await withInputErrors(() => resolveSubjects(known, client));
-  return { subjects, countsBy: formatDimensions(dimensions, known) };
+  const countsBy = formatDimensions(dimensions, known);
+  if (dimensions.every((dimension) => dimension === "global")) {
+    return { subjects: [{ global: GLOBAL_SUBJECT }], countsBy };
+  }
+  const queries = asked === undefined ? [client] : [client, { text: client.ip }];
+  const found = await withInputErrors(() =>
+    Promise.all(queries.map((query) => resolveSubjects(known, query))),
+  );
+  const subjects = new Map(found.flat().map((one) => [JSON.stringify(one), one]));
+  return { subjects: [...subjects.values()], countsBy };
 }
 
 function formatDimensions(dimensions: readonly string[], known: LimiterVersion): string {

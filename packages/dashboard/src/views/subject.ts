@@ -1,5 +1,6 @@
 import type { Decision, LimitState } from "@headgate/core";
 import type {
+  ActiveBlock,
   ControlRecord,
   DeniedNetwork,
   Inspection,
@@ -12,6 +13,7 @@ import type {
 import {
   dimensionsOf,
   GLOBAL_SUBJECT,
+  hashSubject,
   limiterVersionsOf,
   overridesFor,
   queriedAddress,
@@ -27,9 +29,8 @@ import type {
 } from "../api.ts";
 import type { FleetReader } from "../fleet-reader.ts";
 import { describeLimit, namedLimitsOf } from "../format/policy.ts";
-import { textOf } from "../format/state.ts";
 import { unknownLimiter } from "../serve/http-error.ts";
-import { toDenyListRows, toOverrideRows } from "./control.ts";
+import { originOf, toDenyListRows, toOverrideRows } from "./control.ts";
 import { toLogRow } from "./log.ts";
 import type { ParsedLookup } from "./subject-lookup.ts";
 import { deriveSubjects } from "./subject-lookup.ts";
@@ -56,7 +57,7 @@ export async function buildSubjectView(
   const known = limiterVersionsOf(registry.limiters, limiter);
   if (limiter !== undefined && known.length === 0) throw unknownLimiter();
   const derived = await Promise.all(
-    known.map(async (one) => ({ one, ...(await deriveSubjects(one, query)) })),
+    known.map(async (one) => ({ one, ...(await deriveSubjects(one, query, limiter)) })),
   );
   const tasks = derived.flatMap(({ one, subjects }) =>
     subjects.map((subject): LookupTask => [one, subject]),
@@ -92,7 +93,7 @@ async function denyListEntriesOf(
 }
 
 async function lookUpSubject(
-  { admin }: FleetReader,
+  { admin, loadBlocks }: FleetReader,
   [{ limiter, perCallPolicies, uses }, subject]: LookupTask,
   denied: readonly DeniedNetwork[],
   context: SubjectContext,
@@ -106,6 +107,14 @@ async function lookUpSubject(
     admin.peek(limiter, fullSubject),
     admin.inspect(limiter, fullSubject),
   ]);
+  const hasManualBlock = inspection.blocks.some(({ limit }) => limit === undefined);
+  // Who set it is worth no failure of the rest.
+  const known = hasManualBlock
+    ? await loadBlocks().then(
+        ({ blocks }) => blocks,
+        () => [],
+      )
+    : [];
   const descriptions = new Map(
     limits
       .filter(({ per = "default" }) => Object.hasOwn(fullSubject, per))
@@ -132,7 +141,7 @@ async function lookUpSubject(
           ),
         ),
     ],
-    blocks: toBlockRows(name, fullSubject, inspection, context),
+    blocks: toBlockRows(name, fullSubject, inspection, known, context.at),
     override: overrideFor(context, limiter, subject),
     allowed: decision.allowed && !isDenied,
     wouldDeny: decision.shadow && !decision.wouldAllow,
@@ -187,18 +196,37 @@ function toBlockRows(
   limiter: string,
   subject: SubjectByDimension,
   { blocks }: Inspection,
-  context: SubjectContext,
+  known: readonly ActiveBlock[],
+  at: number,
 ): readonly BlockRow[] {
-  return blocks.map(
-    ({ per, limit, endsInMs }): BlockRow => ({
+  return blocks.map(({ per, limit, endsInMs }): BlockRow => {
+    const text = subject[per] ?? "";
+    return {
       id: JSON.stringify([limiter, subject, per, limit ?? null]),
       limiter,
-      subject: { [per]: subject[per] ?? "" },
-      until: context.at + endsInMs,
+      subject: { [per]: text },
+      until: at + endsInMs,
       limit,
-      ...(limit === undefined ? manualBlockAuthor(context, limiter, subject) : {}),
-    }),
+      ...(limit === undefined ? manualBlockAuthor(known, limiter, per, text) : {}),
+    };
+  });
+}
+
+/** Who set a manual block, and why, as in the list of all blocks. */
+function manualBlockAuthor(
+  known: readonly ActiveBlock[],
+  limiter: string,
+  per: string,
+  text: string,
+): ReturnType<typeof originOf> {
+  const block = known.find(
+    (one) =>
+      one.limiter === limiter &&
+      one.dimension === per &&
+      one.limit === undefined &&
+      (one.subject === text || one.hash === hashSubject(text)),
   );
+  return block === undefined ? {} : originOf(block);
 }
 
 /** The cause of the next denial, and its end. */
@@ -246,23 +274,6 @@ function historyOf(
     .filter((entry) => entry.subject === undefined || sharesDimension(entry.subject, subject))
     .slice(0, MAX_HISTORY)
     .map(toLogRow);
-}
-
-/** The operator who set a subject's block, and the reason, from the log. */
-function manualBlockAuthor(
-  { log }: SubjectContext,
-  limiter: string,
-  subject: SubjectByDimension,
-): Pick<BlockRow, "by" | "reason"> {
-  const entry = log.find(
-    (one) =>
-      one.kind === "block" &&
-      one.limiter === limiter &&
-      one.subject !== undefined &&
-      sharesDimension(one.subject, subject),
-  );
-  if (entry === undefined) return {};
-  return { by: textOf(entry.by), reason: textOf(entry.reason) };
 }
 
 /** The override that applies to a subject: the one that takes precedence. */

@@ -18,6 +18,7 @@ import {
   REASON_COLUMN,
   SET_BY_COLUMN,
 } from "./overrides.tsx";
+import { setterOf } from "./subject-status.tsx";
 
 /** The blocks, overrides and deny-list entries in force, and their ends. */
 export function Control(): JSX.Element {
@@ -139,18 +140,16 @@ const BLOCK_COLUMNS: readonly Column<BlockRow>[] = [
   {
     title: "Set by",
     sortKey: ({ limit, by }) => by ?? limit ?? "",
-    cell: ({ limit, by }) =>
-      limit === undefined ? (
-        by === undefined ? (
-          "the application or an operator"
-        ) : (
-          <Name value={by} plain />
-        )
-      ) : (
-        <>
-          limit <Name value={limit} />
-        </>
-      ),
+    cell: (row) => {
+      if (row.limit !== undefined) {
+        return (
+          <>
+            limit <Name value={row.limit} />
+          </>
+        );
+      }
+      return row.by === undefined ? setterOf(row) : <Name value={row.by} plain />;
+    },
   },
   REASON_COLUMN,
   END_COLUMN,

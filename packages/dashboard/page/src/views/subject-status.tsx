@@ -80,8 +80,9 @@ export function StatusPanel({
 }
 
 /** Who set a block that is no limit's: applications set blocks, too, and have no name. */
-function setterOf({ by }: BlockRow): string {
-  return by === undefined ? "the application or an operator" : "an operator";
+export function setterOf({ by, setBy }: BlockRow): string {
+  if (by !== undefined || setBy === "operator") return "an operator";
+  return setBy === "application" ? "the application" : "the application or an operator";
 }
 
 function Author({ row: { by, reason } }: { row: BlockRow | OverrideRow }): JSX.Element {
