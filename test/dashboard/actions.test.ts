@@ -51,7 +51,7 @@ describe.each(mounts)("actions in $name", ({ mount }) => {
 
 describe("an action", () => {
   test.each<[object, RegExp, RegExp]>([
-    [{ kind: "block", ...ANN, forMs: 3_600_000 }, /by the limit/, /blocked by an operator until/],
+    [{ kind: "block", ...ANN, forMs: 3_600_000 }, /by the limit/, /blocked until/],
     [{ kind: "unblock", ...ANN }, /blocked by the limit/, /not blocked/],
     [{ kind: "reset", ...ANN }, /3 of 3 used/, /0 of 3 used/],
     [{ kind: "forget", ...ANN }, /3 of 3 used/, /0 of 3 used\nnot blocked\ntaken out of 2 lists/],

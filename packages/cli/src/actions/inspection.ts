@@ -39,14 +39,15 @@ export function formatCalendar(
   return `the ${window} ends at ${formatTime(end, timeZone)} in ${timeZone}, here ${formatTime(end)}`;
 }
 
+/** Formats a block. Without a limit, an operator or the application set it, which its counter does not say. */
 export function formatBlock(
   { per, limit, endsInMs }: SubjectBlock,
   dimensions: number,
   now: number,
 ): string {
-  const by = limit === undefined ? "by an operator" : `by the limit ${limit}`;
+  const by = limit === undefined ? "" : ` by the limit ${limit}`;
   const where = dimensions > 1 ? ` in ${per}` : "";
-  return `blocked ${by}${where} until ${formatEnd(endsInMs, now)}`;
+  return `blocked${by}${where} until ${formatEnd(endsInMs, now)}`;
 }
 
 /** Formats an entry of the deny list: `203.0.113.0/24 until 2026-11-22 23:05:10 CET, in 1 h, by ann: flood`. */

@@ -93,9 +93,9 @@ function formatUsage({ name, limit, remaining, overdrawn, windowMs }: LimitState
   return `${name}: ${used} of ${limit} ${windowMs === 0 ? "slots in use" : "used"}`;
 }
 
-/** A block: `blocked by an operator until 2026-11-22 23:05:10 UTC`. */
+/** A block: `blocked by the limit login until 2026-11-22 23:05:10 UTC`. A block without a limit does not say who set it. */
 function formatBlock({ per, limit, endsInMs }: SubjectBlock, now: number): string {
-  const by = limit === undefined ? "by an operator" : `by the limit ${limit}`;
+  const by = limit === undefined ? "" : ` by the limit ${limit}`;
   const where = per === "default" ? "" : ` in ${per}`;
-  return `blocked ${by}${where} until ${formatTime(now + endsInMs)}`;
+  return `blocked${by}${where} until ${formatTime(now + endsInMs)}`;
 }

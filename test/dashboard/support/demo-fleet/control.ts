@@ -120,7 +120,7 @@ function latestAt(at: number): readonly LogRow[] {
       by: "ann@example.com",
       reason: "Runs the same export every minute, OPS-2240",
       before: "2-at-a-time: 2 of 2 used, 0 left",
-      after: "2-at-a-time: 2 of 2 used, 0 left\nblocked by an operator for 24 h",
+      after: "2-at-a-time: 2 of 2 used, 0 left\nblocked for 24 h",
     },
     {
       at: at - 3 * HOUR,

@@ -57,10 +57,10 @@ function previewsAt(at: number): Readonly<Record<string, ActionPreview>> {
   return {
     block: preview(
       used,
-      `${used}\nblocked by an operator for 1 h`,
+      `${used}\nblocked for 1 h`,
       "It sent 412 requests a minute in the last 12 minutes, of which 371 were denied.",
     ),
-    unblock: preview(`${used}\nblocked by an operator for 23 h`, used),
+    unblock: preview(`${used}\nblocked for 23 h`, used),
     reset: preview(used, unused),
     forget: preview(`${used}\n1 override, 3 entries of the log`, unused),
     setOverride: preview(
