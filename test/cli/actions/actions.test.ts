@@ -143,10 +143,11 @@ describe("headgate explain", () => {
       "deny list: 10.0.0.1 is not on it",
       "",
     ]);
+    expect(stdout.match(/^ {2}tenants counts by tenant, user: /gm)).toHaveLength(1);
     const allowed = await own.run(["explain", "ann"]);
     expect([allowed.exitCode, allowed.stdout.split("\n")[0]]).toEqual([
       0,
-      "ann is allowed now by all 4 limiters that count it",
+      "ann is allowed now by all 4 limiters that may count it",
     ]);
     await createAdmin(store).addToDenyList("10.0.0.0/8");
     const onList = await own.run(["explain", "10.0.0.1"]);
@@ -166,9 +167,32 @@ describe("headgate explain", () => {
     onTestFinished(() => lower.close());
     await writeRegistry(store);
     const { stdout } = await own.run(["explain", "bob"]);
-    expect(stdout).toMatch(/^bob is allowed now by the limiter that counts it\n/);
+    expect(stdout).toMatch(/^bob is allowed now by the limiter that may count it\n/);
     expect(stdout.match(/^api: bob would be allowed now$/gm)).toHaveLength(2);
     expect(stdout).toContain("one of several versions of this policy");
+  });
+
+  test("explains a limiter that counts all clients together, which may deny any of them", async () => {
+    await list(["api"]);
+    const store = own.store();
+    const limits = fixedWindow({ limit: 1, window: "1h", per: "global" });
+    const quota = createLimiter({ name: "quota", limits, store, storeTimeout: "10s" });
+    onTestFinished(() => quota.close());
+    await quota.consume({ global: "*" });
+    await writeRegistry(store);
+    const { exitCode, stdout } = await own.run(["explain", "ann"]);
+    expect(exitCode).toBe(1);
+    expect(stdout.split("\n").filter((line) => !line.startsWith(" "))).toEqual([
+      "ann is denied now by quota",
+      "quota: global=* would be denied now",
+      "api: ann would be allowed now",
+      "",
+    ]);
+    // What acts on ann must not act on all clients.
+    const { limiters } = (await own.json(["inspect", "ann"])) as {
+      limiters: { limiter: string }[];
+    };
+    expect(limiters.map(({ limiter }) => limiter)).toEqual(["api"]);
   });
 
   test("explains slots and calendar windows", async () => {

@@ -81,8 +81,13 @@ async function explain(
     const query = await readSubjectQuery(text, options, context);
     const known = await findLimiters(session, options, context);
     const limiters = limiter === undefined ? known : await withParents(session, known, context);
-    const found = await reportOnSubjects(session, limiters, query, (one, control, isDenied) =>
-      explainLimiter(session, one, { cost, control, isDenied, limiter }),
+    const found = await reportOnSubjects(
+      session,
+      limiters,
+      query,
+      (one, control, isDenied) =>
+        explainLimiter(session, one, { cost, control, isDenied, limiter }),
+      { includesShared: true },
     );
     const { skipped, denyList } = found;
     // As on the dashboard: denials first, and of these what lasts longest.
@@ -136,7 +141,7 @@ function printVerdict(
   const count = new Set(explanations.map(({ limiter }) => limiter)).size;
   const denying = new Set(explanations.filter(({ allowed }) => !allowed).map((one) => one.limiter));
   const allLimiters =
-    count === 1 ? "the limiter that counts it" : `all ${count} limiters that count it`;
+    count === 1 ? "the limiter that may count it" : `all ${count} limiters that may count it`;
   const verdict = onDenyList
     ? "is denied by every HTTP limiter: it is on the deny list"
     : denying.size > 0
@@ -159,7 +164,8 @@ function printSkipped(
     printSection(
       context,
       `${pluralize(count, "limiter")} skipped, as ${count === 1 ? "it needs" : "they need"} another subject`,
-      skipped.map(({ limiter: name, reason }) => `${name} ${reason}`),
+      // Versions of a policy may count by the same.
+      [...new Set(skipped.map(({ limiter: name, reason }) => `${name} ${reason}`))],
     );
   }
 }

@@ -8,6 +8,7 @@ import type {
 } from "@headgate/core/admin";
 import {
   dimensionsOf,
+  GLOBAL_SUBJECT,
   limiterVersionsOf,
   readRegistry,
   resolveSubjects,
@@ -24,6 +25,11 @@ import type { SkippedLimiter } from "./action.ts";
 
 /** A subject of a limiter, by dimension. */
 export type Subject = Readonly<Record<string, string>>;
+
+/** Options of `makeSubjects`. */
+export interface SubjectsOptions {
+  readonly includesShared?: boolean;
+}
 
 /** A subject, and the limiter that counts it. */
 export type LimiterSubject = readonly [known: LimiterVersion, subject: Subject];
@@ -203,12 +209,14 @@ export async function readSecretFile(option: string, file: string): Promise<stri
 }
 
 /**
- * Makes the subjects of limiters in the same way as their adapters, and lists the limiters without one. Rejects with a `CommandError`,
- * and with `HEADGATE_INVALID_OPTION`.
+ * Makes the subjects of limiters in the same way as their adapters, and lists the limiters without one. A limiter that counts all
+ * clients together has one for every client only with `includesShared`: an action on it would affect all clients. Rejects with a
+ * `CommandError`, and with `HEADGATE_INVALID_OPTION`.
  */
 export async function makeSubjects(
   limiters: readonly LimiterVersion[],
   query: SubjectQuery,
+  { includesShared = false }: SubjectsOptions = {},
 ): Promise<{
   readonly limiterSubjects: readonly LimiterSubject[];
   readonly skipped: readonly SkippedLimiter[];
@@ -220,7 +228,9 @@ export async function makeSubjects(
     const { name, limits } = known.limiter;
     const dimensions = dimensionsOf(limits);
     const unknown = named.find((dimension) => !dimensions.includes(dimension));
-    const subjects = unknown === undefined ? await resolveSubjects(known, query) : [];
+    const isShared = dimensions.every((dimension) => dimension === "global");
+    const own = unknown === undefined ? await resolveSubjects(known, query) : [];
+    const subjects = includesShared && isShared ? [{ global: GLOBAL_SUBJECT }] : own;
     limiterSubjects.push(...subjects.map((subject): LimiterSubject => [known, subject]));
     if (subjects.length > 0) continue;
     skipped.push({ limiter: name, reason: formatRequirement(dimensions, known, unknown) });

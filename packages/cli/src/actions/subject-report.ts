@@ -11,7 +11,7 @@ import { withTimesInMs } from "../output/policy.ts";
 import { printSection } from "../output/style.ts";
 import type { SkippedLimiter } from "./action.ts";
 import { formatDenyListEntry, formatOverrideLine } from "./inspection.ts";
-import type { LimiterSubject, Subject } from "./selection.ts";
+import type { LimiterSubject, Subject, SubjectsOptions } from "./selection.ts";
 import { makeSubjects, noSubjectError } from "./selection.ts";
 
 /** A subject in one limiter: the document of `--json`, and the same for people. */
@@ -45,9 +45,10 @@ export async function reportOnSubjects<Document>(
     control: ControlRecord,
     isDenied: boolean,
   ) => Promise<SubjectReport<Document>>,
+  options?: SubjectsOptions,
 ): Promise<SubjectReports<Document>> {
   const control = await admin.readControl();
-  const { limiterSubjects, skipped } = await makeSubjects(limiters, query);
+  const { limiterSubjects, skipped } = await makeSubjects(limiters, query, options);
   const address = queriedAddress(query);
   const entries = address === undefined ? [] : await admin.denyList(address);
   const reports: SubjectReport<Document>[] = [];
