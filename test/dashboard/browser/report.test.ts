@@ -81,6 +81,32 @@ describe.runIf(hasChromium())("the report view of the dashboard's page", () => {
     },
   );
 
+  test("shows the file that was chosen last, also if an earlier one takes longer to read", async () => {
+    const page = await show();
+    await page.evaluate(`{
+      const { text } = File.prototype;
+      File.prototype.text = async function () {
+        if (this.name !== "slow.json") return text.call(this);
+        const read = await text.call(this);
+        await new Promise((resolve) => { globalThis.goOn = resolve; });
+        return read;
+      };
+    }`);
+    await open(page, documents[0] ?? "", "slow.json");
+    await page.waitForFunction("globalThis.goOn !== undefined");
+    await open(page, documents[1] ?? "", "fast.json");
+    const heading = page.locator(".report h1");
+    await expect.poll(() => heading.textContent()).toMatch(/^Recommended limit: /);
+    await page.evaluate("globalThis.goOn()");
+    // By then, everything that follows has happened.
+    await page.evaluate(
+      "new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)))",
+    );
+    expect(await page.locator(".open-report").textContent()).toContain("fast.json");
+    expect(await heading.textContent()).toMatch(/^Recommended limit: /);
+    await page.close();
+  });
+
   test("can open a file by keyboard alone", async () => {
     const page = await show();
     const chooser = page.waitForEvent("filechooser");

@@ -11,10 +11,15 @@ let last: OpenedReport | undefined;
 export function ReportView(): JSX.Element {
   const [opened, setOpened] = useState(last);
   const [isOver, setOver] = useState(false);
+  const chosen = useRef<File | undefined>(undefined);
   const open = async (file: File | null | undefined): Promise<void> => {
     setOver(false);
     if (!file) return;
-    last = await openReport(file);
+    chosen.current = file;
+    const report = await openReport(file);
+    // A large file may take longer than one that is chosen after it.
+    if (chosen.current !== file) return;
+    last = report;
     setOpened(last);
   };
   useDrops(setOver, open);
