@@ -219,7 +219,10 @@ function Preview({
     case "failed":
       return (
         <div class="notice bad">
-          <strong>{formatFailure(state.failure)}</strong> {formatConsequence(state.failure.status)}{" "}
+          <strong>{formatFailure(state.failure)}</strong>{" "}
+          {state.mayBeDone
+            ? "It is not known whether it was done. Check the state before you repeat it."
+            : "Nothing was done."}{" "}
           <button type="button" onClick={retry}>
             Preview again
           </button>
@@ -247,14 +250,6 @@ function Preview({
         </>
       );
   }
-}
-
-/** Whether a failed action may have been performed, as text. */
-function formatConsequence(status: number | undefined): string {
-  if (status === undefined || status >= 500) {
-    return "It is not known whether it was done. Check the state before you repeat it.";
-  }
-  return "Nothing was done.";
 }
 
 function formatDelay({ delayMs }: ShownPreview): string {

@@ -1,6 +1,7 @@
 import type { ComponentChildren, JSX } from "preact";
 import { useContext, useEffect, useId, useRef, useState } from "preact/hooks";
 import type { Action, LimiterView } from "../../../src/api.ts";
+import { asFailure } from "../client/failure.ts";
 import { parseDuration } from "../format/time.ts";
 import type { ActionDraft } from "../page-context.ts";
 import { PageContext } from "../page-context.ts";
@@ -104,11 +105,15 @@ const FIELDS: Readonly<Record<string, string>> = {
  */
 function OverrideForm({ draft, onChange }: FormProps<"override">): JSX.Element {
   const { limiter, subject } = draft;
-  const [numbers, isKnown] = useNumbers(draft);
+  const found = useNumbers(draft);
+  const numbers = typeof found === "string" ? undefined : found;
   const [typed, setTyped] = useState<TypedNumbers>({});
   const limits = changedLimits(numbers ?? {}, typed);
   const first = useFirstFieldFocus(numbers !== undefined);
-  if (!isKnown) return <p class="quiet">Loading its limits…</p>;
+  if (found === "loading") return <p class="quiet">Loading its limits…</p>;
+  if (found === "failed") {
+    return <p>Its limits could not be read. Close this dialog, and try again.</p>;
+  }
   if (numbers === undefined || Object.keys(numbers).length === 0) {
     return <p>Its limits are unknown: no process with this limiter is listed now.</p>;
   }
@@ -167,23 +172,24 @@ function useFirstFieldFocus(isThere: boolean): { current: HTMLFieldSetElement | 
   return box;
 }
 
-/** The numbers that can be replaced; requested from the server if the draft does not have them. */
-function useNumbers(
-  draft: FormProps<"override">["draft"],
-): readonly [numbers: Numbers | undefined, isKnown: boolean] {
+/** Why there are no numbers: `"unlisted"` if no process lists the limiter. */
+type NoNumbers = "loading" | "failed" | "unlisted";
+
+/** The numbers that can be replaced, requested from the server if the draft does not have them. */
+function useNumbers(draft: FormProps<"override">["draft"]): Numbers | NoNumbers {
   const { source } = useContext(PageContext);
-  const [view, setView] = useState<LimiterView | null>();
+  const [view, setView] = useState<LimiterView | NoNumbers>("loading");
   useEffect(() => {
     if (draft.numbers) return undefined;
     const leaving = new AbortController();
     source
       .limiter(draft.limiter, "1h", leaving.signal)
       .then(setView)
-      .catch(() => setView(null));
+      .catch((error) => setView(asFailure(error).status === 404 ? "unlisted" : "failed"));
     return () => leaving.abort();
   }, [draft]);
-  if (draft.numbers) return [draft.numbers, true];
-  return [view?.policies[0]?.numbers, view !== undefined];
+  if (draft.numbers) return draft.numbers;
+  return typeof view === "string" ? view : (view.policies[0]?.numbers ?? "unlisted");
 }
 
 const CHOICES: readonly (readonly [string, number])[] = [

@@ -14,7 +14,8 @@ export interface ShownPreview extends ActionPreview {
 export type ActionState =
   | { readonly step: "incomplete" }
   | { readonly step: "loading" }
-  | { readonly step: "failed"; readonly failure: Failure }
+  /** `mayBeDone`: whether an attempt has failed in such a way that the action may have been performed. */
+  | { readonly step: "failed"; readonly failure: Failure; readonly mayBeDone: boolean }
   /** `failure` is the reason why the last attempt did nothing. */
   | {
       readonly step: "shown";
@@ -42,6 +43,7 @@ export function useAction(action: Action | undefined): ActionControl {
   const unmountSignal = useUnmountSignal();
   const text = JSON.stringify(action);
   const wasPreviewed = useRef(false);
+  const mayBeDone = useRef(false);
   useEffect(() => {
     setState({ step: action ? "loading" : "incomplete" });
     if (action === undefined) return undefined;
@@ -50,9 +52,12 @@ export function useAction(action: Action | undefined): ActionControl {
       wasPreviewed.current = true;
       try {
         const preview = withDelay(await source.preview(action, controller.signal));
-        if (!controller.signal.aborted) setState({ step: "shown", preview });
+        if (controller.signal.aborted) return;
+        mayBeDone.current = false;
+        setState({ step: "shown", preview });
       } catch (error) {
-        if (!controller.signal.aborted) setState({ step: "failed", failure: asFailure(error) });
+        if (controller.signal.aborted) return;
+        setState({ step: "failed", failure: asFailure(error), mayBeDone: mayBeDone.current });
       }
     };
     const timer = setTimeout(loadPreview, wasPreviewed.current ? TYPING_PAUSE_MS : 0);
@@ -70,7 +75,10 @@ export function useAction(action: Action | undefined): ActionControl {
       recordServerTime(done.at);
       setState({ step: "done", done });
     } catch (error) {
-      if (!unmountSignal.aborted) setState(afterFailure(asFailure(error), preview));
+      if (unmountSignal.aborted) return;
+      const next = afterFailure(asFailure(error), preview);
+      mayBeDone.current = next.step === "failed" && next.mayBeDone;
+      setState(next);
     }
   };
   return { state, act: (reason) => void act(reason), retry: () => setAttempt(attempt + 1) };
@@ -85,7 +93,9 @@ export function withDelay(preview: ActionPreview): ShownPreview {
 /** The state after an action failed: each attempt that reached the server uses up a token. */
 function afterFailure(failure: Failure, preview: ShownPreview): ActionState {
   if (failure.preview) return { step: "shown", preview: withDelay(failure.preview), failure };
-  return failure.status === 429 ? { step: "shown", preview, failure } : { step: "failed", failure };
+  const { status } = failure;
+  if (status === 429) return { step: "shown", preview, failure };
+  return { step: "failed", failure, mayBeDone: status === undefined || status >= 500 };
 }
 
 function useUnmountSignal(): AbortSignal {
