@@ -217,6 +217,68 @@ describe.runIf(hasChromium())("the dashboard's page", () => {
     await page.close();
   });
 
+  test("searches in the limiter that was typed, whatever is typed after it", async () => {
+    const page = await open("#/subject");
+    await page.getByLabel("Only in limiter").fill("signup");
+    await page.getByLabel("Client identified by").selectOption("text");
+    await page.getByLabel("Key", { exact: true }).fill("partner-7");
+    await page.getByRole("button", { name: "Look up" }).click();
+    await expect
+      .poll(() => page.url())
+      .toBe(`${demo.url}#/subject?subject=partner-7&limiter=signup`);
+    expect(await page.getByLabel("Only in limiter").inputValue()).toBe("signup");
+    await page.close();
+  });
+
+  test("keeps what a visitor has opened in a client's limiters when another one lasts longest", async () => {
+    demo.session = { pollMs: 200 };
+    const page = await open("#/subject?subject=203.0.113.250");
+    const names = () => page.locator("section.verdict.denied h2 a").allTextContents();
+    await expect.poll(names).toEqual(["signup", "login"]);
+    const details = page.getByRole("region", { name: "In login" }).locator("details");
+    expect(await details.getAttribute("open")).toBe("");
+    await details.locator("summary").click();
+    const view = recordingAt(Date.now()).subjects["203.0.113.250"];
+    const limiters = view?.limiters.map((one) =>
+      one.name === "login" ? { ...one, until: one.until && one.until + 86_400_000 } : one,
+    );
+    demo.overrides.set("subject", { status: 200, body: { ...view, limiters } });
+    await expect.poll(names).toEqual(["login", "signup"]);
+    expect(await details.getAttribute("open")).toBe(null);
+    await page.close();
+  });
+
+  test("tells versions of a policy from several ways in which a limiter counts a client", async () => {
+    const view = recordingAt(Date.now()).subjects["198.51.100.7"];
+    const [login, ...others] = view?.limiters ?? [];
+    for (const [subject, badges] of [
+      [login?.subject, 2],
+      [{ default: "198.51.100.0/24" }, 0],
+    ] as const) {
+      const skipped = [{ name: "api", countsBy: "counts user" }];
+      const limiters = [login, { ...login, subject }, ...others];
+      const body = { ...view, limiters, skipped: [...skipped, ...skipped] };
+      demo.overrides.set("subject", { status: 200, body });
+      const page = await open("#/subject?subject=198.51.100.7");
+      await expect.poll(() => page.locator("section.verdict").count()).toBe(3);
+      expect(await page.getByText("one of 2 versions").count()).toBe(badges);
+      expect(await page.locator(".skipped li").count()).toBe(1);
+      expect(await page.locator(".headline p").textContent()).toContain("all 2 limiters");
+      await page.close();
+    }
+  });
+
+  test("shows the overview also while Redis is too slow to list the most denied clients", async () => {
+    const overview = recordingAt(Date.now()).overview["1h"];
+    demo.overrides.set("overview", { status: 200, body: { ...overview, denied: null } });
+    const page = await open("#/");
+    const clients = page.getByRole("region", { name: "Most denied clients" });
+    await expect.poll(() => clients.textContent()).toContain("Redis was too slow to list them.");
+    expect(await page.locator("h1").textContent()).toContain("denied now");
+    expect(await violations(page)).toEqual([]);
+    await page.close();
+  });
+
   test("keeps a header's value out of the URL and of storage", async () => {
     const page = await open("#/subject");
     await page.getByLabel("Client identified by").selectOption("header");
@@ -284,7 +346,7 @@ describe.runIf(hasChromium())("the dashboard's page", () => {
     const page = await open("#/subject?subject=203.0.113.250");
     await pressed(page, /^Block…/);
     const dialog = page.getByRole("dialog");
-    await expect.poll(() => dialog.textContent()).toContain("blocked by an operator for 1 h");
+    await expect.poll(() => dialog.textContent()).toContain("blocked for 1 h");
     expect(await dialog.textContent()).toContain(
       "In force in every process 2 s after you confirm.",
     );
@@ -330,6 +392,40 @@ describe.runIf(hasChromium())("the dashboard's page", () => {
     await page.close();
   });
 
+  test("says that nothing was done if only the preview fails, and not after an attempt that may have succeeded", async () => {
+    const away = { code: "HEADGATE_STORE_UNAVAILABLE", message: "Redis did not answer" };
+    const unavailable = { status: 503, body: { error: away } };
+    demo.overrides.set("preview", unavailable);
+    const page = await open("#/control");
+    await pressed(page, "Unblock");
+    const dialog = page.getByRole("dialog");
+    const failure = dialog.locator(".notice");
+    await expect.poll(() => failure.textContent()).toContain("not answer. Nothing was done.");
+    demo.overrides.delete("preview");
+    demo.overrides.set("act", unavailable);
+    await dialog.getByLabel("Reason").fill("OPS-1");
+    await pressed(page, "Preview again");
+    await dialog.getByRole("button", { name: "Unblock", exact: true }).click();
+    await expect.poll(() => failure.textContent()).toContain("It is not known whether it was done");
+    demo.overrides.set("preview", unavailable);
+    const before = demo.requests.length;
+    await pressed(page, "Preview again");
+    await expect.poll(() => demo.requests.slice(before)).toContain("POST preview");
+    await expect.poll(() => failure.textContent()).toContain("It is not known whether it was done");
+    expect(await failure.textContent()).not.toContain("Nothing was done");
+    await page.close();
+  });
+
+  test("does not say that no process has a limiter whose limits could not be read", async () => {
+    const page = await open("#/subject?subject=203.0.113.250");
+    demo.overrides.set("limiter", { status: 503, body: { error: { code: "NO", message: "" } } });
+    await pressed(page, /^Override…/);
+    const dialog = page.getByRole("dialog");
+    await expect.poll(() => dialog.textContent()).toContain("Its limits could not be read.");
+    expect(await dialog.textContent()).not.toContain("no process");
+    await page.close();
+  });
+
   test("shows no action to a visitor who may not act", async () => {
     demo.session = { by: null, actions: [] };
     for (const hash of [
@@ -366,7 +462,7 @@ describe.runIf(hasChromium())("the dashboard's page", () => {
         ...outage,
       },
     };
-    for (const view of ["overview", "breakers", "redis"])
+    for (const view of ["overview", "limiter", "subject", "breakers", "redis"])
       demo.overrides.set(view, { status: 503, body });
   };
 
@@ -383,7 +479,8 @@ describe.runIf(hasChromium())("the dashboard's page", () => {
       await expect.poll(() => away.textContent()).toContain("Redis does not answer.");
       // Screen readers announce the headline, and not the duration, which changes every second.
       expect(await away.getByRole("alert").allTextContents()).toEqual(["Redis does not answer."]);
-      expect(await page.locator("[aria-live]", { has: page.locator("time") }).count()).toBe(0);
+      expect(await page.locator("[aria-live]", { has: page.locator(".away") }).count()).toBe(0);
+      expect(await away.locator("[aria-live]").count()).toBe(0);
       const text = (await away.textContent()) ?? "";
       expect(text).toContain("redis-1.internal:6379 has not answered this page for 4 min ");
       expect(text).toContain(
@@ -392,6 +489,8 @@ describe.runIf(hasChromium())("the dashboard's page", () => {
       expect(text).toMatch(/login: each process limits by itself, with 25\.0\s% of every limit\./);
       expect(text).toContain("export: all are allowed, without limits.");
       expect(text).toContain("billing: all are denied, with status 503.");
+      // Not `npx headgate`, which would run somebody else's package where the command is not installed.
+      expect(text).toContain("npx @headgate/cli doctor");
       expect(await away.getByRole("link", { name: "your runbook" }).getAttribute("href")).toBe(
         "https://wiki.example.com/runbooks/redis",
       );
@@ -433,6 +532,21 @@ describe.runIf(hasChromium())("the dashboard's page", () => {
     await page.goto(`${demo.url}#/log`);
     await settle(page);
     expect(await away.count()).toBe(0);
+    await page.close();
+  });
+
+  test.each([
+    ["#/limiter?name=search", "It denied "],
+    ["#/subject?subject=203.0.113.250", "203.0.113.250 was denied until "],
+    ["#/subject?subject=198.51.100.7", "198.51.100.7 was allowed."],
+    ["#/breakers", "were not called normally."],
+  ])("while Redis is unavailable, %s says nothing of now", async (hash, figure) => {
+    demo.session = { pollMs: 200 };
+    const page = await open(hash);
+    redisAway();
+    const last = page.getByRole("region", { name: "The last figures" });
+    await expect.poll(() => last.textContent()).toContain(figure);
+    expect(await last.textContent()).not.toMatch(/\bnow\b/);
     await page.close();
   });
 

@@ -6,7 +6,7 @@ import { formatCount, pluralize } from "../../../src/counts.ts";
 import { usePolling } from "../client/use-polling.ts";
 import { truncateVisible } from "../format/text.ts";
 import type { PageState } from "../page-context.ts";
-import { PageContext } from "../page-context.ts";
+import { PageContext, StaleContext } from "../page-context.ts";
 import type { MenuItem } from "../parts/menu.tsx";
 import { Menu } from "../parts/menu.tsx";
 import type { Tone } from "../parts/panel.tsx";
@@ -53,6 +53,7 @@ function BreakersHeadline({ view: { breakers } }: { view: BreakersView }): JSX.E
       .map(({ target, state }) => ({ name, target, state })),
   );
   const isKnown = breakers.every(({ hasAllTargets }) => hasAllTargets);
+  const isStale = useContext(StaleContext);
   const [first] = open;
   if (breakers.length === 0) {
     return (
@@ -70,17 +71,17 @@ function BreakersHeadline({ view: { breakers } }: { view: BreakersView }): JSX.E
       <h1 class={open.length > 0 ? "is-denied" : ""}>
         {first === undefined ? (
           isKnown ? (
-            "All targets are called normally."
+            `All targets ${isStale ? "were" : "are"} called normally.`
           ) : (
-            "No open breaker is known."
+            `No open breaker ${isStale ? "was" : "is"} known.`
           )
         ) : open.length === 1 ? (
           <>
             <Name value={first.target} plain /> of <Name value={first.name} plain />{" "}
-            {STATES[first.state]}.
+            {isStale ? "was" : "is"} {formatState(first.state, isStale)}.
           </>
         ) : (
-          `${open.length} of ${targets.length} targets are not called normally.`
+          `${open.length} of ${targets.length} targets ${isStale ? "were" : "are"} not called normally.`
         )}
       </h1>
       {open.length > 1 && (
@@ -98,12 +99,17 @@ function BreakersHeadline({ view: { breakers } }: { view: BreakersView }): JSX.E
   );
 }
 
-/** The text for each state in which a target is not called normally. */
-const STATES: Readonly<Record<string, string>> = {
-  open: "is open: its calls fail at once",
-  "forced-open": "is forced open by an operator: its calls fail at once",
-  "half-open": "is half-open: it gets trial calls only",
+/** Each state in which a target is not called normally, and what that means for calls. */
+const STATES: Readonly<Record<string, readonly [state: string, meaning: string]>> = {
+  open: ["open", "its calls fail at once"],
+  "forced-open": ["forced open by an operator", "its calls fail at once"],
+  "half-open": ["half-open", "it gets trial calls only"],
 };
+
+function formatState(state: string, isStale: boolean): string {
+  const [text = state, meaning = ""] = STATES[state] ?? [];
+  return isStale ? text : `${text}: ${meaning}`;
+}
 
 function Policy({ breaker: { policy, processes } }: { breaker: Breaker }): JSX.Element {
   return (

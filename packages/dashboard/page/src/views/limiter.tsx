@@ -7,7 +7,7 @@ import { ChartPanel } from "../chart/chart.tsx";
 import { usePolling } from "../client/use-polling.ts";
 import { formatRate, ratesOfMinute } from "../format/rates.ts";
 import { SPAN_PHRASES } from "../format/time.ts";
-import { PageContext } from "../page-context.ts";
+import { PageContext, StaleContext } from "../page-context.ts";
 import { ActionButton } from "../parts/menu.tsx";
 import { Badge, Empty, Panel } from "../parts/panel.tsx";
 import { Name, SubjectLink } from "../parts/text.tsx";
@@ -75,6 +75,7 @@ function Found({ view, route }: { view: LimiterView; route: Route }): JSX.Elemen
 /** The limiter's current rate of denials, with the actions on the whole limiter. */
 function LimiterHeadline({ view }: { view: LimiterView }): JSX.Element {
   const { name, shadow, policies, totals, lastMinute } = view;
+  const isStale = useContext(StaleContext);
   const now = ratesOfMinute(lastMinute);
   return (
     <div class="headline">
@@ -87,7 +88,9 @@ function LimiterHeadline({ view }: { view: LimiterView }): JSX.Element {
         <Tools view={view} />
       </div>
       <p>
-        {shadow ? "It would now deny " : "It now denies "}
+        {isStale
+          ? `It ${shadow ? "would have denied" : "denied"} `
+          : `It ${shadow ? "would now deny" : "now denies"} `}
         <strong class={now.denied > 0 ? "is-denied" : ""}>
           {formatRate(now.denied)} of {formatRate(now.allowed + now.denied)} requests per second
         </strong>

@@ -1,7 +1,9 @@
 import type { JSX } from "preact";
+import { useContext } from "preact/hooks";
 import type { DenyListRow, SubjectLookup, SubjectStatus, SubjectView } from "../../../src/api.ts";
 import { pluralize } from "../../../src/counts.ts";
 import { formatClient } from "../format/text.ts";
+import { StaleContext } from "../page-context.ts";
 import { Empty, Notice } from "../parts/panel.tsx";
 import { EndTime, LimiterLink, Name, ServerText, ShortEnd } from "../parts/text.tsx";
 import { hrefOf, paramsOfLookup } from "../route.ts";
@@ -18,6 +20,8 @@ export function SubjectResult({
   const { limiters, skipped, denyList, client } = view;
   // What lasts longest comes first: a block of ten minutes, not the window that ends in seconds.
   const sorted = [...limiters].sort((a, b) => rank(a) - rank(b) || (b.until ?? 0) - (a.until ?? 0));
+  const versionsOf = (status: SubjectStatus): readonly SubjectStatus[] =>
+    limiters.filter((one) => idOf(one) === idOf(status));
   return (
     <>
       <div class="headline" aria-live="polite">
@@ -35,9 +39,10 @@ export function SubjectResult({
       )}
       {sorted.map((status) => (
         <StatusPanel
-          key={`${status.name} ${status.dimension} ${sorted.indexOf(status)}`}
+          // The same panel wherever it is now: another one would lose the keyboard's focus, and what was opened in it.
+          key={`${idOf(status)} ${versionsOf(status).indexOf(status)}`}
           status={status}
-          versions={sorted.filter((other) => isSame(status, other)).length}
+          versions={versionsOf(status).length}
         />
       ))}
       {skipped.length > 0 && <Skipped skipped={skipped} />}
@@ -45,8 +50,9 @@ export function SubjectResult({
   );
 }
 
-function isSame(status: SubjectStatus, other: SubjectStatus): boolean {
-  return status.name === other.name && status.dimension === other.dimension;
+/** Equal for the versions of a limiter's policy. A limiter that is used in several ways has several subjects of a client. */
+function idOf({ name, subject }: SubjectStatus): string {
+  return JSON.stringify([name, subject]);
 }
 
 /** Denied first, then denied only in shadow mode, then the rest. */
@@ -66,20 +72,25 @@ function Verdict({
   denied: readonly SubjectStatus[];
 }): JSX.Element {
   const { client, limiters, denyList } = view;
+  const isStale = useContext(StaleContext);
+  const is = isStale ? "was" : "is";
   const [first] = denied;
   const others = firstOfEachName(denied).slice(1);
   const count = firstOfEachName(limiters).length;
   const subject = <Name value={formatClient(client)} plain />;
   if (denyList.length > 0) {
     return (
-      <h1 class="is-denied">{subject} is denied by every HTTP limiter: it is on the deny list.</h1>
+      <h1 class="is-denied">
+        {subject} {is} denied by every HTTP limiter: it {is} on the deny list.
+      </h1>
     );
   }
   if (first === undefined) {
     return (
       <>
         <h1>
-          {subject} {limiters.length === 0 ? "is not counted" : "is allowed now"}
+          {subject} {is}{" "}
+          {limiters.length === 0 ? "not counted" : isStale ? "allowed" : "allowed now"}
           {lookup.limiter !== undefined && (
             <>
               {" "}
@@ -88,7 +99,7 @@ function Verdict({
           )}
           .
         </h1>
-        {limiters.length > 0 && lookup.limiter === undefined && (
+        {limiters.length > 0 && lookup.limiter === undefined && !isStale && (
           <p>
             The next request that costs one unit passes{" "}
             {count === 1 ? "the limiter" : `all ${count} limiters`} that may count it.
@@ -114,7 +125,7 @@ function Verdict({
   return (
     <>
       <h1 class="is-denied">
-        {subject} is denied <DenialCause status={first} />
+        {subject} {is} denied <DenialCause status={first} />
       </h1>
       {others.length > 0 && (
         <p>
@@ -167,6 +178,8 @@ function OnDenyList({ row }: { row: DenyListRow }): JSX.Element {
 
 function Skipped({ skipped }: { skipped: SubjectView["skipped"] }): JSX.Element {
   const count = new Set(skipped.map(({ name }) => name)).size;
+  // Versions of a policy may count by the same.
+  const reasons = new Map(skipped.map((one) => [`${one.name} ${one.countsBy}`, one]));
   return (
     <details class="skipped">
       <summary>
@@ -174,8 +187,8 @@ function Skipped({ skipped }: { skipped: SubjectView["skipped"] }): JSX.Element 
         subject
       </summary>
       <ul class="sentences">
-        {skipped.map(({ name, countsBy }) => (
-          <li key={`${name} ${countsBy}`}>
+        {[...reasons].map(([key, { name, countsBy }]) => (
+          <li key={key}>
             <LimiterLink name={name} />: <ServerText text={countsBy} />
           </li>
         ))}

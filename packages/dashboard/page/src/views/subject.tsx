@@ -108,9 +108,10 @@ function SubjectForm({
       <SubjectField kind={kind} value={subject} onInput={setSubject} />
       <label>
         <span>Only in limiter</span>
+        {/* Not `value`: a rendering while the visitor types in another field would restore it. */}
         <input
           name="limiter"
-          value={params["limiter"] ?? ""}
+          defaultValue={params["limiter"] ?? ""}
           placeholder="all"
           spellcheck={false}
         />
