@@ -25,10 +25,11 @@ test("a doctor that finishes in time gives its findings, and its error is thrown
 function viewOf(doctor: () => Promise<DoctorReport>) {
   let now = 0;
   const cache = new SnapshotCache(() => now);
+  const cacheRead: FleetReader["cacheRead"] = (key, read, everyMs) => cache.get(key, read, everyMs);
   const reader = {
     client: {},
     timeoutMs: 1,
-    cacheRead: (key, read, everyMs) => cache.get(key, read, everyMs),
+    cacheRead,
     loadControl: async () => ({ latencyMs: 1 }),
     serverTime: async () => 0,
   } as unknown as FleetReader;
