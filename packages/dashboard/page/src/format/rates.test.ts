@@ -31,7 +31,7 @@ test("an unfinished hour is drawn by its rate so far, after its first minute", (
   ]);
   const half = { stepMs: 43_200_000, points: [point(43_200_000, 30, 6)] };
   const parts = sparklineBuckets(half, 30 * 86_400_000, 43_200_000 + 4_320_000);
-  expect(parts).toHaveLength(59);
+  expect(parts).toHaveLength(60);
   expect(parts.at(-1)).toEqual({ allowed: 300, denied: 60, degraded: 0 });
 });
 
@@ -48,6 +48,26 @@ test("buckets leave out points outside their range", () => {
   const parts = toBuckets([point(-1, 1), point(0, 2), point(99, 3), point(100, 4)], 0, 100, 2);
   expect(parts.map(({ allowed }) => allowed)).toEqual([2, 3]);
 });
+
+test.each([
+  [0, 60_000, 3_600_000],
+  [3_000, 60_000, 3_600_000],
+  [30_000, 60_000, 3_600_000],
+  [2_000, 20_000, 900_000],
+  [600_000, 1_800_000, 86_400_000],
+])(
+  "a sparkline begins with a known step %i ms after a step of %i ms began",
+  (ms, stepMs, spanMs) => {
+    const at = 1_800_000_000_000 + ms;
+    const steps = Array.from({ length: 60 }, (_, i) => (Math.floor(at / stepMs) - i) * stepMs);
+    // As readUsage returns them: a step that began before the span is left out.
+    const points = steps
+      .filter((from) => from > at - spanMs)
+      .map((from) => ({ at: from, allowed: 1, denied: 0, degraded: 0 }));
+    const [first] = sparklineBuckets({ stepMs, points }, spanMs, at);
+    expect(first?.allowed).toBe(1);
+  },
+);
 
 test.each([
   [0, "0"],

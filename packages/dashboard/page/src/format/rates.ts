@@ -81,14 +81,17 @@ export function sparklineBuckets(
 ): readonly Counts[] {
   const steps = Math.max(1, Math.round(spanMs / stepMs));
   const length = Math.ceil(steps / MAX_BUCKETS) * stepMs;
-  // The first would begin before the span does.
-  const parts = Math.max(2, Math.floor((steps * stepMs) / length) - 1);
+  // All begin after the span does: the step in which the span begins is not whole, and unknown.
+  const partsUntil = (end: number): number =>
+    Math.max(2, Math.ceil((end - at + spanMs) / length) - 1);
   const before = Math.floor((at - REPORT_DELAY_MS) / stepMs) * stepMs;
   const lasted = at - before;
   if (lasted >= stepMs || lasted < MIN_DRAWN_MS + REPORT_DELAY_MS) {
+    const parts = partsUntil(before);
     return toBuckets(points, before - parts * length, before, parts);
   }
   const to = before + stepMs;
+  const parts = partsUntil(to);
   const counts = toBuckets(points, to - parts * length, to, parts);
   const last = length - (to - at);
   return counts.map((one, i) => (i === parts - 1 ? scaleCounts(one, length / last) : one));
