@@ -25,7 +25,7 @@ export function Log({ route }: { route: Route }): JSX.Element {
           <input
             type="search"
             aria-label="Show only actions with this text"
-            placeholder="Operator, subject, reason"
+            placeholder="Operator or reason"
             value={find}
             onInput={({ currentTarget }) =>
               replaceHash(hrefOf("log", { ...route.params, find: currentTarget.value }))
@@ -34,7 +34,7 @@ export function Log({ route }: { route: Route }): JSX.Element {
         }
         note={
           data.unreadable > 0 &&
-          `${pluralize(data.unreadable, "entry", "entries")} could not be read: another version of Headgate, or another program, wrote them.`
+          `${pluralize(data.unreadable, "entry", "entries")} could not be read, written by another version of Headgate or by another program.`
         }
       >
         {rows.length === 0 ? <NoRows isFiltered={data.rows.length > 0} /> : <Actions rows={rows} />}
