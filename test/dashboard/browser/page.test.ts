@@ -199,7 +199,7 @@ describe.runIf(hasChromium())("the dashboard's page", () => {
       ["#/report", 0],
     ] as const) {
       await page.goto(demo.url + hash);
-      await expect.poll(() => page.locator(".age").count(), hash).toBe(ages);
+      await expect.poll(() => page.locator(".age").count(), { message: hash }).toBe(ages);
     }
     await page.close();
   });
