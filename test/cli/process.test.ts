@@ -136,6 +136,19 @@ test("the command ends without an error if the reader of its output closes the p
   expect([stdout, stderr]).toEqual(["{\n", "ended 0\n"]);
 });
 
+test("times are in UTC, and with --local in the time zone of the machine", async () => {
+  const entry = { kind: "reset", limiter: "zone" };
+  const at = 1_700_000_000_000;
+  await own.client.lpush("hg:{control}:actions", `${at * 1_000}${JSON.stringify(entry)}`);
+  const log = async (...options: readonly string[]) => {
+    const env = { ...process.env, TZ: "Asia/Tokyo" };
+    const args = [HEADGATE, "log", "--limiter", "zone", "--redis", own.server.socket, ...options];
+    return (await endOf(spawn(process.execPath, args, { env }))).stdout;
+  };
+  expect(await log()).toContain("2023-11-14 22:13:20 UTC");
+  expect(await log("--local")).toContain("2023-11-15 07:13:20 GMT+9");
+});
+
 test.skipIf(process.platform !== "linux")(
   "ps shows no password, not even one that was given in an argument (skipped where there is no /proc)",
   async () => {

@@ -8,7 +8,7 @@ import { formatTime, toMs } from "../output/time.ts";
 /** The error of the clock reading. */
 const CLOCK_ERROR_MS = 100;
 
-/** Formats the time in `ms` milliseconds: `2026-11-22 23:05:10 CET, in 12 s`. `now` is the server's clock. */
+/** Formats the time in `ms` milliseconds: `2026-11-22 23:05:10 UTC, in 12 s`. `now` is the server's clock. */
 export function formatEnd(ms: number, now: number): string {
   // The clock was read a moment ago, so an end at a whole second must not be rounded up to the next one.
   const end = Math.ceil((now + ms - CLOCK_ERROR_MS) / 1_000) * 1_000;
@@ -50,7 +50,7 @@ export function formatBlock(
   return `blocked${by}${where} until ${formatEnd(endsInMs, now)}`;
 }
 
-/** Formats an entry of the deny list: `203.0.113.0/24 until 2026-11-22 23:05:10 CET, in 1 h, by ann: flood`. */
+/** Formats an entry of the deny list: `203.0.113.0/24 until 2026-11-22 23:05:10 UTC, in 1 h, by ann: flood`. */
 export function formatDenyListEntry(
   { network, until, by, reason }: DeniedNetwork,
   now: number,

@@ -7,6 +7,7 @@ import type { Command } from "commander";
 import type { Cluster, Redis } from "ioredis";
 import type { CommandContext } from "../command/cli.ts";
 import { CommandError, EXIT, messageOf } from "../command/command-error.ts";
+import { printLocalTimes } from "../output/time.ts";
 import { openTarget } from "./open-target.ts";
 import type { ConnectionOptions } from "./target.ts";
 import { readTarget } from "./target.ts";
@@ -48,7 +49,8 @@ export function addConnectionOptions(
       "the hosts in the URL are Sentinels, and this is their name of the primary",
     )
     .option("--prefix <prefix>", "the key prefix of the application", "hg")
-    .option("--timeout <time>", "how long to wait for each reply", "5s");
+    .option("--timeout <time>", "how long to wait for each reply", "5s")
+    .option("--local", "print times in this machine's time zone, not in UTC");
 }
 
 /**
@@ -59,7 +61,8 @@ export async function connect(
   options: ConnectionOptions,
   context: CommandContext,
 ): Promise<Connection> {
-  const { prefix = "hg" } = options;
+  const { prefix = "hg", local = false } = options;
+  printLocalTimes(local);
   if (!/^[\w.-]{1,32}$/.test(prefix)) {
     throw new CommandError("--prefix must be 1 to 32 letters, digits, dots, dashes, underscores");
   }

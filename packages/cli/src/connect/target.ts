@@ -21,6 +21,7 @@ export interface ConnectionOptions {
   readonly sentinel?: string | undefined;
   readonly prefix?: string | undefined;
   readonly timeout?: string | undefined;
+  readonly local?: boolean | undefined;
 }
 
 /** The server to connect to, and how. */

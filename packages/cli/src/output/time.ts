@@ -6,8 +6,16 @@ export function toMs(microseconds: number): number {
   return Math.ceil(microseconds / 1_000);
 }
 
-/** Formats milliseconds since the epoch as `2026-11-22 23:05:10 CET`. Default time zone: this machine's. */
-export function formatTime(at: number, timeZone?: string): string {
+/** The time zone of what a command prints; undefined is this machine's. */
+let printed: string | undefined = "UTC";
+
+/** Prints times in this machine's time zone from now on, or in UTC. One command runs in a process. */
+export function printLocalTimes(isLocal: boolean): void {
+  printed = isLocal ? undefined : "UTC";
+}
+
+/** Formats milliseconds since the epoch as `2026-11-22 23:05:10 UTC`. */
+export function formatTime(at: number, timeZone = printed): string {
   // A forged or damaged record may contain any number.
   if (!(Math.abs(at) <= LATEST)) return "an unknown time";
   const format = new Intl.DateTimeFormat("en-GB", {
