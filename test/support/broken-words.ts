@@ -1,6 +1,6 @@
 /**
- * For a page to evaluate: the words of its main part that stand on several lines. Of the texts of others, such as names and the lines of a
- * log, which may be as long as an attacker likes, only short words count.
+ * For a page to evaluate: the words of its main part that stand on several lines; a line may end with a hyphen. Of the texts of others,
+ * such as names and the lines of a log, which may be as long as an attacker likes, only short words count.
  */
 export const BROKEN_WORDS = `(() => {
   const broken = [];
@@ -13,7 +13,7 @@ export const BROKEN_WORDS = `(() => {
     const isUnseen = head !== null && getComputedStyle(head).position === "absolute";
     if (isUnseen || within("svg, code, .visually-hidden") !== null) continue;
     const isOfOthers = within("bdi, .name") !== null;
-    for (const { 0: word, index } of text.data.matchAll(isOfOthers ? /\\S+/g : /[\\p{L}\\p{N}]+/gu)) {
+    for (const { 0: word, index } of text.data.matchAll(isOfOthers ? /[^\\s-]+/g : /[\\p{L}\\p{N}]+/gu)) {
       if (isOfOthers && word.length > 15) continue;
       const range = document.createRange();
       range.setStart(text, index);
