@@ -15,7 +15,7 @@ export function printLocalTimes(isLocal: boolean): void {
 }
 
 /** Formats milliseconds since the epoch as `2026-11-22 23:05:10 UTC`. */
-export function formatTime(at: number, timeZone = printed): string {
+export function formatTime(at: number, timeZone: string | undefined = printed): string {
   // A forged or damaged record may contain any number.
   if (!(Math.abs(at) <= LATEST)) return "an unknown time";
   const format = new Intl.DateTimeFormat("en-GB", {
