@@ -20,7 +20,7 @@ const { values: options } = parseArgs({
   },
 });
 const isQuick = options.quick;
-const CALM_CALLS = isQuick ? 1_000 : 5_000;
+const CALM_CALLS = isQuick ? 10_000 : 50_000;
 const ROUNDS = isQuick ? 3 : 7;
 
 process.on("SIGINT", () => process.exit(130));

@@ -4,8 +4,8 @@ import toobusy from "toobusy-js";
 import { answer } from "../other-process.mjs";
 
 /** How many requests a turn of the loop brings. */
-const IN_A_TURN = 10;
-const WARM_UP_CALLS = 20_000;
+const IN_A_TURN = 100;
+const WARM_UP_CALLS = 200_000;
 
 const shed = loadShedder();
 const request = { headers: {}, socket: {} };
