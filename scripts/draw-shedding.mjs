@@ -36,15 +36,17 @@ const colorOf = (use) => COLORS[use][0];
 /** Both panels are of connections that serve one request each: a pool of connections bounds the queue by itself. */
 const CONNECTIONS = "one per request";
 
+/** Lines that lie on each other are all seen: the wider ones are drawn first. */
+const WIDTHS = { none: 7, "under-pressure": 4, "toobusy-js": 1.5, Headgate: 3 };
+
 function line(contender, gridIndex, data) {
   return {
     type: "line",
     xAxisIndex: gridIndex,
     yAxisIndex: gridIndex,
     data,
-    symbolSize: contender === "Headgate" ? 7 : 5,
-    z: contender === "Headgate" ? 3 : 2,
-    lineStyle: { color: colorOf(contender), width: contender === "Headgate" ? 3 : 1.5 },
+    symbolSize: WIDTHS[contender] + 4,
+    lineStyle: { color: colorOf(contender), width: WIDTHS[contender] },
     itemStyle: { color: colorOf(contender) },
   };
 }

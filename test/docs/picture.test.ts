@@ -14,6 +14,11 @@ test.each([
     script: "scripts/draw-outage.mjs",
     picture: "docs/images/outage.svg",
   },
+  {
+    what: "load shedding shows the run that is kept with it",
+    script: "scripts/draw-shedding.mjs",
+    picture: "docs/images/shedding.svg",
+  },
 ])("the picture of $what", ({ script, picture }) => {
   const check = (): unknown =>
     execFileSync(process.execPath, [join(ROOT, script), "--check"], { stdio: "pipe" });
