@@ -24,10 +24,10 @@ beforeAll(async () => {
   server = await startRedis({ port: true });
   admin = new Redis(server.socket);
   at = `redis://127.0.0.1:${server.port}`;
-  const [, reader = ""] = blocksOf([page("docs/how-to/operate.md")], "text").map(
-    ({ text }) => text,
-  );
-  const [command = "", ...acl] = reader.trim().replace(">secret", `>${SECRET}`).split(" ");
+  const [reader = ""] = blocksOf([page("docs/how-to/operate.md")], "text")
+    .map(({ text }) => text.trim())
+    .filter((text) => text.startsWith("ACL SETUSER headgate-reader "));
+  const [command = "", ...acl] = reader.replace(">secret", `>${SECRET}`).split(" ");
   await admin.call(command, ...acl);
   await admin.config("SET", "requirepass", SECRET);
 });

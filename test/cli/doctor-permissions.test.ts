@@ -8,7 +8,12 @@ import type { RedisProcess } from "../support/redis-process.ts";
 import { startRedis } from "../support/redis-process.ts";
 import { issuesOf, paste, runDoctor } from "./run-doctor.ts";
 
-const lines = blocksOf([page("docs/how-to/operate.md")], "text").map(({ text }) => text.trim());
+/** The users that both pages create, in their order. */
+const lines = ["docs/reference/redis.md", "docs/how-to/operate.md"].flatMap((path) =>
+  blocksOf([page(path)], "text")
+    .map(({ text }) => text.trim())
+    .filter((text) => text.startsWith("ACL SETUSER")),
+);
 
 let server: RedisProcess;
 let admin: Redis;
@@ -46,7 +51,7 @@ function grants(role: Role): readonly string[] {
   return ["~hg:*", ...ROLES[role].map((command) => `+${command}`)];
 }
 
-describe("headgate doctor checks the permissions that docs/how-to/operate.md grants", () => {
+describe("headgate doctor checks the permissions that the documentation grants", () => {
   test.each(["application", "reader", "operator"] as const)("to the role %s", (role) => {
     const line = lines[["application", "reader", "operator"].indexOf(role)] ?? "";
     const [, , , ...rules] = line.split(" ");
