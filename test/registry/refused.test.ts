@@ -112,8 +112,9 @@ describe("a server that refuses to keep a registry", () => {
       const { limiter, store } = start(client);
       for (let i = 0; i < 3; i += 1) await writeRegistry(store);
       await turn();
-      expect(warnings).toMatchObject([{ code: "HEADGATE_REGISTRY_REFUSED" }]);
-      expect(warnings[0]?.message).toContain(words);
+      // A call of an earlier test that ends with its connection may be reported meanwhile.
+      const refused = warnings.filter(({ code }) => code === "HEADGATE_REGISTRY_REFUSED");
+      expect(refused).toMatchObject([{ message: expect.stringContaining(words) }]);
       // Where counters cannot be written either, it is what onUnavailable says.
       const isCounted = name === "NOPERM";
       expect(await limiter.consume("u")).toMatchObject({ allowed: true, degraded: !isCounted });
