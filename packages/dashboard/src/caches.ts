@@ -5,7 +5,7 @@ interface Snapshot {
   state: "pending" | "read" | "failed";
 }
 
-/** How long a failed read stands for the next one at most: Redis may answer again, or be slow because much is read. */
+/** How long a failed read stands for the next one by default, at most: Redis may answer again, or be slow because much is read. */
 const MAX_FAILURE_AGE_MS = 10_000;
 
 /** The maximum number of snapshots; a new one replaces the oldest. */
@@ -24,12 +24,20 @@ export class SnapshotCache {
     this.#now = now;
   }
 
-  /** The cached value of a key if its read began less than `maxAgeMs` ago or is in progress; otherwise reads it again. */
-  get<T>(key: string, read: () => Promise<T>, maxAgeMs = 2_000): Promise<T> {
+  /**
+   * The cached value of a key if its read began less than `maxAgeMs` ago, or `maxFailureAgeMs` if it failed, or is in progress;
+   * otherwise reads it again.
+   */
+  get<T>(
+    key: string,
+    read: () => Promise<T>,
+    maxAgeMs = 2_000,
+    maxFailureAgeMs: number = Math.min(maxAgeMs, MAX_FAILURE_AGE_MS),
+  ): Promise<T> {
     const cached = this.#snapshots.get(key);
     const now = this.#now();
     if (cached !== undefined) {
-      const mostMs = cached.state === "failed" ? Math.min(maxAgeMs, MAX_FAILURE_AGE_MS) : maxAgeMs;
+      const mostMs = cached.state === "failed" ? maxFailureAgeMs : maxAgeMs;
       if (cached.state === "pending" || now - cached.startedAt < mostMs) {
         return cached.value as Promise<T>;
       }

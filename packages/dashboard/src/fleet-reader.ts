@@ -59,8 +59,13 @@ export interface FleetReader {
     make: (data: Data) => Result,
     visibility?: Visibility,
   ): Promise<Result>;
-  /** Caches data that no action changes: each key is read at most once in `everyMs`. */
-  cacheRead<T>(key: string, read: () => Promise<T>, everyMs?: number): Promise<T>;
+  /** Caches data that no action changes: each key is read at most once in `everyMs`, and after a failure in `afterFailureMs`. */
+  cacheRead<T>(
+    key: string,
+    read: () => Promise<T>,
+    everyMs?: number,
+    afterFailureMs?: number,
+  ): Promise<T>;
   /** The outage in progress; undefined if Redis answered last. */
   outage(): Outage | undefined;
   /** Drops cached data, after an action. */
@@ -76,6 +81,9 @@ export interface TimedControl {
 /** The number of reads in that median: one slow read is no slow Redis. */
 const MAX_LATENCIES = 15;
 
+/** How often recent usage is read at most, also if that fails: much is read. */
+const RECENT_USAGE_MS = 30_000;
+
 const SEES_ALL: Visibility = { canSee: () => true, answers: new Map() };
 
 /** Creates a reader of a store. Throws `HEADGATE_INVALID_OPTION`. Its methods reject with the store's errors. */
@@ -89,12 +97,11 @@ export function createFleetReader(store: Store, timeout: Duration = "2s"): Fleet
   const results = new ResultCache();
   /** Data that no action changes. */
   const actionIndependent = new SnapshotCache();
-  const cacheRead: FleetReader["cacheRead"] = (key, read, everyMs) =>
-    actionIndependent.get(key, read, everyMs);
+  const cacheRead: FleetReader["cacheRead"] = (...read) => actionIndependent.get(...read);
   const outages = new OutageTracker(store);
   const latencies: number[] = [];
-  const load = <T>(key: string, read: () => Promise<T>, maxAgeMs?: number): Promise<T> =>
-    snapshots.get(key, () => outages.watch(read()), maxAgeMs);
+  const load: FleetReader["cacheRead"] = (key, read, ...ages) =>
+    snapshots.get(key, () => outages.watch(read()), ...ages);
   const loadRegistry: FleetReader["loadRegistry"] = () =>
     load("registry", async () => {
       const registry = await readRegistry(store, { timeout });
@@ -125,11 +132,12 @@ export function createFleetReader(store: Store, timeout: Duration = "2s"): Fleet
       return limiters.filter(({ name }) => name === limiter);
     },
     loadRecentUsage: (limiter) =>
-      snapshots.get(
+      load(
         `recent ${limiter ?? ""}`,
-        () => outages.watch(readRecentUsage(store, { limiter, timeout })).catch(() => undefined),
-        30_000,
-      ),
+        () => readRecentUsage(store, { limiter, timeout }),
+        RECENT_USAGE_MS,
+        RECENT_USAGE_MS,
+      ).catch(() => undefined),
     loadBlocks: () =>
       load("blocks", async () => readBlocks(store, { timeout, registry: await loadRegistry() })),
     loadCoverage: () =>

@@ -25,7 +25,7 @@ test("a doctor that finishes in time gives its findings, and its error is thrown
 function viewOf(doctor: () => Promise<DoctorReport>) {
   let now = 0;
   const cache = new SnapshotCache(() => now);
-  const cacheRead: FleetReader["cacheRead"] = (key, read, everyMs) => cache.get(key, read, everyMs);
+  const cacheRead: FleetReader["cacheRead"] = (...read) => cache.get(...read);
   const reader = {
     client: {},
     timeoutMs: 1,

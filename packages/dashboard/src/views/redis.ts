@@ -81,22 +81,17 @@ async function readServer(client: InfoClient): Promise<RedisView["server"]> {
  * The findings of a doctor, which is called at most every 30 seconds, also if it fails. None while it works for longer than a call to
  * Redis may take: the page shows the rest, and asks again.
  */
-async function loadFindings(
+function loadFindings(
   { cacheRead, timeoutMs }: FleetReader,
   doctor: () => Promise<DoctorReport>,
 ): Promise<readonly Finding[]> {
   const known = cacheRead(
     "doctor",
-    () => Promise.allSettled([findingsWithTimeout(DOCTOR_TIMEOUT_MS, doctor)]),
+    () => findingsWithTimeout(DOCTOR_TIMEOUT_MS, doctor),
+    DOCTOR_INTERVAL_MS,
     DOCTOR_INTERVAL_MS,
   );
-  const [result] = await withTimeout<readonly PromiseSettledResult<readonly Finding[]>[]>(
-    timeoutMs,
-    known,
-    () => [],
-  );
-  if (result?.status === "rejected") throw result.reason;
-  return result?.value ?? [];
+  return withTimeout(timeoutMs, known, () => []);
 }
 
 const LEVELS: readonly Finding["level"][] = ["problem", "warning", "note", "unknown", "ok"];
