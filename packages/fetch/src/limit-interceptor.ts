@@ -1,6 +1,7 @@
 import type { Limiter } from "@headgate/core";
 import type { Admission, Answer, Refusal } from "./attempt.ts";
 import { MAX_BODY_BYTES, MAX_BODY_MS } from "./dialects/read-body.ts";
+import type { ReadHead } from "./dialects/read-head.ts";
 import type { LimitInterceptorOptions, OutgoingRequest } from "./fetch-options.ts";
 import type { OutgoingCall } from "./outgoing-call.ts";
 import { OutgoingCalls } from "./outgoing-calls.ts";
@@ -151,9 +152,9 @@ class Exchange implements Controller {
     let kept: KeptResponse | undefined;
     let late: NodeJS.Timeout | undefined;
     this.#release = admission.release;
-    const learn = (response: KeptResponse, hasBody: boolean): void => {
+    const learn = (response: KeptResponse, hasBody: boolean, head?: ReadHead): void => {
       const answer = { ...answerOf(response, hasBody), isRedirected: this.#isRedirected };
-      response.refusal = call.onAnswer(admission, answer);
+      response.refusal = call.onAnswer(admission, answer, head);
       this.#settle(admission, response.status, response.headers);
     };
     return new Promise((resolve, reject) => {
@@ -195,9 +196,9 @@ class Exchange implements Controller {
             trailers: {},
             refusal: undefined,
           };
-          const { isRefused, needsBody } = call.readHead(answerOf(response));
-          if (!needsBody) learn(response, false);
-          if (!needsBody && !isRefused) {
+          const head = call.readHead(answerOf(response));
+          if (!head.needsBody) learn(response, false, head);
+          if (!head.needsBody && !head.isRefused) {
             this.#pass(response);
             return;
           }

@@ -212,13 +212,17 @@ export class OutgoingCall {
 
   /**
    * Learns from an answer: begins a cooldown, charges what the provider counts beyond the limiter. Resolves with the refusal if it is
-   * one. Never rejects.
+   * one. Never rejects. `head` is what its head says.
    */
-  async onAnswer(admission: Admission, answer: Answer): Promise<Refusal | undefined> {
+  async onAnswer(
+    admission: Admission,
+    answer: Answer,
+    head: ReadHead = this.readHead(answer),
+  ): Promise<Refusal | undefined> {
     const { cooldowns, budgets } = this.#calls;
     const { trial } = admission;
     if (trial !== undefined) trial.isAnswered = true;
-    const read = await this.#read(answer);
+    const read = await readWhole(answer, head);
     this.#calls.report(this.#request.url, read.unreadable);
     // When a cooldown is over, more is left than the answer that began it says. A redirect may lead to another API.
     const charged =
@@ -292,12 +296,6 @@ export class OutgoingCall {
     return readHead(head, this.#request.url.pathname, this.#calls.settings.dialects);
   }
 
-  async #read(answer: Answer): Promise<ProviderAnswer> {
-    const { read, needsBody } = this.readHead(answer);
-    const text = needsBody ? await answer.text?.() : undefined;
-    return text === undefined ? read : readBody(text, read, answer.status);
-  }
-
   get #labels(): Pick<Cooldown, "limiter" | "subject" | "host"> {
     return {
       limiter: this.#limiter.name,
@@ -305,6 +303,15 @@ export class OutgoingCall {
       host: this.#request.url.host,
     };
   }
+}
+
+/** What an answer says, with its body if that says more than the head. */
+async function readWhole(
+  { text, status }: Answer,
+  { read, needsBody }: ReadHead,
+): Promise<ProviderAnswer> {
+  const body = needsBody ? await text?.() : undefined;
+  return body === undefined ? read : readBody(body, read, status);
 }
 
 function elapsed(startedAt: number): number {
