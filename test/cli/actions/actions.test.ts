@@ -211,7 +211,9 @@ describe("headgate explain", () => {
     expect(stdout).toContain("1 of 1 slots in use");
     expect(stdout).toMatch(/9-per-month: 1 of 9 used; .* at \d{4}-\d\d-\d\d \d\d:00:00 /);
     expect(stdout).toContain("all slots are in use; retry in ");
-    expect(stdout).toMatch(/the month ends at \d{4}-\d\d-01 00:00:00 .* in Europe\/Berlin, here /);
+    expect(stdout).toMatch(
+      /the month ends at \d{4}-\d\d-01 00:00:00 .* in Europe\/Berlin, which is \d{4}-\d\d-\d\d \d\d:00:00 UTC/,
+    );
   });
 });
 

@@ -36,7 +36,7 @@ export function formatCalendar(
   if (!isCalendarWindow(window)) return undefined;
   // Calendar windows end at whole seconds, and the clock was read a moment ago.
   const end = Math.round((now + resetAfterMs) / 1_000) * 1_000;
-  return `the ${window} ends at ${formatTime(end, timeZone)} in ${timeZone}, here ${formatTime(end)}`;
+  return `the ${window} ends at ${formatTime(end, timeZone)} in ${timeZone}, which is ${formatTime(end)}`;
 }
 
 /** Formats a block. Without a limit, an operator or the application set it, which its counter does not say. */
