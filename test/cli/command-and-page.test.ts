@@ -166,7 +166,7 @@ describe("the command and the dashboard agree", () => {
     };
     const onPage = limiters
       .filter(({ totals: { allowed, denied } }) => allowed + denied > 0)
-      // The page shows what a limiter in shadow mode would deny in the place of its denials.
+      // The page shows what a limiter in shadow mode would deny instead of its denials.
       .map(({ name, shadow, totals: { allowed, denied } }) =>
         shadow ? [name, allowed + denied, 0, denied] : [name, allowed, denied, 0],
       );

@@ -266,7 +266,7 @@ quiet           2        1   zoe (1)
     ]);
   });
 
-  test("shows apart from denials what limiters in shadow mode would deny, whoever put them there", async () => {
+  test("shows apart from denials what limiters in shadow mode would deny, by their policy or by an operator", async () => {
     const usage = { subjects: "plain" } as const;
     await decide({ usage });
     const store = redisStore(own.client, { usage });

@@ -133,7 +133,7 @@ describe("on HTTP/1.1", () => {
     other.destroy();
   });
 
-  test("a request that expects 100 Continue is told to go on while it waits, and has its body", async () => {
+  test("a request that expects 100 Continue gets it while it waits, and has its body", async () => {
     const shed = loadShedder({ maxInFlight: 1, maxWait: "1m" });
     const bodies: string[] = [];
     let release = () => {};

@@ -139,7 +139,7 @@ describe.each(Object.entries(SERVERS))("on %s", (_, serve) => {
     expect((await agent.get("/")).status).toBe(500);
     expect(handled).toEqual([]);
     await shed.close();
-    // Nobody is distinguished any more.
+    // Clients are not distinguished any more.
     expect((await agent.get("/")).status).toBe(200);
   });
 });

@@ -80,7 +80,7 @@ export class ProviderBudgets {
 
   /**
    * The decision is older than the answer, and requests were admitted meanwhile, so the present state decides what to charge. Other
-   * processes may charge the same at the same time; whoever finds fewer units than are to be left gives the rest back.
+   * processes may charge the same at the same time; one that finds fewer units than are to be left gives the rest back.
    */
   async #correct(subject: Subjects, decision: Decision, budgets: readonly Budget[]): Promise<void> {
     const present = await this.#limiter.peek(subject, { cost: 0 });

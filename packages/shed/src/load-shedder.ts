@@ -144,7 +144,7 @@ export function createLoadShedder<Request extends object>(
         res.writeHead(response.status, response.headers);
         res.end(response.body);
       } catch (reason) {
-        // Other middleware may have put itself in their place. Nobody else would catch its errors: this is a later turn of the loop.
+        // Other middleware may have replaced these methods. Nothing else would catch their errors: this is a later turn of the loop.
         next(toError(reason));
       }
     };

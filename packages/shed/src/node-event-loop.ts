@@ -9,8 +9,8 @@ const { now: date } = Date;
 const now = performance.now.bind(performance);
 
 /**
- * The async context of no request. Timers follow each other, and would keep that of the request that was the first to wait; whoever
- * learns of the load would take it for that request's.
+ * The async context of no request. Timers follow each other, and would keep that of the request that was the first to wait, and a
+ * subscriber that learns of the load would take it for that request's.
  */
 export const outsideRequests: AsyncResource = new AsyncResource("HeadgateShedLoad");
 

@@ -172,7 +172,7 @@ function invalidSubject(received: string, cause: unknown): HeadgateError {
   );
 }
 
-/** A promise that nobody awaits would end the process if it rejected. */
+/** A promise without a handler would end the process if it rejected. */
 function ignoreRejection(promise: PromiseLike<unknown>): void {
   promise.then(undefined, () => {});
 }

@@ -50,7 +50,7 @@ export class WaitingRequest extends AsyncResource implements DeferredRequest {
   }
 }
 
-/** Whether nobody waits for a response: the client has disconnected, or something else has responded. */
+/** Whether no client waits for a response any more: it has disconnected, or something else has responded. */
 function isGone({ req, res }: Exchange): boolean {
   // A stream of HTTP/2 is only destroyed once its request has been read.
   const isAborted = (req as { readonly aborted?: boolean }).aborted === true;

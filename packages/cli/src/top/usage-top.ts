@@ -204,7 +204,7 @@ export function formatFleet({ by, limiters, others }: FleetTop, width: number): 
     formatCount(total.allowed),
     formatCount(total.denied),
     ...inShadow(shadow ? formatCount(wouldBeDenied) : ""),
-    // Nobody was denied in shadow mode.
+    // No client is denied in shadow mode.
     shadow && by === "denied" ? "" : subjects.map(formatSubjectCount).join(", "),
   ]);
   if (others !== undefined) {

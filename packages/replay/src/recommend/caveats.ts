@@ -44,7 +44,7 @@ export function caveatsOf(
   }
   if (maxDenied === 0 && target.maxPercent > 0) {
     caveats.push(
-      `${target.maxPercent}% of so few ${target.of} is less than one, so nobody may be denied: the busiest client alone sets the limit. A share of at least ${Math.ceil(100 / log[target.of])}%, or a longer log, says more.`,
+      `${target.maxPercent}% of so few ${target.of} is less than one, so no client may be denied: the busiest client alone sets the limit. A share of at least ${Math.ceil(100 / log[target.of])}%, or a longer log, says more.`,
     );
   }
   if (window.ms < SHORT_WINDOW_MS && hasWholeSeconds(recording)) {
