@@ -7,6 +7,7 @@ import { Cluster as Iovalkey } from "iovalkey";
 import * as nodeRedis from "redis";
 import * as nodeRedis5 from "redis5";
 import type { Connection } from "../redis/clients.ts";
+import { GLIDE_TIMEOUT_MS } from "../redis/clients.ts";
 import type { RedisCluster } from "../support/redis-cluster.ts";
 
 // It logs by itself, to the console, each error that a server answers.
@@ -32,7 +33,10 @@ export const connectCluster = {
     return { client, close: async () => client.destroy() };
   },
   "Valkey GLIDE": async (addresses) => {
-    const client = await GlideClusterClient.createClient({ addresses: [...addresses] });
+    const client = await GlideClusterClient.createClient({
+      addresses: [...addresses],
+      requestTimeout: GLIDE_TIMEOUT_MS,
+    });
     return { client, close: async () => client.close() };
   },
 } satisfies Record<string, (addresses: Addresses) => Promise<Connection>>;

@@ -14,23 +14,31 @@ const collectGarbage = runInNewContext("gc") as () => void;
 test("an async hook learns that a request that waited is over", async () => {
   const alive = new Set<number>();
   let waited = 0;
-  const hook = createHook({
-    init(id, type) {
-      if (type !== "HeadgateShed") return;
-      waited += 1;
-      alive.add(id);
-    },
-    destroy: (id) => void alive.delete(id),
-  }).enable();
-  onTestFinished(() => void hook.disable());
-
   const shed = loadShedder({ maxInFlight: 1, maxWait: "1m" });
   const url = await serve(
-    createServer((req, res) => shed(req, res, () => setImmediate().then(() => res.end("ok")))),
+    createServer((req, res) =>
+      shed(req, res, async () => {
+        await othersWait;
+        res.end("ok");
+      }),
+    ),
   );
+  const othersWait = new Promise<void>((resolve) => {
+    const hook = createHook({
+      init(id, type) {
+        if (type !== "HeadgateShed") return;
+        alive.add(id);
+        waited += 1;
+        if (waited === 9) resolve();
+      },
+      destroy: (id) => void alive.delete(id),
+    }).enable();
+    onTestFinished(() => void hook.disable());
+  });
+
   await Promise.all(Array.from({ length: 10 }, () => fetch(url).then((res) => res.text())));
   await shed.close();
-  expect(waited).toBeGreaterThan(0);
+  expect(waited).toBeGreaterThanOrEqual(9);
   await waitUntil("all are over", 5_000, async () => {
     collectGarbage();
     await setImmediate();
