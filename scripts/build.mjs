@@ -125,10 +125,20 @@ async function bundlePackage(name) {
       codeSplitting: { groups: GROUPS },
     },
   });
+  lightenTypes(join(dir, "dist"));
   const exportsOf = Object.fromEntries(chunks.map(({ fileName, exports }) => [fileName, exports]));
   // The one that shows whether the rest is up to date comes last.
   for (const entry of Object.keys(entries).reverse()) {
     writeDoor(join(dir, "dist", entry), exportsOf[`${entry}.cjs`], byName);
+  }
+}
+
+/** Removes the marks from the types, which plugins of the bundler do not see. */
+function lightenTypes(dist) {
+  for (const file of readdirSync(dist, { recursive: true })) {
+    if (!file.endsWith(".d.cts")) continue;
+    const path = join(dist, file);
+    writeFileSync(path, readFileSync(path, "utf8").replace(REGIONS, ""));
   }
 }
 
