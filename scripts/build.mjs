@@ -114,7 +114,8 @@ async function bundlePackage(name) {
     target: "node20.19",
     fixedExtension: true,
     hash: false,
-    dts: { oxc: true, sourcemap: false },
+    // What is marked as internal is for our own packages, which read its types from the sources.
+    dts: { oxc: { stripInternal: true }, sourcemap: false },
     report: false,
     logLevel: "warn",
     plugins: [lighter],

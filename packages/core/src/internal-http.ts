@@ -40,5 +40,6 @@ export { isRequestPolicy } from "./http/request-limits.ts";
 export { watchResponse } from "./http/response-end.ts";
 export { formatSubject } from "./http/subject.ts";
 export { toError, warnOnce, withErrors } from "./http/warn.ts";
+/** @internal Its types would bring those of nearly all of core. */
 export { internalsOf } from "./limiter/limiter-internals.ts";
 export { withTimeout } from "./store/with-timeout.ts";

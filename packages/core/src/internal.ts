@@ -40,6 +40,7 @@ export { toStoreFailure } from "./health/store-failure.ts";
 export type { StoreMonitor, StoreTimeouts } from "./health/store-monitor.ts";
 export { monitorStore } from "./health/store-monitor.ts";
 export { FAILURE_OPTIONS, readFailureOptions } from "./limiter/failure-options.ts";
+/** @internal Its types would bring those of nearly all of core. */
 export { internalsOf } from "./limiter/limiter-internals.ts";
 export { defineListOperation, rejectWrongType } from "./operations/list-script.ts";
 export type { NameClaim } from "./policy/names.ts";

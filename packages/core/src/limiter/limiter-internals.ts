@@ -90,6 +90,7 @@ export interface ControlFreshness {
  */
 export interface LimiterWithInternals<Dimension extends string = string>
   extends Limiter<Dimension> {
+  /** @internal Its type would bring those of nearly all of core into each package that has a limiter. */
   readonly [LIMITER]: LimiterInternals;
 }
 
