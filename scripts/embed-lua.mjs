@@ -67,11 +67,14 @@ const isScript = (path) => /^Returns /m.test(read(path));
 
 const toCamelCase = (name) => name.replace(/-(\w)/g, (_, letter) => letter.toUpperCase());
 
+/** Text as a template literal, which is as long as the text and as easy to read. */
+const toLiteral = (text) =>
+  `\`${text.replaceAll("\\", "\\\\").replaceAll("`", "\\`").replaceAll("${", "\\${")}\``;
+
 function embedScript(path) {
   const source = compact(expand(path)).replace(/^\s+/gm, "").trim();
   const sha1 = createHash("sha1").update(source).digest("hex");
-  const body = source.replaceAll("\\", "\\\\").replaceAll("`", "\\`").replaceAll("${", "\\${");
-  return `export const ${toCamelCase(basename(path, ".lua"))}Lua: LuaSource = {\n  sha1: "${sha1}",\n  source: \`${body}\`,\n};\n`;
+  return `export const ${toCamelCase(basename(path, ".lua"))}Lua: LuaSource = {\n  sha1: "${sha1}",\n  source: ${toLiteral(source)},\n};\n`;
 }
 
 /** The sections of a part, each by its name. */
@@ -91,7 +94,14 @@ function embedParts() {
     basename(file, ".lua"),
     sectionsOf(compact(read(file), shared)),
   ]);
-  return JSON.stringify(Object.fromEntries(parts), null, 2);
+  const lines = parts.flatMap(([name, sections]) => [
+    `  ${JSON.stringify(name)}: {`,
+    ...Object.entries(sections).map(
+      ([part, text]) => `    ${JSON.stringify(part)}: ${toLiteral(text)},`,
+    ),
+    "  },",
+  ]);
+  return `{\n${lines.join("\n")}\n}`;
 }
 
 function write(folder, text, file = "lua.generated.ts") {
