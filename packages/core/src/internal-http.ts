@@ -30,7 +30,7 @@ export type {
 } from "./http/guard-options.ts";
 export type { AdapterGuard, InternalParts } from "./http/http-guard.ts";
 export { createAdapterGuard } from "./http/http-guard.ts";
-export { keyReader } from "./http/keys.ts";
+export { describeKey } from "./http/keys.ts";
 export { rejectUnusedKeys } from "./http/option-conflicts.ts";
 export type { GuardSettings } from "./http/parse-guard-options.ts";
 export { parseGuardOptions } from "./http/parse-guard-options.ts";

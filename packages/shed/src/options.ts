@@ -1,6 +1,6 @@
 import type { Duration } from "@headgate/core";
 import { HeadgateError } from "@headgate/core";
-import type { KeyFunction } from "@headgate/core/http";
+import type { HttpRequest, KeyFunction } from "@headgate/core/http";
 import {
   boundSubject,
   formatKind,
@@ -11,7 +11,7 @@ import {
   rejectUnknownOptions,
   toMilliseconds,
 } from "@headgate/core/internal";
-import { keyReader } from "@headgate/core/internal-http";
+import { describeKey } from "@headgate/core/internal-http";
 import type { Priority } from "./law/line.ts";
 import { PRIORITIES } from "./law/line.ts";
 import { SHORTEST_LIMIT_MS } from "./law/wait-limit.ts";
@@ -150,17 +150,16 @@ function toPriority(value: unknown = "default"): Priority {
 
 /** Subjects are those that a limiter with the same key counts. */
 function createSubjectReader(key: KeyFunction): SubjectOf {
-  const read = keyReader(key);
+  const { read } = describeKey(key);
   return (request, address) => {
-    const text = read(request, address);
+    const text = read(request as HttpRequest, address, undefined);
     if (text === undefined) return undefined;
     if (typeof text === "string") return boundSubject(text);
-    if (isPromiseLike<unknown>(text)) {
+    if (isPromiseLike(text)) {
       ignoreRejection(text);
       throw invalidSubject("a promise", text);
     }
-    const { value } = text as { readonly value: unknown };
-    throw invalidSubject(formatKind(value), value);
+    throw invalidSubject(formatKind(text.value), text.value);
   };
 }
 

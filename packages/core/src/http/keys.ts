@@ -72,17 +72,13 @@ interface AddressedRequest {
   };
 }
 
+/** Describes one of Headgate's own key functions, or a function of the application. */
 export function describeKey<Request extends HttpRequest>(
   key: KeyFunction<Request>,
 ): KeyDescription<Request> {
   const own = (key as { [BUILT_IN]?: KeyDescription })[BUILT_IN];
   if (own !== undefined) return own as unknown as KeyDescription<Request>;
   return { read: createReader(key), countsAddress: false, source: { by: "function" } };
-}
-
-// Its type says little, so that core's declarations do not grow.
-export function keyReader(key: KeyFunction): (request: object, address?: string) => unknown {
-  return describeKey(key).read as never;
 }
 
 /** Calls a key function of the application. */
