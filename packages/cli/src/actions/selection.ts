@@ -9,6 +9,7 @@ import type {
 import {
   dimensionsOf,
   GLOBAL_SUBJECT,
+  isGlobal,
   limiterVersionsOf,
   readRegistry,
   resolveSubjects,
@@ -228,9 +229,8 @@ export async function makeSubjects(
     const { name, limits } = known.limiter;
     const dimensions = dimensionsOf(limits);
     const unknown = named.find((dimension) => !dimensions.includes(dimension));
-    const isShared = dimensions.every((dimension) => dimension === "global");
     const own = unknown === undefined ? await resolveSubjects(known, query) : [];
-    const subjects = includesShared && isShared ? [{ global: GLOBAL_SUBJECT }] : own;
+    const subjects = includesShared && isGlobal(limits) ? [{ global: GLOBAL_SUBJECT }] : own;
     limiterSubjects.push(...subjects.map((subject): LimiterSubject => [known, subject]));
     if (subjects.length > 0) continue;
     skipped.push({ limiter: name, reason: formatRequirement(dimensions, known, unknown) });

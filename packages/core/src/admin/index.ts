@@ -68,6 +68,7 @@ export {
   dimensionsOf,
   explainVersions,
   ignoredReasonOf,
+  isGlobal,
   limiterVersionsOf,
   overrideCoverageOf,
   policyVersionsOf,

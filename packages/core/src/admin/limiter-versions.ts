@@ -1,5 +1,6 @@
 import { groupBy } from "../common/group-by.ts";
 import type { Limit, Policy } from "../common/policy.ts";
+import { GLOBAL_DIMENSION } from "../common/policy.ts";
 import { incompatibilityWithAll } from "../control/apply-override.ts";
 import type { Override } from "../control/record.ts";
 import type { HttpUse, RegistryPolicy } from "../registry/record.ts";
@@ -136,6 +137,11 @@ function perCallPoliciesOf(same: readonly RegistryLimiter[]): readonly RegistryP
 /** The dimensions by which limits count, each once. */
 export function dimensionsOf(limits: readonly Pick<Limit, "per">[]): readonly string[] {
   return [...new Set(limits.map(({ per = "default" }) => per))];
+}
+
+/** Whether limits count all clients together, and by nothing else. */
+export function isGlobal(limits: readonly Pick<Limit, "per">[]): boolean {
+  return limits.every(({ per }) => per === GLOBAL_DIMENSION);
 }
 
 /** Whether a limiter is in shadow mode in every process: by the override for all of its subjects, or else by its policies. */

@@ -3,6 +3,7 @@ import type { LimiterVersion, SubjectQuery } from "@headgate/core/admin";
 import {
   dimensionsOf,
   GLOBAL_SUBJECT,
+  isGlobal,
   resolveSubjects,
   subjectSourcesOf,
 } from "@headgate/core/admin";
@@ -72,9 +73,9 @@ export async function deriveSubjects(
   client: SubjectQuery,
   asked: string | undefined,
 ): Promise<DerivedSubjects> {
-  const dimensions = dimensionsOf(known.limiter.limits);
-  const countsBy = formatDimensions(dimensions, known);
-  if (dimensions.every((dimension) => dimension === "global")) {
+  const { limits } = known.limiter;
+  const countsBy = formatDimensions(dimensionsOf(limits), known);
+  if (isGlobal(limits)) {
     return { subjects: [{ global: GLOBAL_SUBJECT }], countsBy };
   }
   const queries = asked === undefined ? [client] : [client, { text: client.ip }];
