@@ -2,9 +2,11 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { Limiter } from "@headgate/core";
 import { createLimiter, fixedWindow } from "@headgate/core";
 import { createAdmin, hashSubject } from "@headgate/core/admin";
+import { requireStore } from "@headgate/core/internal";
 import type { RedisStoreOptions } from "@headgate/core/redis";
 import { redisStore } from "@headgate/core/redis";
 import { describe, expect, onTestFinished, test } from "vitest";
+import { addUsage } from "../../packages/core/src/usage/operations.ts";
 import { sendUsage } from "../support/send-usage.ts";
 import { writeRegistry } from "../support/write-registry.ts";
 import { useHeadgate } from "./actions/use-headgate.ts";
@@ -104,8 +106,31 @@ eve              1                7.1 %
       wouldBeDenied: 0,
       decisions: 7,
       unlisted: 0,
+      counted: 7,
       subjects: [{ dimension: "default", subject: "ann", count: 6, error: 0 }],
     });
+  });
+
+  test("gives shares of the last day over 30 days, because subjects are stored for a day", async () => {
+    await decide(PLAIN);
+    const clock = Date.now() * 1_000;
+    const at = clock - 2 * 86_400_000_000;
+    await requireStore(redisStore(own.client)).run(addUsage, {
+      ...{
+        prefix: "hg",
+        process: "process-00000000",
+        number: 1,
+        clock,
+        clockOffset: 0,
+        blocks: [],
+      },
+      limiters: [{ name: "api", rows: [{ at, allowed: 986, denied: 0, degraded: 0 }] }],
+    });
+    const { stdout } = await top(["api", "--span", "30d"]);
+    expect(stdout).toMatch(/^api: 993 allowed, 7 denied,/);
+    expect(stdout).toMatch(
+      /\nann +9 +64\.3 %\n[\s\S]*\nCounts and shares are of 14 requests since 20.* UTC\.\n$/,
+    );
   });
 
   test("finds a subject that is stored as a hash", async () => {

@@ -213,12 +213,16 @@ export interface LimiterView extends UsageView {
   readonly policies: readonly PolicyView[];
   /** Why there are several, as sentences; empty if there is one. */
   readonly versionNotes: readonly string[];
-  /** The denials by cause, most first. */
+  /** The denials by cause, most first; those of an unknown cause come last. */
   readonly denials: readonly DenialCount[];
+  /** The start of the period that `denials` covers: of the ten minutes, or of the UTC day, in which the span began. */
+  readonly denialsFrom: number;
   readonly used: readonly TopSubjectRow[];
   readonly denied: readonly TopSubjectRow[];
   /** The start of the ten minutes from which `used` and `denied` are counted; at most 24 hours ago. */
   readonly topSubjectsFrom: number;
+  /** The decisions since then, of which each subject has a share. */
+  readonly topSubjectsTotals: Counts;
   readonly overrides: readonly OverrideRow[];
 }
 
@@ -238,12 +242,16 @@ export interface PolicyView {
   readonly uses: readonly string[];
 }
 
-/** The denials by one limit, by blocks, or by all limits whose names are not stored. */
+/**
+ * The denials by one limit, by blocks, or by all limits whose names are not stored. Those of an unknown cause are counted, but their
+ * limits are not: processes report limits every half minute, and a request denied without Redis by `onUnavailable` has none.
+ */
 export interface DenialCount {
   readonly cause:
     | { readonly kind: "limit"; readonly limit: string }
     | { readonly kind: "block" }
-    | { readonly kind: "otherLimits" };
+    | { readonly kind: "otherLimits" }
+    | { readonly kind: "unknown" };
   readonly denied: number;
 }
 

@@ -10,6 +10,7 @@ import type {
   Registry,
   Usage,
   UsageCoverage,
+  UsageSpan,
   UsageSummary,
 } from "@headgate/core/admin";
 import {
@@ -25,6 +26,7 @@ import type { Outage } from "./api.ts";
 import type { Visibility } from "./caches.ts";
 import { ResultCache, SnapshotCache } from "./caches.ts";
 import type { Span } from "./counts.ts";
+import { SPAN_MS } from "./counts.ts";
 import { OutageTracker } from "./outage.ts";
 import { withInputErrors } from "./serve/http-error.ts";
 
@@ -40,6 +42,8 @@ export interface FleetReader {
   loadLimiterUsage(limiter: string, span: Span): Promise<Usage>;
   /** The same for the limiter's most denied subjects; of a day or longer, at most a minute old, because much is read for them. */
   loadDenied(limiter: string, span: Span): Promise<readonly LimiterUsage[]>;
+  /** The decisions of one limiter by minute, of at most a day: from the ten minutes in which the span begins, as its subjects are. */
+  loadMinutes(limiter: string, span: Span): Promise<readonly UsageSpan[]>;
   /** The recent usage of a limiter, or of all, to say whom an action would affect; at most 30 seconds old, undefined if it cannot be read. */
   loadRecentUsage(limiter?: string): Promise<RecentUsage | undefined>;
   loadRegistry(): Promise<Registry>;
@@ -83,6 +87,9 @@ const MAX_LATENCIES = 15;
 
 /** How often recent usage is read at most, also if that fails: much is read. */
 const RECENT_USAGE_MS = 30_000;
+
+/** How much earlier than a span the minutes begin: ten minutes, and one more because the two are not read at the same time. */
+const MINUTES_BEFORE_MS = 660_000;
 
 const SEES_ALL: Visibility = { canSee: () => true, answers: new Map() };
 
@@ -130,6 +137,13 @@ export function createFleetReader(store: Store, timeout: Duration = "2s"): Fleet
         maxAgeMs,
       );
       return limiters.filter(({ name }) => name === limiter);
+    },
+    loadMinutes: async (limiter, given) => {
+      const span = Math.min(SPAN_MS[given] + MINUTES_BEFORE_MS, SPAN_MS["24h"]);
+      const { limiters } = await load(`minutes ${span} ${limiter}`, () =>
+        readUsage(store, { limiter, span, timeout, summaryOnly: true }),
+      );
+      return limiters.find(({ name }) => name === limiter)?.minutes ?? [];
     },
     loadRecentUsage: (limiter) =>
       load(

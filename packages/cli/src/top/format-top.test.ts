@@ -12,6 +12,7 @@ const TOP: UsageTop = {
   total: { allowed: 6, denied: 164, degraded: 0 },
   wouldBeDenied: 0,
   decisions: 109,
+  counted: 164,
   unlisted: 0,
   subjects: [{ dimension: "default", subject: "203.0.113.7", count: 109, error: 0 }],
 };
@@ -25,9 +26,9 @@ test("the share of a subject is that of all denials or requests, also of those n
 
 SUBJECT       DENIED   MAX ERROR    SHARE
 203.0.113.7      109               66.5 %
-55 denials not counted by subject: processes send subjects every 30 seconds, and they are stored for a day.
+55 denials not counted by subject yet: processes send subjects every 30 seconds.
 `);
-  expect(formatTop({ ...TOP, by: "used" }, plain, 100)).toMatch(
+  expect(formatTop({ ...TOP, by: "used", counted: 170 }, plain, 100)).toMatch(
     /203\.0\.113\.7 +109 +64\.1 %\n61 requests not counted by subject/,
   );
 });
@@ -41,18 +42,16 @@ test("of a limiter in shadow mode, the requests that would be denied are shown a
 
 SUBJECT       WOULD BE DENIED   MAX ERROR    SHARE
 203.0.113.7               109               66.5 %
-55 requests that would be denied not counted by subject: processes send subjects every 30 seconds, and they are stored for a day.
+55 requests that would be denied not counted by subject yet: processes send subjects every 30 seconds.
 `);
-  expect(formatTop({ ...top, by: "used" }, plain, 100)).toMatch(
+  expect(formatTop({ ...top, by: "used", counted: 170 }, plain, 100)).toMatch(
     /SUBJECT +REQUESTS [\s\S]* 64\.1 %\n61 requests not counted by subject/,
   );
 });
 
-test("a subject has no share if its list begins before the span and has more decisions", () => {
-  const subjects = [
-    { dimension: "ip", subject: "203.0.113.7", count: 165, error: 0 },
-    { dimension: "ip", subject: "203.0.113.8", count: 82, error: 0 },
-  ];
-  const text = formatTop({ ...TOP, decisions: 247, subjects }, plain, 100);
-  expect(text).toMatch(/203\.0\.113\.7 +165 +–\nip +203\.0\.113\.8 +82 +50\.0 %\n$/);
+test("shares are of the time since which subjects are counted, which is named where it is not the span", () => {
+  const top = { ...TOP, from: Date.UTC(2026, 2, 18, 14, 40), decisions: 200, counted: 218 };
+  expect(formatTop(top, plain, 100)).toMatch(
+    /203\.0\.113\.7 +109 +50\.0 %\nCounts and shares are of 218 denials since 2026-03-18 14:40:00 UTC\.\n18 denials not counted/,
+  );
 });

@@ -3,6 +3,7 @@ import { escapeHidden, formatCount, pluralize } from "@headgate/replay/internal"
 import type { Style } from "../output/style.ts";
 import type { Column } from "../output/table.ts";
 import { formatTable } from "../output/table.ts";
+import { formatTime } from "../output/time.ts";
 import type { CounterTop } from "./counter-top.ts";
 import type { UsageTop } from "./usage-top.ts";
 
@@ -17,7 +18,7 @@ export function formatTop(top: UsageTop | CounterTop, style: Style, width: numbe
 }
 
 function formatUsage(top: UsageTop, style: Style, width: number): string {
-  const { limiter, by, shadow, total, wouldBeDenied, decisions, unlisted, subjects } = top;
+  const { limiter, by, shadow, total, wouldBeDenied, decisions, unlisted, counted, subjects } = top;
   const [allowed, denied, degraded] = [total.allowed, total.denied, total.degraded].map(
     formatCount,
   );
@@ -25,7 +26,7 @@ function formatUsage(top: UsageTop, style: Style, width: number): string {
     ? `in shadow mode, ${allowed} allowed, ${formatCount(wouldBeDenied)} of these would be denied`
     : `${allowed} allowed, ${denied} denied`;
   const head = `${style("bold", escapeHidden(limiter))}: ${verdicts}, ${degraded} of these decided without Redis\n`;
-  const counted = by === "used" ? total.allowed + total.denied : total.denied + wouldBeDenied;
+  const ofSpan = by === "used" ? total.allowed + total.denied : total.denied + wouldBeDenied;
   const columns = addDimensionColumn(subjects, [
     { head: "SUBJECT" },
     {
@@ -40,26 +41,32 @@ function formatUsage(top: UsageTop, style: Style, width: number): string {
     formatTopSubject(one),
     formatCount(one.count),
     one.error === 0 ? "" : `+${formatCount(one.error)}`,
-    // The list begins up to ten minutes before the span.
+    // The two are not read at the same time.
     one.count > counted ? "–" : formatPercent(one.count / counted),
   ]);
   const rest = [
     ...(unlisted === 0
       ? []
       : [`Any other subject: at most ${formatCount(unlisted)} of ${formatCount(decisions)}.\n`]),
-    ...(counted <= decisions ? [] : [formatWithoutSubject(counted - decisions, top)]),
+    ...(counted === ofSpan
+      ? []
+      : [`Counts and shares are of ${countedText(counted, top)} since ${formatTime(top.from)}.\n`]),
+    ...(counted <= decisions
+      ? []
+      : [
+          `${countedText(counted - decisions, top)} not counted by subject yet: processes send subjects every 30 seconds.\n`,
+        ]),
   ].join("");
   if (subjects.length === 0) return `${head}\nNo subjects are listed.\n${rest}`;
   return `${head}\n${formatTable(columns, rows, width)}${rest}`;
 }
 
-/** Subjects are sent less often than totals, and stored for a shorter time. */
-function formatWithoutSubject(count: number, { by, shadow }: UsageTop): string {
-  const what =
-    by === "denied" && shadow
-      ? `${pluralize(count, "request")} that would be denied`
-      : pluralize(count, by === "used" ? "request" : "denial");
-  return `${what} not counted by subject: processes send subjects every 30 seconds, and they are stored for a day.\n`;
+/** A number of the requests or denials that a list counts. */
+function countedText(count: number, { by, shadow }: UsageTop): string {
+  if (by === "used") return pluralize(count, "request");
+  return shadow
+    ? `${pluralize(count, "request")} that would be denied`
+    : pluralize(count, "denial");
 }
 
 function formatCounters({ limiter, subjects }: CounterTop, style: Style, width: number): string {

@@ -11,6 +11,7 @@ import { createAdmin, hashSubject, readRegistry, readUsage } from "@headgate/cor
 import { groupBy, isInShadow } from "@headgate/core/internal";
 import { formatCount } from "@headgate/replay/internal";
 import { CommandError, EXIT } from "../command/command-error.ts";
+import { readDuration } from "../command/option-values.ts";
 import type { Connection } from "../connect/connection.ts";
 import { formatSubjectLabel } from "../output/policy.ts";
 import type { Column } from "../output/table.ts";
@@ -39,6 +40,8 @@ export interface UsageTop extends LimiterTotals {
   /** The number of decisions on all subjects, and the most on a subject that is not listed. */
   readonly decisions: number;
   readonly unlisted: number;
+  /** The requests or denials since `from`, also those not yet counted by subject: each subject has a share of these. */
+  readonly counted: number;
   readonly subjects: readonly TopSubject[];
 }
 
@@ -52,17 +55,20 @@ export async function readUsageTop(
   span: Duration,
   subject: string | undefined,
 ): Promise<UsageTop | undefined> {
-  const { at, limiters, unreadable } = await readUsage(source.store, {
-    timeout: source.timeoutMs,
-    limiter,
-    span,
-  });
+  const options = { timeout: source.timeoutMs, limiter };
+  const [{ at, limiters, unreadable }, { limiters: byMinute }] = await Promise.all([
+    readUsage(source.store, { ...options, span }),
+    readUsage(source.store, { ...options, span: minutesSpan(span), summaryOnly: true }),
+  ]);
   requireReadable(unreadable);
   const [one] = limiters;
   if (one === undefined) return undefined;
   const isShadow = await readShadow(source);
   const { from, [by]: list } = one.subjects;
   const { top, total, maxUnlisted } = list;
+  const counted = (byMinute[0]?.minutes ?? [])
+    .filter((minute) => minute.from >= from)
+    .reduce((sum, { allowed, denied }) => sum + denied + (by === "used" ? allowed : 0), 0);
   const isWanted = (found: TopSubject): boolean =>
     subject === undefined || found.subject === subject || found.hash === hashSubject(subject);
   return {
@@ -74,8 +80,14 @@ export async function readUsageTop(
     ...totalsOf(one, isShadow),
     decisions: total,
     unlisted: maxUnlisted,
+    counted,
     subjects: top.filter(isWanted),
   };
+}
+
+/** A span with the ten minutes in which another one began, as lists of subjects have; at most a day, because they are stored so long. */
+function minutesSpan(span: Duration): Duration {
+  return Math.min(readDuration("--span", `${span}`, "10s", "30d") + 660_000, 86_400_000);
 }
 
 /** Reads which limiters are in shadow mode now, in every process. Rejects like the store. */

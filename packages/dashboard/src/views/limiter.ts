@@ -3,7 +3,7 @@ import { explainVersions, formatPolicy, policyVersionsOf } from "@headgate/core/
 import { isInShadow } from "@headgate/core/internal";
 import type { DenialCount, LimiterView, PolicyView, TopSubjectRow } from "../api.ts";
 import type { Span } from "../counts.ts";
-import { NO_DECISIONS } from "../counts.ts";
+import { NO_DECISIONS, sumCounts } from "../counts.ts";
 import type { FleetReader } from "../fleet-reader.ts";
 import {
   describeLimit,
@@ -22,8 +22,9 @@ export async function buildLimiterView(
   span: Span,
 ): Promise<LimiterView> {
   if (!(await isKnown(reader, name, span))) throw unknownLimiter();
-  const [usage, registry, control, log, reports] = await Promise.all([
+  const [usage, minutes, registry, control, log, reports] = await Promise.all([
     reader.loadLimiterUsage(name, span),
+    reader.loadMinutes(name, span),
     reader.loadRegistry(),
     reader.loadControl(),
     reader.loadLog(),
@@ -32,6 +33,9 @@ export async function buildLimiterView(
   const records = registry.limiters.filter((one) => one.name === name);
   const own = usage.limiters.find((one) => one.name === name);
   if (records.length === 0 && own === undefined) throw unknownLimiter();
+  const totals = own?.total ?? NO_DECISIONS;
+  const topSubjectsFrom = own?.subjects.from ?? usage.at;
+  const topSubjectsTotals = sumCounts(minutes.filter(({ from }) => from >= topSubjectsFrom));
   const overrides = control.record.overrides.filter(({ limiter }) => limiter === name);
   const ids = new Set(records.flatMap(({ processes }) => processes));
   const processes = registry.processes.filter(({ id }) => ids.has(id));
@@ -41,14 +45,16 @@ export async function buildLimiterView(
     name,
     shadow: isInShadow(name, records, control.record.overrides),
     ...policiesOf(name, registry),
-    totals: own?.total ?? NO_DECISIONS,
+    totals,
     stepMs: STEP_MS[span],
     series: own === undefined ? [] : pointsOf(own, span),
     lastMinute: own === undefined ? NO_DECISIONS : lastMinuteOf(own, usage.at),
-    denials: denialsByCause(own),
+    denials: denialsByCause(own, (span === "30d" ? totals : topSubjectsTotals).denied),
+    denialsFrom: own?.limits.from ?? usage.at,
     used: own?.subjects.used.top.map(toTopSubjectRow) ?? [],
     denied: own?.subjects.denied.top.map(toTopSubjectRow) ?? [],
-    topSubjectsFrom: own?.subjects.from ?? usage.at,
+    topSubjectsFrom,
+    topSubjectsTotals,
     overrides: toOverrideRows(overrides, registry, log.entries),
     processes: toProcessSummaries(processes, reports),
     coverage: coverageOf(usage, span, processes, reports),
@@ -65,18 +71,22 @@ async function isKnown(reader: FleetReader, name: string, span: Span): Promise<b
   return usage.limiters.some(isOf) || usage.others !== undefined;
 }
 
-/** Denials by limit, by blocks, and by the limits whose names are not stored. */
-function denialsByCause(usage: LimiterUsage | undefined): readonly DenialCount[] {
+/** Denials by limit, by blocks, and by the limits whose names are not stored; and the rest of all denials, of an unknown cause. */
+function denialsByCause(usage: LimiterUsage | undefined, all: number): readonly DenialCount[] {
   if (usage === undefined) return [];
   const { byLimit, byBlock, more } = usage.limits;
-  const rows: readonly DenialCount[] = [
+  const rows: DenialCount[] = [
     ...byLimit.map(
       ({ limit, denied }): DenialCount => ({ cause: { kind: "limit", limit }, denied }),
     ),
     { cause: { kind: "block" }, denied: byBlock },
     { cause: { kind: "otherLimits" }, denied: more },
   ];
-  return rows.filter(({ denied }) => denied > 0).sort((one, other) => other.denied - one.denied);
+  const unknown = all - rows.reduce((sum, { denied }) => sum + denied, 0);
+  return [
+    ...rows.sort((one, other) => other.denied - one.denied),
+    { cause: { kind: "unknown" } as const, denied: unknown },
+  ].filter(({ denied }) => denied > 0);
 }
 
 /** Each version of the policy with its processes, and why there are several. */

@@ -130,6 +130,9 @@ export function limiterAt(at: number, name: string, span: Span): LimiterView | u
   if (one === undefined) return undefined;
   const series = seriesOf(one.traffic, span, at, found + 1);
   const totals = sumCounts(series);
+  // Subjects are kept for a day.
+  const dayTotals =
+    span === "30d" ? sumCounts(seriesOf(one.traffic, "24h", at, found + 1)) : totals;
   const top = (rows: DemoLimiter["denied"], all: number): readonly TopSubjectRow[] =>
     rows.map(([subject, share], i) => ({
       dimension: one.dimension ?? "default",
@@ -149,20 +152,32 @@ export function limiterAt(at: number, name: string, span: Span): LimiterView | u
     stepMs: STEP_MS[span],
     series,
     lastMinute: sumCounts(lastMinuteOf(one.traffic, at, found + 1)),
-    denials: one.limits
-      .map(({ name: limit, denialShare }) => ({
-        cause: { kind: "limit" as const, limit },
-        denied: Math.round(totals.denied * denialShare),
-      }))
-      .sort((a, b) => b.denied - a.denied),
-    used: top(one.used, totals.allowed + totals.denied),
-    denied: top(one.denied, totals.denied),
+    denials: denialsOf(one, totals.denied),
+    denialsFrom:
+      span === "30d" ? at - (at % 86_400_000) - SPAN_MS[span] : topSubjectsFrom(at, span),
+    used: top(one.used, dayTotals.allowed + dayTotals.denied),
+    denied: top(one.denied, dayTotals.denied),
     topSubjectsFrom: topSubjectsFrom(at, span),
+    topSubjectsTotals: dayTotals,
     overrides: overridesAt(at).filter(({ limiter }) => limiter === name),
     processes: processesAt(at),
     coverage: coverageOf(span, at),
     unreadable: 0,
   };
+}
+
+/** Denials by limit; processes have not yet reported those of the last half minute. */
+function denialsOf({ limits, traffic }: DemoLimiter, all: number): LimiterView["denials"] {
+  const unknown = Math.min(all, Math.round((traffic.attackRate ?? 0) * 14));
+  return [
+    ...limits
+      .map(({ name: limit, denialShare }) => ({
+        cause: { kind: "limit" as const, limit },
+        denied: Math.round((all - unknown) * denialShare),
+      }))
+      .sort((a, b) => b.denied - a.denied),
+    { cause: { kind: "unknown" as const }, denied: unknown },
+  ].filter(({ denied }) => denied > 0);
 }
 
 const VERSION_NOTES: readonly string[] = [

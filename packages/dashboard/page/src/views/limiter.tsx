@@ -10,7 +10,7 @@ import { SPAN_PHRASES } from "../format/time.ts";
 import { PageContext, StaleContext } from "../page-context.ts";
 import { ActionButton } from "../parts/menu.tsx";
 import { Badge, Empty, Panel } from "../parts/panel.tsx";
-import { Name, SubjectLink } from "../parts/text.tsx";
+import { Name, ShortTime, SubjectLink } from "../parts/text.tsx";
 import type { Route } from "../route.ts";
 import { hrefOf, spanOf } from "../route.ts";
 import { Overrides, removeOverride } from "./overrides.tsx";
@@ -116,6 +116,7 @@ function OverSpan({
 }): JSX.Element {
   const all = totals.allowed + totals.denied;
   const [most] = denials;
+  const unknown = denials.find(({ cause }) => cause.kind === "unknown")?.denied ?? 0;
   const [top] = denied;
   if (all === 0) return <>It decided nothing {SPAN_PHRASES[span]}.</>;
   return (
@@ -123,14 +124,14 @@ function OverSpan({
       {formatCount(totals.denied)} of {formatCount(all)}{" "}
       {shadow ? "would have been denied" : "were denied"} {SPAN_PHRASES[span]} (
       {formatShare(totals.denied, all)})
-      {most && most.denied > 0 && (
+      {most && most.denied > unknown && (
         <>
           , most by <DenialSource cause={most.cause} />
         </>
       )}
       {top && top.subject !== null && (
         <>
-          , most of all <SubjectLink subject={top.subject} />
+          ; {span === "30d" && "in the last day "}most often <SubjectLink subject={top.subject} />
         </>
       )}
       .
@@ -159,42 +160,57 @@ function Tools({ view }: { view: LimiterView }): JSX.Element | null {
 }
 
 /** Denials by limit, side by side; the longest bar is the largest count, and shares are of the total. */
-function ByLimit({ view: { denials, totals, span, shadow } }: { view: LimiterView }): JSX.Element {
+function ByLimit({
+  view: { denials, denialsFrom, span, shadow },
+}: {
+  view: LimiterView;
+}): JSX.Element {
   const most = Math.max(1, ...denials.map(({ denied }) => denied));
   const total = denials.reduce((all, { denied }) => all + denied, 0);
   return (
     <Panel
       title={shadow ? "Would be denied, by limit" : "Denials by limit"}
       note={
-        shadow
-          ? `Requests that would have been denied ${SPAN_PHRASES[span]}, by the limit.`
-          : `Requests denied ${SPAN_PHRASES[span]}, by the limit that denied them.`
+        <>
+          {shadow
+            ? "Requests that would have been denied since "
+            : "Requests denied, by the limit that denied them, since "}
+          <ShortTime at={denialsFrom} />.
+        </>
       }
     >
-      {denials.length === 0 || totals.denied === 0 ? (
+      {denials.length === 0 ? (
         <Empty>
           No limit {shadow ? "would have denied" : "denied"} anything {SPAN_PHRASES[span]}.
         </Empty>
       ) : (
-        <ul class="bars">
-          {denials.map(({ cause, denied }) => (
-            <li key={JSON.stringify(cause)}>
-              <span class="label">
-                {cause.kind === "limit" ? (
-                  <Name value={cause.limit} />
-                ) : (
-                  <DenialSource cause={cause} />
-                )}
-              </span>
-              <span class="track">
-                <span class="bar" style={{ width: `${(denied / most) * 100}%` }} />
-              </span>
-              <span class="figure">
-                {formatCount(denied)} <span class="quiet">{formatShare(denied, total)}</span>
-              </span>
-            </li>
-          ))}
-        </ul>
+        <>
+          <ul class="bars">
+            {denials.map(({ cause, denied }) => (
+              <li key={JSON.stringify(cause)}>
+                <span class="label">
+                  {cause.kind === "limit" ? (
+                    <Name value={cause.limit} />
+                  ) : (
+                    <DenialSource cause={cause} />
+                  )}
+                </span>
+                <span class="track">
+                  <span class="bar" style={{ width: `${(denied / most) * 100}%` }} />
+                </span>
+                <span class="figure">
+                  {formatCount(denied)} <span class="quiet">{formatShare(denied, total)}</span>
+                </span>
+              </li>
+            ))}
+          </ul>
+          {denials.some(({ cause }) => cause.kind === "unknown") && (
+            <p class="note">
+              Cause unknown: processes report limits every half minute, and a request denied without
+              Redis may have no limit.
+            </p>
+          )}
+        </>
       )}
     </Panel>
   );
@@ -213,5 +229,7 @@ function DenialSource({ cause }: { cause: DenialCount["cause"] }): JSX.Element {
       return <>blocks</>;
     case "otherLimits":
       return <>other limits</>;
+    case "unknown":
+      return <>cause unknown</>;
   }
 }

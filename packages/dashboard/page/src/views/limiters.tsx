@@ -93,7 +93,7 @@ function columnsOf(
       cell: deniedCell,
     },
     {
-      title: "Share",
+      title: "Share denied",
       kind: "number",
       sortKey: (row) => deniedBy(row) / Math.max(1, requests(row)),
       cell: (row) => formatShare(deniedBy(row), requests(row)),

@@ -28,14 +28,17 @@ export function TopSubjects({
   const { isPermitted } = useContext(PageContext);
   const rows = view[kind];
   const title = titleOf(kind, view);
-  const total = kind === "denied" ? view.totals.denied : view.totals.allowed + view.totals.denied;
+  const { allowed, denied } = view.topSubjectsTotals;
+  const total = kind === "denied" ? denied : allowed + denied;
   const canAct = SUBJECT_ACTIONS.some(([, kind]) => isPermitted(kind));
   return (
     <Panel
       title={title}
       note={
         <>
-          Since <ShortTime at={view.topSubjectsFrom} />; each count is a lower bound.
+          Since <ShortTime at={view.topSubjectsFrom} />
+          {view.span === "30d" && ", because subjects are kept for a day"}; each count is a lower
+          bound.
         </>
       }
     >
@@ -77,8 +80,9 @@ export function DeniedClients({ overview }: { overview: Overview }): JSX.Element
       title="Most denied clients"
       note={
         <>
-          Since <ShortTime at={deniedFrom} />, in the limiters that deny most; each count is a lower
-          bound.
+          Since <ShortTime at={deniedFrom} />
+          {span === "30d" && ", because clients are kept for a day"}, in the limiters that deny
+          most; each count is a lower bound.
         </>
       }
     >
