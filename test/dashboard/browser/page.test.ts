@@ -306,6 +306,32 @@ describe.runIf(hasChromium())("the dashboard's page", () => {
     await page.close();
   });
 
+  test("says which breakers are open, by their names if they are used without targets", async () => {
+    const { breakers: view } = recordingAt(Date.now());
+    const [payments] = view.breakers;
+    const target = { target: "default", state: "open", successRate: 0.2, calls: 40 };
+    const alone = { ...view, breakers: [{ ...payments, targets: [target] }] };
+    demo.overrides.set("breakers", { status: 200, body: alone });
+    const page = await open("#/breakers");
+    const headline = page.locator(".headline");
+    await expect
+      .poll(() => headline.textContent())
+      .toBe("payments is open: its calls fail at once.");
+    const cell = page.getByLabel("Targets of payments").locator("tbody td").first();
+    expect(await cell.textContent()).toBe("default calls without a target");
+    await page.close();
+    demo.overrides.delete("breakers");
+    const all = await open("#/breakers");
+    await expect
+      .poll(() => all.locator(".headline li").allTextContents())
+      .toEqual([
+        "https://pay.example.net of payments is open: its calls fail at once",
+        "search-b of search-cluster is half-open: it gets trial calls only",
+        "search-c of search-cluster is forced open by an operator: its calls fail at once",
+      ]);
+    await all.close();
+  });
+
   test("shows which processes shed load, whom, and since when", async () => {
     const overview = recordingAt(Date.now()).overview["1h"];
     const [first, second, ...others] = overview.processes;

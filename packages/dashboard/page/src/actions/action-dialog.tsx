@@ -3,6 +3,7 @@ import { useContext, useEffect, useId, useRef, useState } from "preact/hooks";
 import type { Action, CompletedAction } from "../../../src/api.ts";
 import { formatFailure } from "../client/failure.ts";
 import { useServerNow } from "../client/server-clock.ts";
+import { DEFAULT_TARGET } from "../format/text.ts";
 import { formatDuration } from "../format/time.ts";
 import type { ActionDraft } from "../page-context.ts";
 import { PageContext } from "../page-context.ts";
@@ -138,7 +139,13 @@ function ActionTarget({ draft }: { draft: ActionDraft }): JSX.Element | null {
   if ("breaker" in target) {
     return (
       <p class="action-target">
-        <Name value={target.target} /> <span class="quiet">of the breaker</span>{" "}
+        {target.target === DEFAULT_TARGET ? (
+          <span class="quiet">Calls without a target, of the breaker</span>
+        ) : (
+          <>
+            <Name value={target.target} /> <span class="quiet">of the breaker</span>
+          </>
+        )}{" "}
         <Name value={target.breaker} />
       </p>
     );

@@ -9,6 +9,9 @@ export function formatSubject(subject: SubjectByDimension | undefined): string {
     .join(", ");
 }
 
+/** The target of a breaker that is used without `for`. */
+export const DEFAULT_TARGET = "default";
+
 /** Whether a dimension needs no mention. */
 export function isUnnamedDimension(dimension: string): boolean {
   return ["default", "target"].includes(dimension);

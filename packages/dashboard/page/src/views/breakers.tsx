@@ -4,7 +4,7 @@ import { useContext } from "preact/hooks";
 import type { BreakersView, TargetRow } from "../../../src/api.ts";
 import { formatCount, pluralize } from "../../../src/counts.ts";
 import { usePolling } from "../client/use-polling.ts";
-import { truncateVisible } from "../format/text.ts";
+import { DEFAULT_TARGET, truncateVisible } from "../format/text.ts";
 import type { PageState } from "../page-context.ts";
 import { PageContext, StaleContext } from "../page-context.ts";
 import type { MenuItem } from "../parts/menu.tsx";
@@ -50,7 +50,7 @@ function BreakersHeadline({ view: { breakers } }: { view: BreakersView }): JSX.E
   const open = breakers.flatMap(({ name, targets: own }) =>
     own
       .filter(({ state }) => Object.hasOwn(STATES, state))
-      .map(({ target, state }) => ({ name, target, state })),
+      .map(({ target, state }) => ({ name, target, state, isOnly: own.length === 1 })),
   );
   const isKnown = breakers.every(({ hasAllTargets }) => hasAllTargets);
   const isStale = useContext(StaleContext);
@@ -77,25 +77,52 @@ function BreakersHeadline({ view: { breakers } }: { view: BreakersView }): JSX.E
           )
         ) : open.length === 1 ? (
           <>
-            <Name value={first.target} plain /> of <Name value={first.name} plain />{" "}
-            {isStale ? "was" : "is"} {formatState(first.state, isStale)}.
+            <Target {...first} /> {isStale ? "was" : "is"} {formatState(first.state, isStale)}.
           </>
         ) : (
           `${open.length} of ${targets.length} targets ${isStale ? "were" : "are"} not called normally.`
         )}
       </h1>
       {open.length > 1 && (
-        <p>
-          {open.slice(0, 5).map(({ name, target }, i) => (
-            <span key={`${name} ${target}`}>
-              {i > 0 && ", "}
-              <Name value={target} />
-            </span>
+        <ul class="sentences">
+          {open.slice(0, MAX_OPEN).map((one) => (
+            <li key={`${one.name} ${one.target}`}>
+              <Target {...one} /> {isStale ? "was" : "is"} {formatState(one.state, isStale)}
+            </li>
           ))}
-          {open.length > 5 && ` and ${open.length - 5} more`}
-        </p>
+          {open.length > MAX_OPEN && <li>and {open.length - MAX_OPEN} more</li>}
+        </ul>
       )}
     </div>
+  );
+}
+
+/** The most targets that the headline lists. */
+const MAX_OPEN = 5;
+
+/** A target within a sentence: calls without a target are those of the breaker itself. */
+function Target({
+  name,
+  target,
+  isOnly,
+}: {
+  name: string;
+  target: string;
+  /** Whether the breaker has no other target. */
+  isOnly: boolean;
+}): JSX.Element {
+  if (target === DEFAULT_TARGET) {
+    return (
+      <>
+        <Name value={name} plain />
+        {!isOnly && " (calls without a target)"}
+      </>
+    );
+  }
+  return (
+    <>
+      <Name value={target} plain /> of <Name value={name} plain />
+    </>
   );
 }
 
@@ -164,7 +191,12 @@ const COLUMNS: readonly Column<TargetRow>[] = [
     title: "Target",
     kind: "wide",
     sortKey: ({ target }) => target,
-    cell: ({ target }) => <Name value={target} />,
+    cell: ({ target }) => (
+      <>
+        <Name value={target} />
+        {target === DEFAULT_TARGET && <span class="quiet"> calls without a target</span>}
+      </>
+    ),
   },
   {
     title: "State",

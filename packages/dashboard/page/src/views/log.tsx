@@ -2,7 +2,7 @@ import type { JSX } from "preact";
 import type { ActionName, LogRow, LogView } from "../../../src/api.ts";
 import { pluralize } from "../../../src/counts.ts";
 import { usePolling } from "../client/use-polling.ts";
-import { formatSubject } from "../format/text.ts";
+import { DEFAULT_TARGET, formatSubject } from "../format/text.ts";
 import { Empty, Loading, Panel } from "../parts/panel.tsx";
 import { Name, ServerLines, ServerText, ShortTime, Subject } from "../parts/text.tsx";
 import type { Route } from "../route.ts";
@@ -116,12 +116,16 @@ function State({ title, text }: { title: string; text: string | undefined }): JS
   );
 }
 
-function EntryTarget({ row: { kind, limiter, subject, network } }: { row: LogRow }): JSX.Element {
+function EntryTarget({ row }: { row: LogRow }): JSX.Element {
+  const { kind, limiter, network } = row;
+  const isBreaker = kind === "breaker";
+  // An order to a breaker that is used without targets is to the breaker itself.
+  const subject = isBreaker && row.subject?.["target"] === DEFAULT_TARGET ? undefined : row.subject;
   const limiterLink = limiter !== undefined && (
     <>
       {" "}
-      {subject ? "in " : ""}
-      <a href={kind === "breaker" ? hrefOf("breakers") : hrefOf("limiter", { name: limiter })}>
+      {subject ? (isBreaker ? "of " : "in ") : ""}
+      <a href={isBreaker ? hrefOf("breakers") : hrefOf("limiter", { name: limiter })}>
         <Name value={limiter} />
       </a>
     </>
