@@ -23,6 +23,8 @@ export function createAuth(store: Store, options: BetterAuthOptions) {
   const signIns = createLimiter({
     name: "sign-in",
     store,
+    // A sign-in may take a moment: better than a charge in a slow Redis that the refund below does not reach.
+    storeTimeout: "2s",
     limits: [
       // Guesses at one account from one place, at one account from many, and at many from one place.
       slidingLog({ limit: 5, window: "15m", name: "pair", per: "pair" }),
@@ -52,8 +54,9 @@ export function createAuth(store: Store, options: BetterAuthOptions) {
 
   const after = createAuthMiddleware(async ({ path, context }) => {
     const decision = admitted.get(context);
-    // Only failures count.
-    if (path === SIGN_IN && context.newSession && decision) await signIns.refund(decision);
+    if (path !== SIGN_IN || !context.newSession || !decision) return;
+    // Only failures count. Without Redis the charge stays; the user is signed in all the same.
+    await signIns.refund(decision).catch(() => {});
   });
 
   return betterAuth({

@@ -1,9 +1,14 @@
+import { createLimiter, slidingLog } from "@headgate/core";
+import { redisStore } from "@headgate/core/redis";
 import { afterAll, beforeAll, expect, inject, test } from "vitest";
+import { useOwnRedis } from "../../test/support/own-redis.ts";
 import type { RunningServer } from "../run-example.ts";
 import { startServer } from "../run-example.ts";
 
 /** Logs in from an address; resolves with the status of the answer. */
 type Login = (from: string, email: string, password: string | undefined) => Promise<number>;
+
+const own = useOwnRedis();
 
 /** One for all tests, each of which comes from addresses of its own. */
 const servers: Record<string, RunningServer> = {};
@@ -11,25 +16,31 @@ const servers: Record<string, RunningServer> = {};
 beforeAll(async () => {
   servers["in memory"] = await startServer("login/server.mjs");
   servers["on Redis"] = await startServer("login/server.mjs", { REDIS_URL: inject("redisSocket") });
+  servers["on a slow Redis"] = await startServer("login/server.mjs", {
+    REDIS_URL: own.server.socket,
+  });
 });
 afterAll(async () => {
   for (const server of Object.values(servers)) await server.stop();
 });
 
+/** Logs in at one of the servers. */
+function loginAt(where: string): Login {
+  const run = Math.random().toString(36).slice(2);
+  return async (from, email, password) => {
+    const response = await fetch(`${servers[where]?.url}/login`, {
+      method: "POST",
+      headers: { "content-type": "application/json", "x-forwarded-for": from },
+      body: JSON.stringify({ email: email.replace("victim", `victim-${run}`), password }),
+    });
+    await response.arrayBuffer();
+    return response.status;
+  };
+}
+
 /** Checks the login in memory, and on Redis. */
 function testLogin(name: string, check: (login: Login) => Promise<void>): void {
-  test.each(["in memory", "on Redis"])(`${name}, %s`, async (where) => {
-    const run = Math.random().toString(36).slice(2);
-    await check(async (from, email, password) => {
-      const response = await fetch(`${servers[where]?.url}/login`, {
-        method: "POST",
-        headers: { "content-type": "application/json", "x-forwarded-for": from },
-        body: JSON.stringify({ email: email.replace("victim", `victim-${run}`), password }),
-      });
-      await response.arrayBuffer();
-      return response.status;
-    });
-  });
+  test.each(["in memory", "on Redis"])(`${name}, %s`, (where) => check(loginAt(where)));
 }
 
 /** An address that no other run has: the counts of Redis stay. */
@@ -93,4 +104,23 @@ testLogin(
 
 testLogin("a login without an account is refused", async (login) => {
   expect(await login(network()(1), "", "x")).toBe(400);
+});
+
+test("a right password costs nothing, also if Redis is slow meanwhile", async () => {
+  const login = loginAt("on a slow Redis");
+  const home = network()(1);
+  const counts = createLimiter({
+    name: "login",
+    store: redisStore(own.client, { prefix: "hg-example" }),
+    limits: slidingLog({ limit: 50, window: "1h", name: "account", per: "account" }),
+    storeTimeout: "10s",
+  });
+  const attemptsLeft = async (): Promise<number> =>
+    (await counts.peek("ada@example.org", { cost: 0 })).remaining;
+  expect(await login(home, "ada@example.org", "typo")).toBe(401);
+  expect(await attemptsLeft()).toBe(49);
+  await own.client.call("CLIENT", "PAUSE", "300", "ALL");
+  expect(await login(home, "ada@example.org", "lovelace")).toBe(200);
+  await expect.poll(attemptsLeft).toBe(49);
+  await counts.close();
 });

@@ -32,6 +32,9 @@ const account = ({ body }) =>
 const login = rateLimit({
   name: "login",
   store: redis && redisStore(redis, { prefix: "hg-example" }),
+  // A Redis that answers later has charged the attempt all the same, and a good login does not refund that charge: better to
+  // let the login take a moment.
+  storeTimeout: "2s",
   limits: [
     // For users who mistype, and against guesses from one place.
     slidingLog({ limit: 5, window: "15m", name: "pair", per: "pair" }),
