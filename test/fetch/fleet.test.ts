@@ -114,6 +114,29 @@ describe("two members of a fleet", () => {
   });
 });
 
+test("a cooldown that another process of the application ends holds no call longer than five seconds", async () => {
+  const limits = tokenBucket({ capacity: 4, refill: 1, every: "25ms" });
+  let isLimited = true;
+  const provider = await startProvider(() =>
+    isLimited ? tooManyUntil(performance.now() + 1_800_000) : {},
+  );
+  const members = [member(limits), member(limits), member(limits)] as const;
+  const [one, other, third] = members;
+  expect((await limitFetch({ limiter: one.limiter })(provider.url)).status).toBe(429);
+  const waiting = members.map(({ limiter }) =>
+    limitFetch({ limiter, timeout: "1h" })(provider.url).then(() => performance.now()),
+  );
+  // They are in line when the decisions before them have been made.
+  await Promise.all(members.map(({ limiter }) => limiter.peek("me")));
+  isLimited = false;
+  const endedAt = performance.now();
+  await third.limiter.unblock(provider.url);
+  const [, , own] = await Promise.all(waiting);
+  expect((own ?? 0) - endedAt).toBeLessThan(4_000);
+  expect(provider.arrivals).toHaveLength(4);
+  expect((await other.limiter.peek(provider.url)).blocked).toBe(false);
+});
+
 describe("a fetch whose Redis is away", () => {
   test("goes on with its own share, and keeps to cooldowns by itself", async () => {
     const server = await startRedis();

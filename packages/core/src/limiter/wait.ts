@@ -24,7 +24,7 @@ import type {
   WaitQueue,
 } from "../queue/queue.ts";
 import { costKeyOf, createWaitQueue, queueKeyOf } from "../queue/wait-queue.ts";
-import { releasesOf } from "../slots/held-slots.ts";
+import { refundsOf, releasesOf } from "../slots/held-slots.ts";
 import type { ConsumeMethods } from "./consume.ts";
 import { readCost, readSubject } from "./consume.ts";
 import type { ConsumeOptions, Limiter, RunContext, RunOptions, WaitOptions } from "./limiter.ts";
@@ -44,8 +44,8 @@ export function createWaitMethods(
   const { policy: ownPolicy, pipeline, monitor, control, usage } = core;
 
   /**
-   * A call that waits for these counters. Its attempts set no block. It is woken by a slot released in this process, and by an
-   * override.
+   * A call that waits for these counters. Its attempts set no block. It is woken by a slot released or units refunded in this
+   * process, and by an override.
    */
   function queuedCall(
     callPolicy: CompiledPolicy,
@@ -58,6 +58,8 @@ export function createWaitMethods(
       key: queueKeyOf(counters),
       kind: { policy: callPolicy, cost: costKeyOf(counters, cost) },
       onRelease: releases && ((wake) => releases.onRelease(counters.map(identityOf), wake)),
+      onRefund: (wake) =>
+        refundsOf(ownPolicy.store.owner).onRelease(counters.map(identityOf), wake),
       onLimitsChange:
         control && ((decided, wake) => control.onLimitsChange(counters, policy, decided, wake)),
       async attempt(usedTimeoutMs = 0) {
@@ -233,6 +235,9 @@ function follow(signal: AbortSignal, abort: AbortController): () => void {
  */
 const MAX_PER_KEY = 100;
 
+/** How long a line sleeps at most on a store that other processes use, in milliseconds. */
+const SHARED_POLL_MS = 5_000;
+
 /** The queue of a limiter, in which calls and requests wait. */
 export interface LimiterQueue {
   readonly queue: WaitQueue;
@@ -244,7 +249,7 @@ export interface LimiterQueue {
 
 /** The queue of a limiter, for at most `maxQueue` calls at once. Operators' changes wake it. */
 export function createLimiterQueue(
-  { policy, control, inFlight }: LimiterCore,
+  { policy, control, monitor, inFlight }: LimiterCore,
   { refund }: Pick<Limiter, "refund">,
   maxQueue: number,
 ): LimiterQueue {
@@ -257,6 +262,7 @@ export function createLimiterQueue(
   const queue = createWaitQueue(maxQueue, {
     undoDecision,
     now: policy.store.now,
+    longestSleepMs: monitor === undefined ? Number.POSITIVE_INFINITY : SHARED_POLL_MS,
     track: (attempt) => inFlight.track(attempt),
     countWaiting: () => trackInUse("waiting", policy.labels),
   });

@@ -5,7 +5,7 @@ import { isCharging } from "../operations/decide-call.ts";
 import { slotsOperation } from "../operations/slots.ts";
 import type { CompiledPolicy } from "../policy/compiled-policy.ts";
 import type { HeldSlots, SlotKeeper } from "../slots/held-slots.ts";
-import { createSlotKeeper, prepareSlots } from "../slots/held-slots.ts";
+import { createSlotKeeper, prepareSlots, refundsOf } from "../slots/held-slots.ts";
 import type { CountingStore } from "../store/store.ts";
 import type { DecisionRequest } from "./decision-request.ts";
 import { toDecision } from "./decision-request.ts";
@@ -14,7 +14,7 @@ import { publishThresholds } from "./thresholds.ts";
 
 /**
  * The last stage for counters in this process, which always answer: decides synchronously if the store can. `source` is the source
- * of its decisions, and `owner` the owner of the counters for calls that wait for a released slot.
+ * of its decisions, and `owner` the owner of the counters for calls that wait for slots or units.
  */
 export function createMemoryStage(
   policy: CompiledPolicy,
@@ -66,10 +66,11 @@ export function createMemoryStage(
         : complete(request, store.runSync(operationFor(request.mode, request.upTo), call), slots);
     },
 
-    async mutate({ operation, counters, callOf, thresholdsOf }) {
+    async mutate({ operation, counters, callOf, thresholdsOf, givesRoom }) {
       try {
         const reply = await store.run(operation, callOf(counters));
         if (thresholdsOf !== undefined) publishThresholds(policy, thresholdsOf(reply));
+        if (givesRoom === true) refundsOf(owner).notify(counters);
         return [{ counters, reply }];
       } catch (error) {
         return [{ counters, error }];

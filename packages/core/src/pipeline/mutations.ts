@@ -17,19 +17,21 @@ import type { Mutation, MutationResult, Stage } from "./stage.ts";
 
 /** The mutation that refunds a charge. */
 export function refundMutation(receipt: Receipt): Mutation<Receipt, boolean> {
-  return mutationOf(refund, receipt);
+  return mutationOf(refund, receipt, true);
 }
 
 /** The mutation that confirms a charge, for limits that block on confirmed charges. */
 export function confirmMutation(confirmation: Confirmation): Mutation<Confirmation, boolean> {
-  return mutationOf(confirm, confirmation);
+  return mutationOf(confirm, confirmation, false);
 }
 
 function mutationOf<R extends Receipt>(
   operation: Operation<R, boolean>,
   receipt: R,
+  givesRoom: boolean,
 ): Mutation<R, boolean> {
-  return { operation, counters: receipt.counters, callOf: (some) => receiptFor(receipt, some) };
+  const { counters } = receipt;
+  return { operation, counters, callOf: (some) => receiptFor(receipt, some), givesRoom };
 }
 
 /**
@@ -42,7 +44,10 @@ export function blockCounters(
   duration: number,
 ): Promise<boolean> {
   const callOf = (some: readonly Counter[]): BlockCall => ({ counters: some, duration });
-  return applyMutations(stage, [{ operation: block, counters, callOf, endsLeases: true }]);
+  const givesRoom = duration === 0;
+  return applyMutations(stage, [
+    { operation: block, counters, callOf, endsLeases: true, givesRoom },
+  ]);
 }
 
 /**
@@ -51,7 +56,7 @@ export function blockCounters(
  */
 export function forgetCounters(stage: Stage, counters: readonly Counter[]): Promise<boolean> {
   return applyMutations(stage, [
-    { operation: reset, counters, callOf: (some) => some, endsLeases: true },
+    { operation: reset, counters, callOf: (some) => some, endsLeases: true, givesRoom: true },
   ]);
 }
 

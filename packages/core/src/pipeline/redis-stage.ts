@@ -7,7 +7,7 @@ import { isCharging } from "../operations/decide-call.ts";
 import { slotsOperation } from "../operations/slots.ts";
 import type { SubjectCounter } from "../policy/counters.ts";
 import type { HeldSlots, SlotKeeper } from "../slots/held-slots.ts";
-import { createSlotKeeper, prepareSlots } from "../slots/held-slots.ts";
+import { createSlotKeeper, prepareSlots, refundsOf } from "../slots/held-slots.ts";
 import type { PolicyOnServers } from "./cross-slot.ts";
 import { decideByHashSlot, decideInOneCall, mutateOnServers } from "./cross-slot.ts";
 import type { DecisionRequest } from "./decision-request.ts";
@@ -135,7 +135,7 @@ export function createRedisStage(
     },
 
     async mutate(mutation) {
-      const { counters, endsLeases } = mutation;
+      const { counters, endsLeases, givesRoom } = mutation;
       denyCache.invalidate(counters, store.now());
       try {
         return await mutateOnServers(servers, mutation);
@@ -143,6 +143,7 @@ export function createRedisStage(
         denyCache.invalidate(counters, store.now());
         // Ends leases that were taken before the call or during it.
         if (endsLeases === true) endLeases(store.owner, counters as readonly SubjectCounter[]);
+        if (givesRoom === true) refundsOf(store.owner).notify(counters);
       }
     },
 

@@ -22,6 +22,8 @@ export interface Mutation<Call = never, Reply = unknown> {
   callOf(counters: readonly Counter[]): Call;
   /** Whether the leases of the counters end, so that no leased unit is spent any more. */
   readonly endsLeases?: boolean;
+  /** Whether units may come back, so that calls that wait for the counters in this process try again. */
+  readonly givesRoom?: boolean;
   /** The thresholds that a reply reports; undefined if none of the counters notifies. */
   readonly thresholdsOf?: ((reply: Reply) => readonly ThresholdReport[]) | undefined;
 }

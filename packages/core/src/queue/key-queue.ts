@@ -28,6 +28,8 @@ export interface KeyQueueDeps {
   readonly undoDecision: (decision: Decision) => Promise<unknown>;
   /** The store's clock, in microseconds. */
   readonly now: () => number;
+  /** The longest sleep, in milliseconds: another process may refund units, or end a block, at any time. */
+  readonly longestSleepMs: number;
   /** Counts an attempt as in progress until its promise settles. */
   readonly track: (attempt: Promise<void>) => Promise<void>;
 }
@@ -60,6 +62,7 @@ export class KeyQueue {
   /** The last denial, even if calls have been admitted since. */
   lastDenial: Denial | undefined;
   #stopWatchingReleases: (() => void) | undefined;
+  #stopWatchingRefunds: (() => void) | undefined;
 
   /** `onEmpty` is called when no call waits and no attempt is in flight. */
   constructor(deps: KeyQueueDeps, onEmpty: () => void) {
@@ -78,6 +81,7 @@ export class KeyQueue {
       this.#window.forget();
     }
     if (this.#stopWatchingReleases === undefined) this.#watchReleases(waiter.call);
+    this.#stopWatchingRefunds ??= waiter.call.onRefund?.(() => this.wake());
     this.#waiters.add(waiter);
     this.#attemptAll();
   }
@@ -181,7 +185,8 @@ export class KeyQueue {
     const denials = decision.limits.filter(({ allowed }) => !allowed);
     const isForSlot = call.onRelease !== undefined && denials.some(isConcurrencyLimit);
     const pauseMs = isForSlot ? slotPauseMs(denials) : decision.retryAfterMs;
-    const sleepMs = decision.degraded ? Math.min(DEGRADED_POLL_MS, pauseMs) : pauseMs;
+    const longestMs = decision.degraded ? DEGRADED_POLL_MS : this.#deps.longestSleepMs;
+    const sleepMs = Math.min(longestMs, pauseMs);
     const cancelTimer = callAt(startedAt + sleepMs, () => {
       this.#stopSleeping();
       this.#attemptAll();
@@ -223,6 +228,8 @@ export class KeyQueue {
   #end(): void {
     this.#stopWatchingReleases?.();
     this.#stopWatchingReleases = undefined;
+    this.#stopWatchingRefunds?.();
+    this.#stopWatchingRefunds = undefined;
     this.#onEmpty();
   }
 

@@ -33,6 +33,8 @@ export interface QueuedCall {
   attempt(usedTimeoutMs?: number): Promise<Attempt>;
   /** Calls back when a slot that the call needs is released, until the returned function is called. */
   readonly onRelease?: ((wake: () => void) => () => void) | undefined;
+  /** Calls back when units that the call waits for come back in this process, until the returned function is called. */
+  readonly onRefund?: ((wake: () => void) => () => void) | undefined;
   /**
    * Calls back when the limits are no longer those that were decided on, so that the denial no longer applies, until the returned
    * function is called.

@@ -6,9 +6,11 @@ import { concurrency } from "../algorithms/concurrency.ts";
 import { fixedWindow } from "../algorithms/fixed-window.ts";
 import { gcra } from "../algorithms/gcra.ts";
 import { slidingLog } from "../algorithms/sliding-log.ts";
+import type { Decision } from "../common/decision.ts";
 import { HeadgateError } from "../common/errors.ts";
 import type { Policy } from "../common/policy.ts";
 import { createLimiter } from "../limiter/create-limiter.ts";
+import type { Limiter } from "../limiter/limiter.ts";
 import { internalsOf } from "../limiter/limiter-internals.ts";
 import { memoryStore } from "../store/memory-store.ts";
 import { brandStore, requireStore } from "../store/store.ts";
@@ -76,6 +78,7 @@ function createQueue(): WaitQueue {
   return createWaitQueue(100_000, {
     undoDecision: async () => {},
     now: () => 0,
+    longestSleepMs: Number.POSITIVE_INFINITY,
     track: (attempt) => attempt,
     countWaiting: () => undefined,
   });
@@ -257,6 +260,35 @@ describe("limiter.wait", () => {
     await pass(1);
     expect(seen).toEqual(["a"]);
     expect(asked.filter((step) => step === "decide")).toHaveLength(3);
+  });
+
+  test.each<[string, (limiter: Limiter, used: Decision) => Promise<unknown>]>([
+    ["a refund", (limiter, used) => limiter.refund(used)],
+    ["settling at fewer units", (limiter, used) => limiter.settle(used, 1)],
+    ["a reset", (limiter) => limiter.reset("u")],
+    [
+      "the end of a block",
+      async (limiter, used) => {
+        await limiter.block("u", "1h");
+        await limiter.refund(used);
+        await pass(0);
+        await limiter.unblock("u");
+      },
+    ],
+  ])("a call that waits for units gets those of %s at once, with one attempt", async (_, act) => {
+    const { limiter, asked } = start(fixedWindow({ limit: 2, window: "1h" }));
+    const used = await limiter.consume("u", { cost: 2 });
+    await limiter.consume("other", { cost: 2 });
+    const seen = watch({ a: limiter.wait("u"), other: limiter.wait("other") });
+    await pass(0);
+    expect(seen).toEqual([]);
+    asked.length = 0;
+    await act(limiter, used);
+    await pass(0);
+    expect(seen).toEqual(["a"]);
+    // A refund while the subject is blocked causes one, too.
+    const attempts = asked.includes("block") ? 2 : 1;
+    expect(asked.filter((step) => step === "decide")).toHaveLength(attempts);
   });
 
   test("an aborted call at the head of the queue does not hold up the others", async () => {

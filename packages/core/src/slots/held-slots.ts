@@ -135,11 +135,11 @@ function clientDisconnectedError(): HeadgateError {
   );
 }
 
-/** Notifies the calls that wait for a slot in this process when a slot is released in it. */
+/** Notifies the calls that wait in this process when a slot is released in it, or units come back. */
 export class Releases {
   readonly #callbacks = new Map<string, Set<() => void>>();
 
-  /** Calls back when a slot of a counter with one of these identities is released, until the returned function is called. */
+  /** Calls back when a counter with one of these identities has room again, until the returned function is called. */
   onRelease(keys: readonly string[], callback: () => void): () => void {
     for (const key of keys) {
       const callbacks = this.#callbacks.get(key) ?? new Set();
@@ -209,5 +209,11 @@ export function prepareSlots(
 /** The releases of slots in this process, by the owner of their counters. */
 export const releasesOf: (owner: object) => Releases = shareByClient(
   "releases",
+  () => new Releases(),
+);
+
+/** The units that come back in this process before their time, by a refund, a reset or the end of a block. */
+export const refundsOf: (owner: object) => Releases = shareByClient(
+  "refunds",
   () => new Releases(),
 );
