@@ -1,5 +1,5 @@
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
-import type { Server } from "node:http";
+import type { RequestListener, Server } from "node:http";
 import type { Socket } from "node:net";
 import { boundSubject } from "@headgate/core/internal";
 import {
@@ -12,7 +12,7 @@ import {
 import type { LoadShedder, ShedRequest } from "@headgate/shed";
 import { byHeader, byIp, combineKeys, loadShedder, SHED_CHANNELS } from "@headgate/shed";
 import type { HttpBindings } from "@hono/node-server";
-import { createAdaptorServer } from "@hono/node-server";
+import { createAdaptorServer, getRequestListener } from "@hono/node-server";
 import type { ErrorRequestHandler } from "express";
 import express from "express";
 import Fastify from "fastify";
@@ -44,6 +44,44 @@ const PROBLEM = {
   status: 503,
   "violated-policies": [],
 };
+
+/** Applications that pass each request through a load shedder twice, and resolve with their handlers. */
+const TWICE: Readonly<Record<string, (shed: LoadShedder<never>) => Promise<RequestListener>>> = {
+  async "node:http"(shed) {
+    return (req, res) => shed(req as never, res, () => shed(req as never, res, () => res.end()));
+  },
+  async "Express, in the application and a route"(shed) {
+    const app = express();
+    app.use(shed as never);
+    app.get("/", shed as never, (_req, res) => void res.end());
+    return app;
+  },
+  async Fastify(shed) {
+    const app = Fastify();
+    onTestFinished(() => app.close());
+    await app.register(shed.fastify);
+    await app.register(shed.fastify);
+    app.get("/", async () => "");
+    await app.ready();
+    return app.routing;
+  },
+  async Hono(shed) {
+    const app = new Hono();
+    app.use(shed.hono as never, shed.hono as never);
+    app.get("/", (c) => c.text(""));
+    return getRequestListener(app.fetch);
+  },
+};
+
+describe.each(Object.entries(TWICE))("mounted twice on %s", (_, createApp) => {
+  test("a load shedder counts a request once, so that it does not wait for itself", async () => {
+    const shed = loadShedder<never>({ maxInFlight: 1, maxWait: "1m", subject: () => "ada" });
+    const agent = supertest(await serveApp(await createApp(shed)));
+    // Neither waits for itself, nor the second for what the first has left in flight.
+    for (let i = 0; i < 2; i += 1) expect((await agent.get("/")).status).toBe(200);
+    await shed.close();
+  });
+});
 
 describe.each(Object.entries(SERVERS))("on %s", (_, serve) => {
   test("a request that waited has its body, and its handler the async context", async () => {

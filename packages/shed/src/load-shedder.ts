@@ -62,6 +62,8 @@ export function createLoadShedder<Request extends object>(
   const { dryRun, maxInFlight, maxWaitMs, priorityOf, subjectOf, trustStartHeader } = settings;
   let status = calmStatus(settings);
   let closing: Promise<void> | undefined;
+  /** On the requests that this shedder has seen: mounted twice, it would count a request twice, and let it wait for itself. */
+  const seen: unique symbol = Symbol("headgate.shed") as never;
 
   function onReport(report: LoadReport): void {
     status = nextStatus(status, report);
@@ -82,11 +84,12 @@ export function createLoadShedder<Request extends object>(
 
   /** Handles a request now or later, or responds that it is shed. */
   function enter(exchange: Exchange): void {
-    if (closing !== undefined) {
+    const req: NodeRequest & { [seen]?: boolean } = exchange.req;
+    if (closing !== undefined || req[seen] === true) {
       exchange.next();
       return;
     }
-    const { req } = exchange;
+    req[seen] = true;
     servers.watch(req);
     const elapsed = trustStartHeader ? admission.elapsed(startHeaderOf(req)) : 0;
     if (!admission.admitsAtOnce()) defer(exchange, elapsed);
