@@ -35,6 +35,14 @@ describe("mulDiv", () => {
     },
   );
 
+  test.prop([numbers(52), fc.integer({ min: 0, max: 3 }), fc.integer({ min: -1, max: 1 })], {
+    numRuns: 20_000,
+  })("is exact beside the largest multiples of n below 2^53", (some, below, beside) => {
+    const n = some + 1;
+    const product = (Math.floor(Number.MAX_SAFE_INTEGER / n) - below) * n + beside;
+    if (product >= 0 && product <= Number.MAX_SAFE_INTEGER) expectExact(product, 1, n);
+  });
+
   test("mulDiv is exact at the ends of its range and for products above 2^53", () => {
     const ends = [
       0,

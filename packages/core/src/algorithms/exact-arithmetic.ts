@@ -25,8 +25,10 @@ export let mulDivRemainder = 0;
 export function mulDiv(a: number, b: number, n: number): number {
   const product = a * b;
   if (product <= SAFE) {
-    mulDivRemainder = product % n;
-    return (product - mulDivRemainder) / n;
+    // A quotient of integers below 2^53 is never rounded up to an integer. V8 calls a function of C for `%` on such numbers.
+    const whole = Math.floor(product / n);
+    mulDivRemainder = product - whole * n;
+    return whole;
   }
   // Long multiplication, 7 bits of b at a time: part * 128 + odd * digit < 2^45 * 255 < 2^53.
   const odd = a % n;

@@ -101,10 +101,7 @@ const bucketAlgorithm: Algorithm<BucketState, BucketQuota> = {
 function drainTime(quota: BucketQuota, whole: number, part: number): number {
   const { refill, every } = quota;
   const debt = whole * every + part;
-  if (debt <= MAX_MICROS) {
-    const rest = debt % refill;
-    return (debt - rest) / refill + (rest > 0 ? 1 : 0);
-  }
+  if (debt <= MAX_MICROS) return Math.ceil(debt / refill);
   const micros = mulDiv(whole, every, refill);
   const rest = mulDivRemainder;
   const last = (rest + part) % refill;
