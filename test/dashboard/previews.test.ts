@@ -30,7 +30,7 @@ describe("a preview of an action", () => {
       (await api(at, "preview", { action })).json.impact;
     const block = { kind: "block", ...ANN, forMs: 60_000 };
     expect(await impactOf(page, block)).toMatch(
-      /^It sent .+ a minute in .+, of which .+ were denied\.$/,
+      /^It sent .+ a minute in .+, of which .+ were denied, and at least 5 in the last one\.$/,
     );
     const limits = { "3-per-1h": { limit: 1 } };
     const override = { kind: "setOverride", limiter: "api", limits, forMs: 60_000 };

@@ -84,7 +84,7 @@ test("a dry run says whom a block, an override and a deny-list entry would affec
   expect(await impactOf(...block)).toContain("is not known: no usage is recorded");
   await sendUsage(store);
   expect(await impactOf(...block)).toMatch(
-    /It sent .+ a minute in the last .+, of which .+ were denied\./,
+    /It sent .+ a minute in the last .+, of which .+ were denied, and at least 5 in the last one\./,
   );
   expect(await impactOf("set", "3-per-1h.limit=1", "--limiter", "api")).toMatch(
     /The new limits would deny at least .+, of at least 1 active client, if each costs 1\./,

@@ -3,30 +3,55 @@ import { fixedWindow, gcra } from "../index.ts";
 import { hashSubject } from "../usage/top-subjects.ts";
 import type { RecentUsage } from "./impact.ts";
 import { formatBlockImpact, formatDenyListImpact, formatOverrideImpact } from "./impact.ts";
-import type { Usage } from "./usage.ts";
+import type { Usage, UsageSpan } from "./usage.ts";
 
 const AT = 1_800_000_000_000;
 
 interface Counted {
   readonly used: Readonly<Record<string, number>>;
   readonly denied?: Readonly<Record<string, number>>;
+  /** The dimensions that count the subjects. Default one. */
+  readonly dimensions?: readonly string[];
   /** The subjects that are stored as hashes. */
   readonly hashed?: boolean;
   readonly maxUnlisted?: number;
   /** The allowed decisions of the span, which is shorter than the time of the lists. Default 0. */
   readonly allowed?: number;
+  /** The decisions of each minute, the last one first. Default: too many in the older ones to tell what is new. */
+  readonly perMinute?: readonly { readonly allowed: number; readonly denied?: number }[];
+}
+
+const BUSY = [{ allowed: 0 }, ...Array.from({ length: 9 }, () => ({ allowed: 99_999 }))];
+
+/** Minutes as the steps of ten seconds in which they are counted: each has a sixth of the decisions. */
+function stepsOf({ perMinute = BUSY }: Counted): readonly UsageSpan[] {
+  return perMinute
+    .flatMap(({ allowed, denied = 0 }, minute) =>
+      Array.from({ length: 6 }, (_, step) => ({
+        ...{ from: AT - minute * 60_000 - (step + 1) * 10_000, degraded: 0 },
+        ...{ allowed: allowed / 6, denied: denied / 6 },
+      })),
+    )
+    .reverse();
+}
+
+/** A minute's decisions, and those of each of the 14 minutes before: usage has a quarter of an hour, the lists ten minutes. */
+function lastAndEarlier<Minute>(last: Minute, earlier: Minute): readonly Minute[] {
+  return [last, ...Array.from({ length: 14 }, () => earlier)];
 }
 
 /** Usage of limiters over some minutes, by name. */
 function usageOf(limiters: Readonly<Record<string, Counted>>, minutes: number): Usage {
   const listOf = (
     counts: Readonly<Record<string, number>>,
-    { hashed, maxUnlisted = 0 }: Counted,
+    { hashed, maxUnlisted = 0, dimensions = ["default"] }: Counted,
   ) => ({
-    top: Object.entries(counts).map(([subject, count]) => ({
-      ...{ dimension: "default", count, error: 0 },
-      ...(hashed === true ? { hash: hashSubject(subject) } : { subject }),
-    })),
+    top: dimensions.flatMap((dimension) =>
+      Object.entries(counts).map(([subject, count]) => ({
+        ...{ dimension, count, error: 0 },
+        ...(hashed === true ? { hash: hashSubject(subject) } : { subject }),
+      })),
+    ),
     total: 0,
     maxUnlisted,
   });
@@ -40,6 +65,7 @@ function usageOf(limiters: Readonly<Record<string, Counted>>, minutes: number): 
         denied: Object.values(counted.denied ?? {}).reduce((all, one) => all + one, 0),
         degraded: 0,
       },
+      tenSeconds: stepsOf(counted),
       subjects: {
         from: AT - minutes * 60_000,
         used: listOf(counted.used, counted),
@@ -64,9 +90,38 @@ describe("the preview of a block", () => {
     );
   });
 
+  test("says what an attack that began a minute ago sent at least since then", () => {
+    const perMinute = lastAndEarlier({ allowed: 720 }, { allowed: 24 });
+    const usage = recentUsage({ api: { used: { ann: 720 }, perMinute } });
+    // Others or not, 9 x 24 + 120 requests came more than 50 seconds ago.
+    expect(formatBlockImpact(usage, "api", subject)).toBe(
+      "It sent 72 requests a minute in the last 10 minutes, and at least 384 in the last one.",
+    );
+    const steady = {
+      used: { ann: 600 },
+      perMinute: lastAndEarlier({ allowed: 60 }, { allowed: 60 }),
+    };
+    expect(formatBlockImpact(recentUsage({ api: steady }), "api", subject)).toBe(
+      "It sent 60 requests a minute in the last 10 minutes.",
+    );
+  });
+
+  test("says that other clients may hide an attack, if all together sent far more in the last minute", () => {
+    const usageWith = (allowed: number) =>
+      recentUsage({
+        api: { used: { ann: 720 }, perMinute: lastAndEarlier({ allowed }, { allowed: 1_200 }) },
+      });
+    expect(formatBlockImpact(usageWith(2_400), "api", subject)).toBe(
+      "It sent 72 requests a minute in the last 10 minutes. All clients together sent 2400 in the last minute and 1222 a minute before, so its own may have grown.",
+    );
+    expect(formatBlockImpact(usageWith(1_500), "api", subject)).not.toContain("All clients");
+  });
+
   test("bounds the requests of a client that is not listed, and finds one by its hash", () => {
     const usage = recentUsage({ api: { used: { eve: 100 }, maxUnlisted: 30 } });
-    expect(formatBlockImpact(usage, "api", subject)).toContain("at most 3 requests a minute");
+    expect(formatBlockImpact(usage, "api", subject)).toContain(
+      "It sent at most 30 requests in the last 10 minutes.",
+    );
     const hashed = recentUsage({ api: { used: { ann: 10 }, hashed: true } });
     expect(formatBlockImpact(hashed, "api", subject)).toContain("It sent 1 request a minute");
     const none = recentUsage({ api: { used: { eve: 100 } } });
@@ -95,6 +150,18 @@ describe("the preview of a deny-list entry", () => {
     expect(formatDenyListImpact(usage, "192.0.2.0/24")).toBe(
       "No client of the last hour is in it.",
     );
+  });
+
+  test("says what the clients together sent at least in the last minute, in the limiter where that is most", () => {
+    const used = { "203.0.113.7": 400, "203.0.113.8": 320, "198.51.100.1": 900 };
+    const api = { used, perMinute: lastAndEarlier({ allowed: 720 }, { allowed: 24 }) };
+    const usage = recentUsage({ api, login: { used: { "203.0.113.7": 20 } } });
+    const sentence =
+      /with 72 requests a minute in the last 10 minutes, and at least 384 in the last one\.$/;
+    expect(formatDenyListImpact(usage, "203.0.113.0/24")).toMatch(sentence);
+    // A request counts in each dimension of a limiter.
+    const twice = recentUsage({ api: { ...api, dimensions: ["default", "ip"] } });
+    expect(formatDenyListImpact(twice, "203.0.113.0/24")).toMatch(sentence);
   });
 
   test("says at least, or that there may be others, if the lists do not have every client", () => {
@@ -137,6 +204,20 @@ describe("the preview of an override", () => {
       "Its limits denied 2 requests a minute in the last 5 minutes.",
     ]);
     expect(formatOverrideImpact(usage, [policy], change(100), [])[0]).toContain("No listed client");
+  });
+
+  test("goes by the last minute if more requests came in it", () => {
+    const perMinute = lastAndEarlier({ allowed: 60, denied: 660 }, { allowed: 24 });
+    const usage = recentUsage({ api: { used: { ann: 720 }, denied: { ann: 660 }, perMinute } });
+    // At least 384 of her requests came in the last minute, and it admits 20 at most. In 10 minutes it admits 110.
+    expect(formatOverrideImpact(usage, [policy], change(10), [])).toEqual([
+      "The new limits would deny at least 364 requests a minute, of at least 1 active client, if each costs 1.",
+      "Its limits denied 132 requests a minute in the last 5 minutes, and at least 550 in the last one.",
+    ]);
+    const ofAnn = { ...change(10), subject: { default: "ann" } };
+    expect(formatOverrideImpact(usage, [policy], ofAnn, [])[1]).toBe(
+      "Its limits denied 66 requests a minute in the last 10 minutes, and at least 550 in the last one.",
+    );
   });
 
   test("leaves out clients that have limits of their own, and for one client the others", () => {

@@ -12,6 +12,7 @@ import { GLOBAL_SUBJECT } from "../policy/counters.ts";
 import type { RedisClient } from "../redis/client-port.ts";
 import type { Store } from "../store/store.ts";
 import { hashSubject } from "../usage/top-subjects.ts";
+import { lastMinuteOf, requestsOf, splitByLastMinute } from "./last-minute.ts";
 import type { ReadUsageOptions } from "./read-usage.ts";
 import { readUsage } from "./read-usage.ts";
 import type { LimiterUsage, TopList, TopSubject, Usage } from "./usage.ts";
@@ -23,7 +24,7 @@ import type { LimiterUsage, TopList, TopSubject, Usage } from "./usage.ts";
 export interface RecentUsage {
   /** The clients that count as active. */
   readonly hour: Usage;
-  /** The last 5 to 15 minutes, for rates: an hour would hide what began a moment ago. */
+  /** The last 5 to 15 minutes, for rates: an hour would hide what began a while ago. */
   readonly recent: Usage;
 }
 
@@ -51,14 +52,20 @@ export function formatBlockImpact(
   const minutes = minutesSince(from, usage.recent);
   const since = `in the last ${formatMinutes(minutes)}`;
   const requests = countOf(used, subject);
-  if (requests !== undefined) {
-    const already = countOf(denied, subject) ?? 0;
-    const part = already === 0 ? "" : `, of which ${formatRate(already / minutes)} were denied`;
-    return `It sent ${formatRequests(requests / minutes)} a minute ${since}${part}.`;
+  if (requests === undefined) {
+    const most =
+      used.maxUnlisted === 0 ? "no request" : `at most ${formatRequests(used.maxUnlisted)}`;
+    return `It sent ${most} ${since}.`;
   }
-  return used.maxUnlisted === 0
-    ? `It sent no request ${since}.`
-    : `It sent at most ${formatRequests(used.maxUnlisted / minutes)} a minute ${since}.`;
+  const perMinute = requests / minutes;
+  const already = countOf(denied, subject) ?? 0;
+  const part = already === 0 ? "" : `, of which ${formatRate(already / minutes)} were denied`;
+  const newest = formatNewest(
+    countOf(lastMinuteOf(one, usage.recent).subjects.used, subject),
+    perMinute,
+  );
+  const surge = newest === "" ? formatSurge(one, usage.recent) : "";
+  return `It sent ${formatRequests(perMinute)} a minute ${since}${part}${newest}.${surge}`;
 }
 
 /** The active clients that are in a network, and their requests, as a sentence: whom an entry of the deny list would deny. */
@@ -78,12 +85,16 @@ export function formatDenyListImpact(usage: RecentUsage | undefined, network: st
       : "None of the busiest clients of the last hour is in it; there may be others.";
   }
   const minutes = minutesSince(usage.recent.limiters[0]?.subjects.from, usage.recent);
-  const requests = sum(recent.inNetwork.values()) / minutes;
+  const perMinute = sum(recent.inNetwork.values()) / minutes;
+  const inLastMinute = [...recent.byLimiter].map(
+    ([limiter, count]) => count - requestsOf(splitByLastMinute(limiter, usage.recent).before),
+  );
+  const newest = formatNewest(Math.max(...inLastMinute), perMinute);
   const least = hour.isComplete ? "" : "At least ";
   const names = [...hour.inNetwork.keys()].slice(0, MAX_NAMED).join(", ");
   const more = size > MAX_NAMED ? `, and ${size - MAX_NAMED} more` : "";
   const clients = `${least}${size} ${size === 1 ? "client" : "clients"} of the last hour`;
-  return `${clients} ${size === 1 ? "is" : "are"} in it (${names}${more}), with ${formatRequests(requests)} a minute in the last ${formatMinutes(minutes)}.`;
+  return `${clients} ${size === 1 ? "is" : "are"} in it (${names}${more}), with ${formatRequests(perMinute)} a minute in the last ${formatMinutes(minutes)}${newest}.`;
 }
 
 type OverrideChange = Pick<Override, "limiter" | "subject" | "limits" | "shadow">;
@@ -104,11 +115,14 @@ export function formatOverrideImpact(
   if (usage === undefined || hour === undefined || recent === undefined) {
     return [unknownRequests(usage)];
   }
-  const denied =
-    subject === undefined ? recent.total.denied : countOf(recent.subjects.denied, subject);
+  const lastMinute = lastMinuteOf(recent, usage.recent);
+  const deniedIn = ({ total, subjects }: LimiterUsage): number =>
+    (subject === undefined ? total.denied : countOf(subjects.denied, subject)) ?? 0;
   const ofMinutes =
     subject === undefined ? RECENT_MINUTES : minutesSince(recent.subjects.from, usage.recent);
-  const now = `${formatRequests((denied ?? 0) / ofMinutes)} a minute in the last ${formatMinutes(ofMinutes)}`;
+  const perMinute = deniedIn(recent) / ofMinutes;
+  const newest = formatNewest(deniedIn(lastMinute), perMinute);
+  const now = `${formatRequests(perMinute)} a minute in the last ${formatMinutes(ofMinutes)}${newest}`;
   if (shadow === true) return [`It denies no request. Its limits denied ${now}.`];
   const enforced = shadow === false ? "Outside of shadow mode, these get denied. " : "";
   const policy = policies.find((one) => incompatibilityOf(one, { limits, subject }) === undefined);
@@ -131,6 +145,7 @@ export function formatOverrideImpact(
   const excess = [
     excessOf(hour, usage.hour, HOUR_MINUTES, changed, isAsked),
     excessOf(recent, usage.recent, RECENT_MINUTES, changed, isAsked),
+    excessOf(lastMinute, usage.recent, 1, changed, isAsked),
   ];
   const clients = Math.max(...excess.map((one) => one.clients));
   const rate = Math.max(...excess.map((one) => one.perMinute));
@@ -162,6 +177,26 @@ function formatReason(usage: RecentUsage | undefined): string {
 
 function unknownRequests(usage: RecentUsage | undefined): string {
   return `How many requests it would deny is not known: ${formatReason(usage)}.`;
+}
+
+/** By how much the requests of all clients must have grown in the last minute to be worth a sentence. */
+const SURGE = 1.5;
+
+/** The part of a sentence about the last minute; empty if it was not certainly busier than the average. */
+function formatNewest(atLeast: number | undefined, perMinute: number): string {
+  return atLeast !== undefined && atLeast > perMinute
+    ? `, and at least ${formatRate(atLeast)} in the last one`
+    : "";
+}
+
+/** A sentence that the average of one client may hide what began a moment ago, because all clients together sent more; else empty. */
+function formatSurge(one: LimiterUsage, usage: Usage): string {
+  const { from, before, since } = splitByLastMinute(one, usage);
+  const earlier = (requestsOf(before) * 60_000) / (from - one.subjects.from);
+  const now = (requestsOf(since) * 60_000) / (usage.at - from);
+  return now > SURGE * earlier
+    ? ` All clients together sent ${formatRate(now)} in the last minute and ${formatRate(earlier)} a minute before, so its own may have grown.`
+    : "";
 }
 
 function minutesSince(from: number | undefined, { at }: Usage): number {
@@ -203,6 +238,8 @@ function isSubject(
 interface NetworkCounts {
   /** The decisions about each client in the network: the most of any limiter, as a request may pass several. */
   readonly inNetwork: ReadonlyMap<string, number>;
+  /** Their decisions together in each limiter: in the dimension with the most, as a request counts in every dimension. */
+  readonly byLimiter: ReadonlyMap<LimiterUsage, number>;
   /** The number of listed subjects that are addresses. */
   readonly addresses: number;
   /** Whether the lists have every subject, and none as a hash. */
@@ -216,9 +253,12 @@ function countsIn({ limiters }: Usage, network: string): NetworkCounts {
   const alone = isInEntry === undefined ? entry : addressSubject(entry, DEFAULT_IPV6_PREFIX);
   const hash = network.includes("/") ? undefined : hashSubject(alone);
   const inNetwork = new Map<string, number>();
+  const byLimiter = new Map<LimiterUsage, number>();
   let addresses = 0;
   let isComplete = true;
-  for (const { top, maxUnlisted } of limiters.map(({ subjects }) => subjects.used)) {
+  for (const limiter of limiters) {
+    const { top, maxUnlisted } = limiter.subjects.used;
+    const byDimension = new Map<string, number>();
     isComplete &&= maxUnlisted === 0;
     for (const one of top) {
       const text =
@@ -230,10 +270,13 @@ function countsIn({ limiters }: Usage, network: string): NetworkCounts {
       }
       addresses += 1;
       const overlaps = isInEntry?.(address) === true || networkTestOf(text)?.(entry) === true;
-      if (overlaps) inNetwork.set(text ?? "", Math.max(one.count, inNetwork.get(text ?? "") ?? 0));
+      if (!overlaps) continue;
+      inNetwork.set(text ?? "", Math.max(one.count, inNetwork.get(text ?? "") ?? 0));
+      byDimension.set(one.dimension, one.count + (byDimension.get(one.dimension) ?? 0));
     }
+    byLimiter.set(limiter, Math.max(0, ...byDimension.values()));
   }
-  return { inNetwork, addresses, isComplete };
+  return { inNetwork, byLimiter, addresses, isComplete };
 }
 
 function networkTestOf(text: string | undefined): ((address: string) => boolean) | undefined {

@@ -58,7 +58,7 @@ function previewsAt(at: number): Readonly<Record<string, ActionPreview>> {
     block: preview(
       used,
       `${used}\nblocked for 1 h`,
-      "It sent 412 requests a minute in the last 12 minutes, of which 371 were denied.",
+      "It sent 412 requests a minute in the last 12 minutes, of which 371 were denied, and at least 655 in the last one.",
     ),
     unblock: preview(`${used}\nblocked for 23 h`, used),
     reset: preview(used, unused),
@@ -66,13 +66,13 @@ function previewsAt(at: number): Readonly<Record<string, ActionPreview>> {
     setOverride: preview(
       "no override",
       "burst: limit 200, for 1 h",
-      "No listed client sent more than the new limits allow on average in the last hour; bursts may still be denied.\nIts limits denied 371 requests a minute in the last 5 minutes.",
+      "No listed client sent more than the new limits allow on average in the last hour; bursts may still be denied.\nIts limits denied 371 requests a minute in the last 5 minutes, and at least 612 in the last one.",
     ),
     unsetOverride: preview("per-user: limit 2,400, 5 h left", "no override"),
     addToDenyList: preview(
       "not on the list",
       "on the list for 24 h",
-      "3 clients of the last hour are in it (203.0.113.250, 203.0.113.17, 203.0.113.99), with 431 requests a minute in the last 12 minutes.",
+      "3 clients of the last hour are in it (203.0.113.250, 203.0.113.17, 203.0.113.99), with 431 requests a minute in the last 12 minutes, and at least 671 in the last one.",
     ),
     removeFromDenyList: preview("on the list, 15 h left", "not on the list"),
     breaker: preview("closed", "forced open for 10 min"),
