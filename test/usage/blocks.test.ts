@@ -158,6 +158,23 @@ describe("a manual block", () => {
     expect((await readBlocks(store)).blocks).toEqual([]);
   });
 
+  test("names the operator who set it, and none for one of the application that replaced it", async () => {
+    const { store, limiter, operator: admin, limits } = await start({ usage: false });
+    await admin.block(limits, "ann", "1h", { by: "joe", reason: "abuse" });
+    await limiter.block("ann", "2h");
+    expect(Object.keys((await readBlocks(store)).blocks[0] ?? {})).not.toContain("setAt");
+    // The operator's block is shorter, and changes nothing.
+    await admin.block(limits, "ann", "1h", { by: "joe", reason: "abuse" });
+    expect((await readBlocks(store)).blocks[0]).not.toHaveProperty("by");
+    await admin.block(limits, "ann", "3h", { by: "eve" });
+    await admin.block(limits, "ann", "1h", { by: "joe" });
+    expect((await readBlocks(store)).blocks).toMatchObject([{ by: "eve" }]);
+    // The log still has a block that was lifted.
+    await admin.unblock(limits, "ann");
+    await limiter.block("ann", "30m");
+    expect((await readBlocks(store)).blocks[0]).not.toHaveProperty("by");
+  });
+
   test("is not listed after it expired", async () => {
     const { store, operator: admin, limits } = await start({ usage: false });
     await admin.block(limits, "ann", "30ms");

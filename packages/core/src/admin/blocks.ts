@@ -1,4 +1,5 @@
 import { escapePart, escapeSubject } from "../common/key.ts";
+import { isPlainObject } from "../common/type-guards.ts";
 import type { ActionLog } from "../control/log-entry.ts";
 import type { UnreadableRecord } from "./admin-source.ts";
 
@@ -58,16 +59,13 @@ export interface BlockCandidate {
   readonly part: string;
   /** Whether only its hash may be shown. */
   readonly isHashed: boolean;
-  /** The log entry of the last block by hand. */
-  readonly log?: Pick<ActiveBlock, "setAt" | "by" | "reason"> | undefined;
-  /** The reasons that applications gave for blocks, each with the second in which that block ends. */
-  readonly reasons?: readonly BlockReason[] | undefined;
+  /** Of its blocks by hand that have a reason or are in the log. */
+  readonly origins: readonly BlockOrigin[];
 }
 
-/** The reason for a block that ends in this second. */
-interface BlockReason {
+/** Who set a block by hand that was to end at a time, in milliseconds since the epoch, and why. */
+interface BlockOrigin extends Pick<ActiveBlock, "setAt" | "by" | "reason"> {
   readonly ends: number;
-  readonly reason: string;
 }
 
 /** Subjects that may be blocked by the named limiters, and how many listed ones belong to others. */
@@ -84,36 +82,48 @@ export function collectBlockCandidates(
 ): BlockCandidates {
   const candidates = new Map<string, BlockCandidate>();
   function add(candidate: BlockCandidate): void {
-    const { limiter, dimension, part, isHashed, log, reasons = [] } = candidate;
+    const { limiter, dimension, part, isHashed, origins } = candidate;
     const id = JSON.stringify([limiter, dimension, part]);
     const known = candidates.get(id);
-    const isHidden = isHashed && (known?.isHashed ?? true);
-    // The log is ordered newest first.
     candidates.set(id, {
       ...candidate,
-      isHashed: isHidden,
-      log: known?.log ?? log,
-      reasons: [...(known?.reasons ?? []), ...reasons],
+      isHashed: isHashed && (known?.isHashed ?? true),
+      origins: [...(known?.origins ?? []), ...origins],
     });
   }
   const byPart = new Map(names.map((name) => [escapePart(name), name]));
   let unknown = 0;
   for (const { limiter, dimension, part, isHashed, ends, reason } of listed) {
     const name = byPart.get(limiter);
-    const reasons = reason === undefined ? [] : [{ ends, reason }];
+    const origins = reason === undefined ? [] : [{ ends: ends * 1_000, reason }];
     if (name === undefined) unknown += 1;
-    else add({ limiter: name, dimension, part, isHashed, reasons });
+    else add({ limiter: name, dimension, part, isHashed, origins });
   }
-  for (const { kind, limiter, subject, at, by, reason } of entries) {
+  for (const { kind, limiter, subject, at, by, reason, before, after } of entries) {
     if (kind !== "block" || limiter === undefined || !names.includes(limiter)) continue;
-    const log = {
-      setAt: at.getTime(),
-      ...(by === undefined ? {} : { by }),
-      ...(reason === undefined ? {} : { reason }),
-    };
+    const setAt = at.getTime();
     for (const [dimension, text] of Object.entries(subject ?? {})) {
-      add({ limiter, dimension, part: escapeSubject(text), isHashed: false, log });
+      const rest = manualBlockMs(after, dimension);
+      // A block that lasted longer before is not the operator's.
+      const isSet = rest > manualBlockMs(before, dimension);
+      const origin = {
+        ends: setAt + rest,
+        setAt,
+        ...(by === undefined ? {} : { by }),
+        ...(reason === undefined ? {} : { reason }),
+      };
+      const origins = isSet ? [origin] : [];
+      add({ limiter, dimension, part: escapeSubject(text), isHashed: false, origins });
     }
   }
   return { candidates: [...candidates.values()], unknown };
+}
+
+/** The milliseconds for which a logged state says that a dimension is blocked by hand; 0 if it does not. */
+function manualBlockMs(state: unknown, dimension: string): number {
+  const blocks = isPlainObject(state) ? state["blocks"] : undefined;
+  const own = (Array.isArray(blocks) ? blocks : [])
+    .filter(isPlainObject)
+    .filter(({ per, limit }) => per === dimension && limit === undefined);
+  return Math.max(0, ...own.map(({ endsInMs }) => Number(endsInMs)));
 }

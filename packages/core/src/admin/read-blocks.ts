@@ -106,16 +106,15 @@ function decodeReason(encoded: string): string | undefined {
 /** How far the clock of the process that set a block may be from the server's, in milliseconds: as in usage.lua. */
 const MAX_SKEW_MS = 5_000;
 
-/**
- * Who set a manual block that lasts until a time, and why. A block is never shortened, so the one in force is the application's
- * that was to end then, or else the one in the log.
- */
+/** Who set a manual block that lasts until a time, and why: the one whose block was to end then. */
 function originOf(
-  { log, reasons = [] }: BlockCandidate,
+  { origins }: BlockCandidate,
   until: number,
 ): Pick<ActiveBlock, "setAt" | "by" | "reason"> {
-  const own = reasons.find(({ ends }) => Math.abs(ends * 1_000 - until) <= MAX_SKEW_MS + 1_000);
-  return own === undefined ? { ...log } : { reason: own.reason };
+  const own = origins.find(({ ends }) => Math.abs(ends - until) <= MAX_SKEW_MS + 1_000);
+  if (own === undefined) return {};
+  const { ends: _, ...origin } = own;
+  return origin;
 }
 
 interface FoundBlock {
@@ -165,9 +164,11 @@ function mergeDuplicates(all: readonly (FoundBlock | undefined)[]): readonly Fou
     const { candidate, limiter, block } = one;
     const id = JSON.stringify([limiter, candidate.dimension, candidate.part, block.limit]);
     const known = found.get(id);
-    const lasts = known === undefined || known.block.endsInMs < block.endsInMs;
+    const longest = known !== undefined && known.block.endsInMs >= block.endsInMs ? known : one;
     // The log entry may be for either limiter.
-    if (lasts || known.candidate.log === undefined) found.set(id, one);
+    const isHashed = candidate.isHashed && (known?.candidate.isHashed ?? true);
+    const origins = [...(known?.candidate.origins ?? []), ...candidate.origins];
+    found.set(id, { ...longest, candidate: { ...longest.candidate, isHashed, origins } });
   }
   return [...found.values()];
 }
