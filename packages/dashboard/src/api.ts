@@ -181,6 +181,7 @@ export interface Overview extends UsageView {
     readonly why: string;
   }[];
   readonly active: {
+    /** Those that no process applies are left out. */
     readonly overrides: number;
     readonly blocks: number;
     readonly denyListEntries: number;

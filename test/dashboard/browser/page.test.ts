@@ -497,7 +497,7 @@ describe.runIf(hasChromium())("the dashboard's page", () => {
     for (const [hash, figure] of [
       ["#/", "of requests were denied."],
       ["#/breakers", "https://pay.example.net"],
-      ["#/redis", "It answered in"],
+      ["#/redis", "Redis answered in"],
     ] as const) {
       const page = await open(hash);
       redisAway();

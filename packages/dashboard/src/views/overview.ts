@@ -107,7 +107,9 @@ export function buildOverview({
     mixedVersions: mixedVersionsOf(registry),
     ignoredOverrides: ignoredOverridesOf(control, registry),
     active: {
-      overrides: control.record.overrides.length,
+      overrides: control.record.overrides.filter(
+        (one) => overrideCoverageOf(one, registry).state !== "ignored",
+      ).length,
       blocks: blocks.rows.length,
       denyListEntries: control.record.denyList?.length ?? 0,
       hasAllBlocks: blocks.isComplete,

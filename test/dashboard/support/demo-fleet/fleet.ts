@@ -114,7 +114,7 @@ export function overviewAt(at: number, span: Span): Overview {
       { limiter: "checkout", why: "it names the limit per-card, which checkout does not have" },
     ],
     active: {
-      overrides: overridesAt(at).length,
+      overrides: overridesAt(at).filter(({ coverage }) => coverage !== "ignored").length,
       blocks: blocksAt(at).length,
       denyListEntries: deniedAt(at).length,
       hasAllBlocks: true,
@@ -199,7 +199,7 @@ function policiesOf(one: DemoLimiter): readonly PolicyView[] {
   if (one.name !== "search") return [policy];
   const old: PolicyView = {
     ...policy,
-    limits: ["10-per-1s: 10 per 1s (gcra)"],
+    limits: ["10-per-1s: 10 per second for each client (gcra)"],
     code: `gcra({ limit: 10, window: "1s" })`,
     numbers: { "10-per-1s": { limit: 10 } },
     processes: all.slice(4),

@@ -30,9 +30,9 @@ test("an unfinished hour is drawn by its rate so far, after its first minute", (
     [0, 1.1],
   ]);
   const half = { stepMs: 43_200_000, points: [point(43_200_000, 30, 6)] };
-  const parts = sparklineBuckets(half, 30 * 86_400_000, 43_200_000 + 4_320_000);
+  const parts = sparklineBuckets(half, 30 * 86_400_000, 43_200_000 + 21_600_000);
   expect(parts).toHaveLength(60);
-  expect(parts.at(-1)).toEqual({ allowed: 300, denied: 60, degraded: 0 });
+  expect(parts.at(-1)).toEqual({ allowed: 60, denied: 12, degraded: 0 });
 });
 
 test("a sparkline has whole steps, merged if there are many", () => {
@@ -42,6 +42,15 @@ test("a sparkline has whole steps, merged if there are many", () => {
   expect(new Set(minutes.map(({ allowed }) => allowed))).toEqual(new Set([1]));
   const hours = sparklineBuckets({ stepMs: 600_000, points: [] }, 30 * 86_400_000, 40 * 86_400_000);
   expect(hours).toHaveLength(59);
+});
+
+test("a sparkline leaves out half a day of which less than half has passed", () => {
+  const stepMs = 43_200_000;
+  const at = 1_800_000_000_000 - (1_800_000_000_000 % stepMs);
+  const series = { stepMs, points: [point(at - stepMs, 10), point(at, 10)] };
+  const last = (ms: number) => sparklineBuckets(series, 60 * stepMs, at + ms).at(-1)?.allowed;
+  expect(last(stepMs / 2 - 1)).toBe(10);
+  expect(last(stepMs / 2)).toBe(20);
 });
 
 test("buckets leave out points outside their range", () => {

@@ -73,6 +73,9 @@ function addStep(
 /** The most parts of a small line. */
 const MAX_BUCKETS = 60;
 
+/** A step of half a day or longer has busy hours and quiet ones: its rate so far says little before half of it has passed. */
+const LONG_STEP_MS = 43_200_000;
+
 /** The parts of a small line up to `at`: steps, merged if there are many; the unfinished last one is scaled to full length. */
 export function sparklineBuckets(
   { stepMs, points }: Series,
@@ -86,7 +89,8 @@ export function sparklineBuckets(
     Math.max(2, Math.ceil((end - at + spanMs) / length) - 1);
   const before = Math.floor((at - REPORT_DELAY_MS) / stepMs) * stepMs;
   const lasted = at - before;
-  if (lasted >= stepMs || lasted < MIN_DRAWN_MS + REPORT_DELAY_MS) {
+  const least = stepMs >= LONG_STEP_MS ? stepMs / 2 : MIN_DRAWN_MS + REPORT_DELAY_MS;
+  if (lasted >= stepMs || lasted < least) {
     const parts = partsUntil(before);
     return toBuckets(points, before - parts * length, before, parts);
   }

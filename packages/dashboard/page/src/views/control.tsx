@@ -28,11 +28,12 @@ export function Control(): JSX.Element {
   );
   if (data === undefined) return <Loading title="Blocks and overrides" failure={failure} />;
   const { overrides, blocks, hasAllBlocks, denyList } = data;
+  const applied = overrides.filter(({ coverage }) => coverage !== "ignored");
   return (
     <>
       <div class="headline">
         <h1>
-          {formatBlockCount(blocks.length, hasAllBlocks)}, {pluralize(overrides.length, "override")}{" "}
+          {formatBlockCount(blocks.length, hasAllBlocks)}, {pluralize(applied.length, "override")}{" "}
           and {pluralize(denyList.length, "entry", "entries")} of the deny list in force.
         </h1>
       </div>

@@ -123,7 +123,7 @@ function Attention({ overview }: { overview: Overview }): JSX.Element | null {
                 for <Subject subject={subject} />
               </>
             )}{" "}
-            is ignored: <ServerText text={why} />
+            is ignored: <ServerText text={why} />.
           </li>
         ))}
         {more > 0 && (

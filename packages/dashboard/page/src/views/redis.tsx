@@ -62,7 +62,7 @@ export function RedisFindings(): JSX.Element {
         </h1>
         {findings.length > 0 && (
           <p>
-            It {isStale ? "answered" : "answers"} in {formatLatency(latencyMs)} (median).
+            Redis {isStale ? "answered" : "answers"} in {formatLatency(latencyMs)} (median).
           </p>
         )}
       </div>
