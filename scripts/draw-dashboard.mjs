@@ -27,7 +27,7 @@ const PICTURES = [
   {
     name: "dashboard-limiter-dark.png",
     hash: "#/limiter?name=login",
-    height: 850,
+    height: 906,
     colorScheme: "dark",
   },
 ];
