@@ -10,7 +10,7 @@ const nest11 = join(import.meta.dirname, "../nest11/node_modules/@nestjs");
 /** Runs Node as a consumer would. Our own condition is off: the sources must not be what answers. */
 function run(...args: readonly string[]): string {
   const env = { ...process.env, NODE_OPTIONS: "", NODE_ENV: "test" };
-  const options = { cwd: inject("consumer"), env, encoding: "utf8", timeout: 55_000 } as const;
+  const options = { cwd: inject("consumer"), env, encoding: "utf8", timeout: 170_000 } as const;
   const result = spawnSync(process.execPath, args, options);
   expectSuccess(result);
   return result.stdout;

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { STORE_ALONE } from "./store-alone.ts";
 
 /*
- * What a decision costs Redis, in instructions: they do not depend on what else the machine does. Counted as the difference of
+ * What a decision costs Redis, in instructions: they hardly depend on what else the machine does. Counted as the difference of
  * two runs, the second one twice as long, so that what does not grow with the calls drops out.
  */
 
@@ -30,6 +30,8 @@ const ALONE = isLong ? 600 : 300;
  * All at once, so that nearly all go in batches of 64: enough of those, for the interpreter collects its garbage now and then.
  */
 const TOGETHER = 8_192;
+/** On a busy machine, the server's clock ticks more often during a call, and fewer decisions share one: the least count is nearest. */
+const COUNTS = 3;
 const KNOWN = 50;
 const ROOM = 50_000;
 
@@ -109,7 +111,11 @@ describe.skipIf(missing !== undefined)("CPU instructions of a decision in Redis"
     for (let i = 0; i < KNOWN * times; i += 1) await limiter.consume(known(i));
   }
 
-  function requireAtMost(what: string, instructions: number, most: number): void {
+  async function requireAtMost(what: string, count: () => Promise<number>, most: number) {
+    const counts: number[] = [];
+    do counts.push(await count());
+    while (Math.min(...counts) > most && counts.length < COUNTS);
+    const instructions = Math.min(...counts);
     console.log(`${what}: ${Math.round(instructions)} instructions, at most ${most}`);
     expect(instructions).toBeGreaterThan(5_000);
     // Other versions have another floor.
@@ -124,19 +130,23 @@ describe.skipIf(missing !== undefined)("CPU instructions of a decision in Redis"
     async ({ what, limits, returns, first, denied }) => {
       const limiter = await limiterOf(limits(ROOM));
       await introduce(limiter);
-      requireAtMost(`${what}, returns`, await countAlone(limiter, true, known), returns);
+      await requireAtMost(`${what}, returns`, () => countAlone(limiter, true, known), returns);
       await addOthers();
-      requireAtMost(`${what}, first`, await countAlone(limiter, true, (i) => `new-${i}`), first);
+      await requireAtMost(
+        `${what}, first`,
+        () => countAlone(limiter, true, (i) => `new-${i}`),
+        first,
+      );
       const full = await limiterOf(limits(1));
       await introduce(full);
-      requireAtMost(`${what}, denied`, await countAlone(full, false, known), denied);
+      await requireAtMost(`${what}, denied`, () => countAlone(full, false, known), denied);
     },
   );
 
   test.each(AT_ONCE)(
     "a decision of $what takes fewer CPU instructions in batches of 64",
     async ({ what, limits, subjects, most }) => {
-      const limiter = await limiterOf(limits(ROOM));
+      const limiter = await limiterOf(limits(2 * ROOM));
       const request = async (calls: number) => {
         const sent = Array.from({ length: calls }, (_, i) =>
           limiter.consume(`user-${i % subjects}`),
@@ -144,14 +154,14 @@ describe.skipIf(missing !== undefined)("CPU instructions of a decision in Redis"
         for (const { allowed } of await Promise.all(sent)) expect(allowed).toBe(true);
       };
       await request(1_000);
-      requireAtMost(`batches, ${what}`, await counting.count(TOGETHER, request), most);
+      await requireAtMost(`batches, ${what}`, () => counting.count(TOGETHER, request), most);
     },
   );
 
   test.runIf(isLong)("a decision of a sliding window takes as few CPU instructions", async () => {
     const limiter = await limiterOf([slidingWindow({ limit: ROOM, window: DAY })]);
     await introduce(limiter);
-    requireAtMost("slidingWindow", await countAlone(limiter, true, known), 56_000);
+    await requireAtMost("slidingWindow", () => countAlone(limiter, true, known), 56_000);
   });
 
   test.runIf(isLong)(
@@ -159,7 +169,7 @@ describe.skipIf(missing !== undefined)("CPU instructions of a decision in Redis"
     async () => {
       const limiter = await limiterOf([fixedWindow({ limit: ROOM, window: "month" })]);
       await introduce(limiter);
-      requireAtMost("calendar window", await countAlone(limiter, true, known), 53_000);
+      await requireAtMost("calendar window", () => countAlone(limiter, true, known), 53_000);
     },
   );
 
@@ -168,7 +178,7 @@ describe.skipIf(missing !== undefined)("CPU instructions of a decision in Redis"
     async () => {
       const limiter = await limiterOf([slidingLog({ limit: 100, window: DAY })]);
       await introduce(limiter, 100);
-      requireAtMost("slidingLog, full", await countAlone(limiter, false, known), 97_000);
+      await requireAtMost("slidingLog, full", () => countAlone(limiter, false, known), 97_000);
     },
   );
 });

@@ -51,7 +51,7 @@ test.each(
   async (major, folder, platform) => {
     const dir = placeWith(folder);
     const env = { ...process.env, NODE_OPTIONS: "" };
-    const options = { env, cwd: dir, timeout: 50_000 };
+    const options = { env, cwd: dir, timeout: 110_000 };
     const args = [join(dir, "application.cjs"), platform];
     const { stdout, stderr } = await promisify(execFile)(process.execPath, args, options);
     expect(JSON.parse(stdout)).toEqual({
