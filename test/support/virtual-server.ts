@@ -59,6 +59,8 @@ export interface Traffic {
   readonly proxyAheadMs?: (ms: number) => number;
   /** What else uses the processor: for how long, at what intervals. */
   readonly pauses?: { readonly everyMs: number; readonly ms: number };
+  /** A long job in pieces, of which one runs in each turn of the loop, so that it never waits: how long a piece takes. */
+  readonly pieceMs?: number;
 }
 
 export interface Outcome {
@@ -100,6 +102,7 @@ class VirtualServer implements EventSource {
     this.#free = traffic.connections === "pool" ? 200 : 0;
     this.#shedder = createLoadShedder(options, this.loop);
     if (traffic.pauses !== undefined) this.#pause(traffic.pauses);
+    if (traffic.pieceMs !== undefined) this.#runPieces(traffic.pieceMs);
   }
 
   run(): Outcome {
@@ -221,6 +224,13 @@ class VirtualServer implements EventSource {
         if (server.#traffic.connections === "pool") server.#free += 1;
         events.emit("finish");
       },
+    });
+  }
+
+  #runPieces(ms: number): void {
+    this.loop.setImmediate(() => {
+      this.loop.spin(ms);
+      this.#runPieces(ms);
     });
   }
 

@@ -99,12 +99,13 @@ export class Admission {
     return this.#startHeaders.elapsed(startHeader, this.#loop.now(), this.#loop.date());
   }
 
-  /** When a request that is read now arrived. `elapsedMs` is its time since a proxy; 0 if that is not known. */
+  /**
+   * When a request that is read now arrived: `elapsedMs` ago, its time since a proxy; 0 if that is not known. How long it stood in
+   * the kernel is not estimated: on a loop that never waits, however little there is to do, an estimate sheds what has just arrived.
+   */
   arrivalTime(elapsedMs: number): number {
-    const now = this.#loop.now();
-    if (elapsedMs === 0) return this.#watch.estimateArrival(now, this.#limit.current / 2);
     // Nothing has waited for the loop since before its last break. If a header says so, clocks have stepped.
-    return Math.max(now - elapsedMs, this.#watch.busySince);
+    return Math.max(this.#loop.now() - elapsedMs, this.#watch.busySince);
   }
 
   /** Puts a request in line. */
@@ -166,7 +167,7 @@ export class Admission {
   /** Once in a turn, after its events: serves the line, unless more may be on its way from the kernel. */
   readonly #drain = (): void => {
     const now = this.#loop.now();
-    const hadArrivals = this.#watch.takeArrivals(now);
+    const hadArrivals = this.#watch.takeArrivals();
     this.#intakeStartedAt ??= now;
     if (hadArrivals && this.#hasShedAll && now - this.#intakeStartedAt < INTAKE_MS) {
       this.#loop.setImmediate(this.#drain);

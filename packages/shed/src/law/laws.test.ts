@@ -179,6 +179,40 @@ describe("a heavy subject", () => {
   });
 });
 
+describe("a loop that never waits, because a job runs in pieces", () => {
+  /** All that a class or a subject can lose. */
+  const priority = (random: number) => (random < 0.5 ? "default" : "sheddable");
+  const subject = (random: number): string =>
+    random < 0.5 ? "heavy" : `light ${Math.floor(random * 80)}`;
+  const options = {
+    priority: ({ sent }: { readonly sent: Sent }) => sent.priority,
+    subject: ({ sent }: { readonly sent: Sent }) => sent.subject,
+  };
+  const oneMs = { meanMs: 1, handlerMs: () => 1, durationMs: 6_000 };
+
+  test.each([
+    // Each new connection takes a turn.
+    { connections: "each", pieceMs: 2, load: 0.3 },
+    { connections: "pool", pieceMs: 5, load: 0.2 },
+    { connections: "pool", pieceMs: 15, load: 0.1 },
+  ] as const)(
+    "has no request of a sheddable class or a heavy subject shed while there is time for all: pieces of $pieceMs ms, connections: $connections",
+    (one) => {
+      const { all } = serveTraffic(options, { ...base, ...oneMs, ...one, priority, subject });
+      expect(all.length).toBeGreaterThan(500);
+      expect(all.filter(({ status }) => status !== 200).length).toBe(0);
+      expect(Math.max(...all.map(serverWaitOf))).toBeLessThan(48);
+    },
+  );
+
+  test("does not make the limit shorter: pieces of 40 ms delay requests, and none is shed", () => {
+    const pieces = { connections: "pool", pieceMs: 40, load: 0.1 } as const;
+    const { all, shedPercent } = serveTraffic({}, { ...base, ...oneMs, ...pieces });
+    expect(shedPercent).toBe(0);
+    expect(Math.max(...all.map(serverWaitOf))).toBeGreaterThan(100);
+  });
+});
+
 describe("maxInFlight", () => {
   /** Handlers use 0.1 ms of the processor, and wait 100 ms for a database that takes 50 at a time. */
   const traffic: Traffic = {

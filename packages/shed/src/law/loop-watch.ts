@@ -6,10 +6,7 @@ const BUSY_MS = 20;
 /** How long handlers run before the loop turns again. */
 export const SLICE_MS = 10;
 
-/**
- * Knows how busy the event loop is, and when what it now reads may have arrived. It looks once in each turn that brings
- * something.
- */
+/** Knows how busy the event loop is. It looks once in each turn that brings something. */
 export class LoopWatch {
   readonly #loop: EventLoop;
   /** Whether the turn's first arrival has been noted. */
@@ -17,7 +14,6 @@ export class LoopWatch {
   #turnStartedAt: number;
   #idleTime: number;
   #busySince: number;
-  #emptyAt: number;
   #hasArrivals = false;
 
   constructor(loop: EventLoop) {
@@ -25,7 +21,6 @@ export class LoopWatch {
     const now = loop.now();
     this.#turnStartedAt = now;
     this.#busySince = now;
-    this.#emptyAt = now;
     this.#idleTime = loop.idleTime();
   }
 
@@ -46,20 +41,10 @@ export class LoopWatch {
   }
 
   /** At the end of a turn: whether it brought anything, so that the kernel may have more. */
-  takeArrivals(now: number): boolean {
+  takeArrivals(): boolean {
     const had = this.#hasArrivals;
     this.#hasArrivals = false;
-    if (!had) this.#emptyAt = now;
     return had;
-  }
-
-  /**
-   * When a request arrived that is read now: some time since a turn brought nothing, half of it ago on average, but at most
-   * `mostMs` ago. If each turn brings something, the estimate says little, and must not shed what has just arrived.
-   */
-  estimateArrival(now: number, mostMs: number): number {
-    if (now - this.#emptyAt <= SLICE_MS) return now;
-    return Math.max((this.#emptyAt + now) / 2, now - mostMs);
   }
 
   #openTurn(now: number, waiting: number): boolean {
@@ -69,10 +54,8 @@ export class LoopWatch {
     const idleTime = this.#loop.idleTime();
     const hasWaited = idleTime > this.#idleTime;
     this.#idleTime = idleTime;
-    if (!hasWaited) return false;
-    this.#emptyAt = now;
     // With requests in line, the loop waits for those in flight.
-    if (waiting > 0) return false;
+    if (!hasWaited || waiting > 0) return false;
     this.#busySince = now;
     return true;
   }
