@@ -25,7 +25,7 @@ export let mulDivRemainder = 0;
 export function mulDiv(a: number, b: number, n: number): number {
   const product = a * b;
   if (product <= SAFE) {
-    // A quotient of integers below 2^53 is never rounded up to an integer. V8 calls a function of C for `%` on such numbers.
+    // A quotient of integers below 2^53 is never rounded up to an integer. `%` alone takes longer than all of this.
     const whole = Math.floor(product / n);
     mulDivRemainder = product - whole * n;
     return whole;
