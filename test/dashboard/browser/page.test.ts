@@ -307,7 +307,7 @@ describe.runIf(hasChromium())("the dashboard's page", () => {
   });
 
   test("says which breakers are open, by their names if they are used without targets", async () => {
-    const { breakers: view } = recordingAt(Date.now());
+    const { breakers: view, log } = recordingAt(Date.now());
     const [payments] = view.breakers;
     const target = { target: "default", state: "open", successRate: 0.2, calls: 40 };
     const alone = { ...view, breakers: [{ ...payments, targets: [target] }] };
@@ -319,7 +319,20 @@ describe.runIf(hasChromium())("the dashboard's page", () => {
       .toBe("payments is open: its calls fail at once.");
     const cell = page.getByLabel("Targets of payments").locator("tbody td").first();
     expect(await cell.textContent()).toBe("default calls without a target");
+    await pressed(page, /^Orders for/);
+    await pressed(page, "Force open…");
+    expect(await page.locator("dialog .action-target").textContent()).toBe(
+      "Calls without a target, of the breaker payments",
+    );
     await page.close();
+    const order = log.rows.find(({ kind }) => kind === "breaker");
+    const rows = [{ ...order, subject: { target: "default" } }];
+    demo.overrides.set("log", { status: 200, body: { ...log, rows } });
+    const actions = await open("#/log");
+    await expect
+      .poll(() => actions.locator(".actions .did p").allTextContents())
+      .toEqual(["ann@example.com gave an order to payments: “Provider maintenance”"]);
+    await actions.close();
     demo.overrides.delete("breakers");
     const all = await open("#/breakers");
     await expect
