@@ -193,6 +193,27 @@ test("a cooldown that began without Redis holds for the whole fleet once Redis i
   expect(provider.arrivals).toHaveLength(2);
 });
 
+test("a call that waits for a cooldown that began without Redis goes on when the block ends, once Redis is back", async () => {
+  const server = await startRedis();
+  onTestFinished(() => server.stop());
+  const { limiter } = member(tokenBucket({ capacity: 50, refill: 50, every: "1s" }), server.socket);
+  await limiter.peek("me");
+  let isLimited = true;
+  const provider = await startProvider(() =>
+    isLimited ? tooManyUntil(performance.now() + 300_000) : {},
+  );
+  await server.kill();
+  const send = limitFetch({ limiter, key: () => "me", timeout: "10m", retries: 0 });
+  expect((await send(provider.url)).status).toBe(429);
+  const waiting = send(provider.url);
+  await server.restart();
+  await expect.poll(async () => (await limiter.peek("me")).blocked).toBe(true);
+  isLimited = false;
+  await limiter.unblock("me");
+  expect((await waiting).status).toBe(200);
+  expect(provider.arrivals).toHaveLength(2);
+});
+
 describe("the slots of calls", () => {
   test("are shared by the fleet, and held until the body is read", async () => {
     const provider = await startProvider(() => ({ body: "0123456789" }));

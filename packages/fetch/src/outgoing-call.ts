@@ -30,6 +30,9 @@ const CODES_WITHOUT_ADMISSION: readonly unknown[] = [
   "HEADGATE_CLOSED",
 ];
 
+/** How often a call looks whether the store has taken a cooldown that this process holds by itself, in milliseconds. */
+const LOCAL_CHECK_MS = 1_000;
+
 const cooldownChannel = channel(FETCH_CHANNELS.cooldown);
 const retryChannel = channel(FETCH_CHANNELS.retry);
 
@@ -93,7 +96,7 @@ export class OutgoingCall {
     try {
       await this.#sleep(this.#backoffMs, startedAt, signal);
       for (;;) {
-        await this.#sleep(cooldowns.localRestMs(this.#subject), startedAt, signal);
+        await this.#waitForLocalCooldown(startedAt, signal);
         const admitted = await this.#enter(Math.ceil(this.#leftMs - elapsed(startedAt)), signal);
         const trial = this.#trial;
         if (trial === undefined && cooldowns.localRestMs(this.#subject) === 0) {
@@ -107,6 +110,17 @@ export class OutgoingCall {
     } finally {
       this.#waitedMs += elapsed(startedAt);
       this.#backoffMs = 0;
+    }
+  }
+
+  /**
+   * Waits while this process holds a cooldown by itself. Looks again each second, because the store may have taken it: from then on
+   * the call waits in line, and goes on when the block ends.
+   */
+  async #waitForLocalCooldown(startedAt: number, signal: AbortSignal | undefined): Promise<void> {
+    const rest = (): number => this.#calls.cooldowns.localRestMs(this.#subject);
+    for (let ms = rest(); ms > 0; ms = rest()) {
+      await this.#sleep(ms, startedAt, signal, LOCAL_CHECK_MS);
     }
   }
 
@@ -185,15 +199,20 @@ export class OutgoingCall {
 
   /**
    * Sleeps, or rejects at once if that would take longer than the call may wait: with `HEADGATE_WAIT_TIMEOUT` or, if it does not wait,
-   * `HEADGATE_DENIED`. It has waited since `startedAt`.
+   * `HEADGATE_DENIED`. It has waited since `startedAt`. Wakes after `atMostMs`.
    */
-  async #sleep(ms: number, startedAt: number, signal: AbortSignal | undefined): Promise<void> {
+  async #sleep(
+    ms: number,
+    startedAt: number,
+    signal: AbortSignal | undefined,
+    atMostMs: number = MAX_TIMER_MS,
+  ): Promise<void> {
     if (ms === 0) return;
     signal?.throwIfAborted();
     if (ms > this.#leftMs - elapsed(startedAt)) throw this.#tooLong(ms);
     try {
       await delay(
-        Math.min(Math.ceil(ms), MAX_TIMER_MS),
+        Math.min(Math.ceil(ms), atMostMs),
         undefined,
         signal === undefined ? {} : { signal },
       );
