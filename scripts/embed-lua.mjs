@@ -2,7 +2,7 @@
 // the scripts of shapes are put together when needed. Writes what the page of the doctor says of each check where the command can print it. With --check, fails if a committed file is stale instead of writing it.
 import { createHash } from "node:crypto";
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
-import { basename, dirname, join } from "node:path";
+import { basename, dirname, join, relative } from "node:path";
 
 const root = join(import.meta.dirname, "..");
 
@@ -17,6 +17,12 @@ const SCRIPTS = [
 
 /** Where parts are; the result goes into the first folder. */
 const PARTS = ["packages/core/src/scripts", "packages/core/src/algorithms"];
+
+/** Has the sections with which core's whole scripts begin. They are embedded once; each may contain those after it. */
+const SHARED = {
+  file: "packages/core/src/operations/call.lua",
+  sections: ["calls", "moment", "typed"],
+};
 
 /** Has the constants whose names are replaced by their numbers in all parts. */
 const CONSTANTS = "packages/core/src/scripts/counter.lua";
@@ -67,14 +73,40 @@ const isScript = (path) => /^Returns /m.test(read(path));
 
 const toCamelCase = (name) => name.replace(/-(\w)/g, (_, letter) => letter.toUpperCase());
 
+const escapeText = (text) =>
+  text.replaceAll("\\", "\\\\").replaceAll("`", "\\`").replaceAll("${", "\\${");
+
 /** Text as a template literal, which is as long as the text and as easy to read. */
-const toLiteral = (text) =>
-  `\`${text.replaceAll("\\", "\\\\").replaceAll("`", "\\`").replaceAll("${", "\\${")}\``;
+const toLiteral = (text) => `\`${escapeText(text)}\``;
+
+const compactScript = (text) => compact(text).replace(/^\s+/gm, "").trim();
+
+/** The text of a script as a template literal that names the shared sections. */
+function toScriptLiteral(source, sections = SHARED.sections) {
+  let literal = toLiteral(source);
+  for (const section of sections) {
+    const shared = compactScript(expand(SHARED.file, section));
+    literal = literal.replace(escapeText(shared), () => `\${${section}Section}`);
+  }
+  return literal;
+}
+
+function embedSections() {
+  const texts = SHARED.sections.map((section, i) => {
+    const literal = toScriptLiteral(
+      compactScript(expand(SHARED.file, section)),
+      SHARED.sections.slice(i + 1),
+    );
+    return `export const ${section}Section: string = ${literal};\n`;
+  });
+  return texts.reverse().join("\n");
+}
 
 function embedScript(path) {
-  const source = compact(expand(path)).replace(/^\s+/gm, "").trim();
+  const source = compactScript(expand(path));
   const sha1 = createHash("sha1").update(source).digest("hex");
-  return `export const ${toCamelCase(basename(path, ".lua"))}Lua: LuaSource = {\n  sha1: "${sha1}",\n  source: ${toLiteral(source)},\n};\n`;
+  const literal = path.startsWith("packages/core/") ? toScriptLiteral(source) : toLiteral(source);
+  return `export const ${toCamelCase(basename(path, ".lua"))}Lua: LuaSource = {\n  sha1: "${sha1}",\n  source: ${literal},\n};\n`;
 }
 
 /** The sections of a part, each by its name. */
@@ -115,9 +147,16 @@ function write(folder, text, file = "lua.generated.ts") {
 }
 
 for (const [folder, types] of SCRIPTS) {
-  const scripts = luaIn(folder).filter(isScript).map(embedScript);
-  write(folder, `import type { LuaSource } from "${types}";\n\n${scripts.join("\n")}`);
+  const scripts = luaIn(folder).filter(isScript).map(embedScript).join("\n");
+  const names = SHARED.sections
+    .map((section) => `${section}Section`)
+    .filter((name) => scripts.includes(`\${${name}}`));
+  const from = relative(folder, dirname(SHARED.file)) || ".";
+  const shared =
+    names.length === 0 ? "" : `import { ${names.join(", ")} } from "${from}/call.generated.ts";\n`;
+  write(folder, `import type { LuaSource } from "${types}";\n${shared}\n${scripts}`);
 }
+write(dirname(SHARED.file), embedSections(), "call.generated.ts");
 write(
   PARTS[0],
   `export const parts: Readonly<Record<string, Readonly<Record<string, string>>>> = ${embedParts()};\n`,
