@@ -120,6 +120,8 @@ function sectionsOf(source) {
   );
 }
 
+const toKey = (name) => (/^\w+$/.test(name) ? name : JSON.stringify(name));
+
 function embedParts() {
   const shared = constantsOf(read(CONSTANTS));
   const parts = PARTS.flatMap(luaIn).map((file) => [
@@ -127,10 +129,8 @@ function embedParts() {
     sectionsOf(compact(read(file), shared)),
   ]);
   const lines = parts.flatMap(([name, sections]) => [
-    `  ${JSON.stringify(name)}: {`,
-    ...Object.entries(sections).map(
-      ([part, text]) => `    ${JSON.stringify(part)}: ${toLiteral(text)},`,
-    ),
+    `  ${toKey(name)}: {`,
+    ...Object.entries(sections).map(([part, text]) => `    ${toKey(part)}: ${toLiteral(text)},`),
     "  },",
   ]);
   return `{\n${lines.join("\n")}\n}`;
