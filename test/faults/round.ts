@@ -25,7 +25,7 @@ export interface Round {
 export interface RoundTiming {
   /** Between two requests of a caller. */
   readonly intervalMs: number;
-  /** The duration of the fault; a seeded random part of up to half of it is added. */
+  /** The duration of the fault, without stalls of the event loop; a seeded random part of up to half of it is added. */
   readonly brokenMs: number;
   /** The longest wait until the store decides for every caller again. */
   readonly recoveryMs: number;
@@ -51,7 +51,9 @@ export async function runRound<T extends Target>(
     await delay(fault.isBrokenAtStart ? 0 : CALM_MS + random.whole(0, 300));
     const brokenAt = performance.now();
     heal = await fault.inject(target, random);
-    if (!fault.isBrief) await delay(timing.brokenMs + random.whole(0, timing.brokenMs / 2));
+    if (!fault.isBrief) {
+      await runFor(timing.brokenMs + random.whole(0, timing.brokenMs / 2), stalls);
+    }
     const healingAt = performance.now();
     await heal();
     const healedAt = performance.now();
@@ -72,6 +74,13 @@ export async function runRound<T extends Target>(
   } finally {
     stalls.stop();
   }
+}
+
+/** Waits until the event loop has run for some milliseconds: while it stood still, no client could notice a fault. */
+async function runFor(ms: number, stalls: Stalls): Promise<void> {
+  const from = performance.now();
+  const left = (now: number): number => ms - (now - from - stalls.stalledMs(from, now));
+  for (let wait = ms; wait > 0; wait = left(performance.now())) await delay(wait);
 }
 
 /** The share of a round in which the event loop did not run, from 0 to 1. */
