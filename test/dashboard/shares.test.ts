@@ -71,7 +71,7 @@ test("over 30 days, subjects have shares of the last day, and denials by cause c
       { cause: { kind: "limit", limit: "burst" }, denied: 1_030 },
       { cause: { kind: "unknown" }, denied: 500 },
     ],
-    topSubjectsFrom: START - DAY,
+    topSubjectsFrom: START - DAY + 10 * MINUTE,
     topSubjectsTotals: { allowed: 10, denied: 30 },
     denied: [{ subject: "ann", count: 30 }],
   });

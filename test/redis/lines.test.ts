@@ -1,4 +1,4 @@
-import type { Decision, Limiter } from "@headgate/core";
+import type { Decision, Limiter, LimiterOptions } from "@headgate/core";
 import { createLimiter, fixedWindow } from "@headgate/core";
 import { redisStore } from "@headgate/core/redis";
 import { Redis } from "ioredis";
@@ -8,11 +8,12 @@ import { useOwnRedis } from "../support/own-redis.ts";
 const own = useOwnRedis();
 
 /** A limiter with a client of its own, as in a process of its own. */
-function member() {
+function member(options: Partial<LimiterOptions> = {}) {
   const client = new Redis(own.server.socket);
   const store = redisStore(client);
   const limits = fixedWindow({ limit: 2, window: "1h" });
-  const limiter: Limiter = createLimiter({ name: "api", limits, store, storeTimeout: "10s" });
+  const defaults = { name: "api", limits, store, storeTimeout: "10s" } as const;
+  const limiter: Limiter = createLimiter({ ...defaults, ...options });
   onTestFinished(async () => {
     await limiter.close();
     client.disconnect();
@@ -40,7 +41,7 @@ async function useUp(limiter: Limiter): Promise<ReadonlyMap<string, Decision>> {
 
 describe("calls that wait for an hour's limit", () => {
   test.each([
-    ["the same process", true, 4_000],
+    ["the same process", true, 3_000],
     ["another process", false, 30_000],
   ])(
     "go on after a refund, a settlement, a reset or the end of a block by %s",
@@ -55,10 +56,25 @@ describe("calls that wait for an hour's limit", () => {
         }),
       );
       // Its answer comes after those to the calls that wait.
-      await waiter.peek("nobody");
+      await waiter.peek("other");
       expect(admitted).toBe(0);
       for (const [way, act] of Object.entries(WAYS)) await act(one, used.get(way) as Decision);
       await Promise.all(waiting);
     },
   );
+
+  test("go on after a refund into the lease of their process", async () => {
+    const options = { limits: fixedWindow({ limit: 1_000, window: "1h" }) };
+    const limiter = member({ ...options, lease: { max: 100, ttl: "1m" } });
+    let paid = await limiter.consume("u", { cost: 5 });
+    while (paid.source !== "lease") paid = await limiter.consume("u", { cost: 5 });
+    // Another process takes the rest of the limit, so that only the lease has room.
+    const other = member(options);
+    await other.charge("u", { cost: 1_000 });
+    // Half of the first lease is left, for two requests like that.
+    const waiting = limiter.wait("u", { cost: 10, timeout: 3_000 });
+    await limiter.peek("other");
+    await limiter.refund(paid);
+    expect(await waiting).toMatchObject({ allowed: true, source: "lease" });
+  });
 });

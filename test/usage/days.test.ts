@@ -121,7 +121,10 @@ describe("denials by limit", () => {
       byBlock: 2,
       more: 1,
     };
-    expect((await read(later, "24h")).api?.limits).toEqual({ from: later - DAY, ...all });
+    expect((await read(later, "24h")).api?.limits).toEqual({
+      from: later - DAY + 600_000,
+      ...all,
+    });
     const first = Math.floor((later - 30 * DAY) / DAY) * DAY;
     expect((await read(later, "30d")).api?.limits).toEqual({ from: first, ...all });
     const week = later + 7 * DAY;

@@ -41,7 +41,7 @@ function formatUsage(top: UsageTop, style: Style, width: number): string {
     formatTopSubject(one),
     formatCount(one.count),
     one.error === 0 ? "" : `+${formatCount(one.error)}`,
-    // The two are not read at the same time.
+    // Subjects are dated when they are sent, so a count may have requests from before `from`.
     one.count > counted ? "–" : formatPercent(one.count / counted),
   ]);
   const rest = [
@@ -50,11 +50,13 @@ function formatUsage(top: UsageTop, style: Style, width: number): string {
       : [`Any other subject: at most ${formatCount(unlisted)} of ${formatCount(decisions)}.\n`]),
     ...(counted === ofSpan
       ? []
-      : [`Counts and shares are of ${countedText(counted, top)} since ${formatTime(top.from)}.\n`]),
+      : [
+          `Counts and shares are of ${formatCounted(counted, top)} since ${formatTime(top.from)}.\n`,
+        ]),
     ...(counted <= decisions
       ? []
       : [
-          `${countedText(counted - decisions, top)} not counted by subject yet: processes send subjects every 30 seconds.\n`,
+          `${formatCounted(counted - decisions, top)} not counted by subject yet: processes send subjects every 30 seconds.\n`,
         ]),
   ].join("");
   if (subjects.length === 0) return `${head}\nNo subjects are listed.\n${rest}`;
@@ -62,7 +64,7 @@ function formatUsage(top: UsageTop, style: Style, width: number): string {
 }
 
 /** A number of the requests or denials that a list counts. */
-function countedText(count: number, { by, shadow }: UsageTop): string {
+function formatCounted(count: number, { by, shadow }: UsageTop): string {
   if (by === "used") return pluralize(count, "request");
   return shadow
     ? `${pluralize(count, "request")} that would be denied`

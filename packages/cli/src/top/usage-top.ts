@@ -85,7 +85,7 @@ export async function readUsageTop(
   };
 }
 
-/** A span with the ten minutes in which another one began, as lists of subjects have; at most a day, because they are stored so long. */
+/** The span whose minutes cover a list of subjects: that begins up to eleven minutes before the given span, and covers a day at most. */
 function minutesSpan(span: Duration): Duration {
   return Math.min(readDuration("--span", `${span}`, "10s", "30d") + 660_000, 86_400_000);
 }

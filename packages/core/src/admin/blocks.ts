@@ -59,7 +59,7 @@ export interface BlockCandidate {
   readonly part: string;
   /** Whether only its hash may be shown. */
   readonly isHashed: boolean;
-  /** Of its blocks by hand that have a reason or are in the log. */
+  /** Those of its blocks by hand that gave a reason or are in the log. */
   readonly origins: readonly BlockOrigin[];
 }
 

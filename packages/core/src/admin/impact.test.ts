@@ -7,6 +7,12 @@ import type { Usage, UsageSpan } from "./usage.ts";
 
 const AT = 1_800_000_000_000;
 
+interface Minute {
+  readonly allowed: number;
+  readonly denied?: number;
+  readonly degraded?: number;
+}
+
 interface Counted {
   readonly used: Readonly<Record<string, number>>;
   readonly denied?: Readonly<Record<string, number>>;
@@ -18,7 +24,7 @@ interface Counted {
   /** The allowed decisions of the span, which is shorter than the time of the lists. Default 0. */
   readonly allowed?: number;
   /** The decisions of each minute, the last one first. Default: too many in the older ones to tell what is new. */
-  readonly perMinute?: readonly { readonly allowed: number; readonly denied?: number }[];
+  readonly perMinute?: readonly Minute[];
 }
 
 const BUSY = [{ allowed: 0 }, ...Array.from({ length: 9 }, () => ({ allowed: 99_999 }))];
@@ -26,17 +32,17 @@ const BUSY = [{ allowed: 0 }, ...Array.from({ length: 9 }, () => ({ allowed: 99_
 /** Minutes as the steps of ten seconds in which they are counted: each has a sixth of the decisions. */
 function stepsOf({ perMinute = BUSY }: Counted): readonly UsageSpan[] {
   return perMinute
-    .flatMap(({ allowed, denied = 0 }, minute) =>
+    .flatMap(({ allowed, denied = 0, degraded = 0 }, minute) =>
       Array.from({ length: 6 }, (_, step) => ({
-        ...{ from: AT - minute * 60_000 - (step + 1) * 10_000, degraded: 0 },
-        ...{ allowed: allowed / 6, denied: denied / 6 },
+        from: AT - minute * 60_000 - (step + 1) * 10_000,
+        ...{ allowed: allowed / 6, denied: denied / 6, degraded: degraded / 6 },
       })),
     )
     .reverse();
 }
 
 /** A minute's decisions, and those of each of the 14 minutes before: usage has a quarter of an hour, the lists ten minutes. */
-function lastAndEarlier<Minute>(last: Minute, earlier: Minute): readonly Minute[] {
+function lastAndEarlier(last: Minute, earlier: Minute): readonly Minute[] {
   return [last, ...Array.from({ length: 14 }, () => earlier)];
 }
 
@@ -93,9 +99,9 @@ describe("the preview of a block", () => {
   test("says what an attack that began a minute ago sent at least since then", () => {
     const perMinute = lastAndEarlier({ allowed: 720 }, { allowed: 24 });
     const usage = recentUsage({ api: { used: { ann: 720 }, perMinute } });
-    // Others or not, 9 x 24 + 120 requests came more than 50 seconds ago.
+    // Others or not, at most 232 + 120 of them came more than 50 seconds ago, or were sent late from before.
     expect(formatBlockImpact(usage, "api", subject)).toBe(
-      "It sent 72 requests a minute in the last 10 minutes, and at least 384 in the last one.",
+      "It sent 72 requests a minute in the last 10 minutes, and at least 368 in the last one.",
     );
     const steady = {
       used: { ann: 600 },
@@ -103,6 +109,19 @@ describe("the preview of a block", () => {
     };
     expect(formatBlockImpact(recentUsage({ api: steady }), "api", subject)).toBe(
       "It sent 60 requests a minute in the last 10 minutes.",
+    );
+  });
+
+  test.each<readonly [string, Minute, number]>([
+    ["that came before the ten minutes, and were sent in them", { allowed: 15_000 }, 10],
+    ["that waited for Redis", { allowed: 24, degraded: 6 }, 10],
+    ["in lists that began before what is counted by ten seconds", { allowed: 24 }, 15],
+  ])("does not take requests for new %s", (_, eleventh, minutes) => {
+    const earlier = Array.from({ length: 10 }, () => ({ allowed: 24 }));
+    const perMinute = [...earlier, eleventh, ...earlier.slice(0, 4)];
+    const usage = usageOf({ api: { used: { ann: 10_000 }, perMinute } }, minutes);
+    expect(formatBlockImpact({ hour: usage, recent: usage }, "api", subject)).not.toContain(
+      "in the last one",
     );
   });
 
@@ -157,7 +176,7 @@ describe("the preview of a deny-list entry", () => {
     const api = { used, perMinute: lastAndEarlier({ allowed: 720 }, { allowed: 24 }) };
     const usage = recentUsage({ api, login: { used: { "203.0.113.7": 20 } } });
     const sentence =
-      /with 72 requests a minute in the last 10 minutes, and at least 384 in the last one\.$/;
+      /with 72 requests a minute in the last 10 minutes, and at least 368 in the last one\.$/;
     expect(formatDenyListImpact(usage, "203.0.113.0/24")).toMatch(sentence);
     // A request counts in each dimension of a limiter.
     const twice = recentUsage({ api: { ...api, dimensions: ["default", "ip"] } });
@@ -209,9 +228,9 @@ describe("the preview of an override", () => {
   test("goes by the last minute if more requests came in it", () => {
     const perMinute = lastAndEarlier({ allowed: 60, denied: 660 }, { allowed: 24 });
     const usage = recentUsage({ api: { used: { ann: 720 }, denied: { ann: 660 }, perMinute } });
-    // At least 384 of her requests came in the last minute, and it admits 20 at most. In 10 minutes it admits 110.
+    // At least 368 of her requests came in the last minute, and it admits 20 at most. In 10 minutes it admits 110.
     expect(formatOverrideImpact(usage, [policy], change(10), [])).toEqual([
-      "The new limits would deny at least 364 requests a minute, of at least 1 active client, if each costs 1.",
+      "The new limits would deny at least 348 requests a minute, of at least 1 active client, if each costs 1.",
       "Its limits denied 132 requests a minute in the last 5 minutes, and at least 550 in the last one.",
     ]);
     const ofAnn = { ...change(10), subject: { default: "ann" } };

@@ -87,7 +87,7 @@ export function formatDenyListImpact(usage: RecentUsage | undefined, network: st
   const minutes = minutesSince(usage.recent.limiters[0]?.subjects.from, usage.recent);
   const perMinute = sum(recent.inNetwork.values()) / minutes;
   const inLastMinute = [...recent.byLimiter].map(
-    ([limiter, count]) => count - requestsOf(splitByLastMinute(limiter, usage.recent).before),
+    ([limiter, count]) => count - requestsOf(splitByLastMinute(limiter, usage.recent).mostOlder),
   );
   const newest = formatNewest(Math.max(...inLastMinute), perMinute);
   const least = hour.isComplete ? "" : "At least ";

@@ -184,7 +184,11 @@ async function readDetails(
   span: number,
 ): Promise<readonly Pick<LimiterUsage, "subjects" | "limits">[]> {
   const names = limiters.map(({ name }) => name);
-  const starts = startsBetween(now - Math.min(span, DAY_MICROS), now, TEN_MINUTES_MICROS);
+  const starts = startsBetween(
+    now - Math.min(span, DAY_MICROS - TEN_MINUTES_MICROS),
+    now,
+    TEN_MINUTES_MICROS,
+  );
   // A limiter has no subjects after its last counts, and most of the ten minutes of most limiters have none of the other values.
   const counted = limiters.map(({ lastCountedAt }) =>
     starts.map((start) => start <= (lastCountedAt + MAX_SKEW_SECONDS) * 1_000_000),

@@ -75,7 +75,7 @@ export interface TopList {
 
 /** The busiest subjects of a limiter. */
 export interface SubjectUsage {
-  /** The start of the ten minutes in which the span began: milliseconds since the epoch. */
+  /** The start of the ten minutes in which the span began, at most 24 hours ago: milliseconds since the epoch. */
   readonly from: number;
   /** The subjects with the most decisions; denied ones count too. */
   readonly used: TopList;

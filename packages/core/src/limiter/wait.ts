@@ -57,9 +57,8 @@ export function createWaitMethods(
     return {
       key: queueKeyOf(counters),
       kind: { policy: callPolicy, cost: costKeyOf(counters, cost) },
-      onRelease: releases && ((wake) => releases.onRelease(counters.map(identityOf), wake)),
-      onRefund: (wake) =>
-        refundsOf(ownPolicy.store.owner).onRelease(counters.map(identityOf), wake),
+      onRelease: releases && ((wake) => releases.watch(counters.map(identityOf), wake)),
+      onRefund: (wake) => refundsOf(ownPolicy.store.owner).watch(counters.map(identityOf), wake),
       onLimitsChange:
         control && ((decided, wake) => control.onLimitsChange(counters, policy, decided, wake)),
       async attempt(usedTimeoutMs = 0) {
@@ -235,8 +234,11 @@ function follow(signal: AbortSignal, abort: AbortController): () => void {
  */
 const MAX_PER_KEY = 100;
 
-/** How long a line sleeps at most on a store that other processes use, in milliseconds. */
-const SHARED_POLL_MS = 5_000;
+/**
+ * How long a line sleeps at most on a store that other processes use, in milliseconds. A cached denial may answer its next attempt,
+ * so it notices within five seconds.
+ */
+const SHARED_POLL_MS = 4_000;
 
 /** The queue of a limiter, in which calls and requests wait. */
 export interface LimiterQueue {

@@ -140,7 +140,7 @@ export class Releases {
   readonly #callbacks = new Map<string, Set<() => void>>();
 
   /** Calls back when a counter with one of these identities has room again, until the returned function is called. */
-  onRelease(keys: readonly string[], callback: () => void): () => void {
+  watch(keys: readonly string[], callback: () => void): () => void {
     for (const key of keys) {
       const callbacks = this.#callbacks.get(key) ?? new Set();
       this.#callbacks.set(key, callbacks.add(callback));

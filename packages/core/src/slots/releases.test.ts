@@ -7,7 +7,7 @@ const COUNTERS = 100_000;
 test("counters for which no call waits any more take no memory", () => {
   const releases = new Releases();
   const before = liveMebibytes();
-  for (let i = 0; i < COUNTERS; i += 1) releases.onRelease([`counter ${i}`], () => {})();
+  for (let i = 0; i < COUNTERS; i += 1) releases.watch([`counter ${i}`], () => {})();
   const grown = liveMebibytes() - before;
   // Keeps the object alive until here.
   releases.notify([]);
