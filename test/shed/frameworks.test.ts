@@ -69,7 +69,8 @@ const TWICE: Readonly<Record<string, (shed: LoadShedder<never>) => Promise<Reque
     const app = new Hono();
     app.use(shed.hono as never, shed.hono as never);
     app.get("/", (c) => c.text(""));
-    return getRequestListener(app.fetch);
+    const listener = getRequestListener(app.fetch);
+    return (req, res) => void listener(req, res);
   },
 };
 

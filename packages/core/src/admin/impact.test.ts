@@ -220,7 +220,7 @@ describe("the preview of an override", () => {
     // In 10 minutes it admits 10 + 100 at most: 490 of ann's requests and 190 of bob's are beyond that.
     expect(formatOverrideImpact(usage, [policy], change(10), [])).toEqual([
       "The new limits would deny at least 68 requests a minute, of at least 2 active clients, if each costs 1.",
-      "Its limits denied 2 requests a minute in the last 5 minutes.",
+      "Its limits denied 2.5 requests a minute in the last 4 minutes.",
     ]);
     expect(formatOverrideImpact(usage, [policy], change(100), [])[0]).toContain("No listed client");
   });
@@ -231,7 +231,7 @@ describe("the preview of an override", () => {
     // At least 368 of her requests came in the last minute, and it admits 20 at most. In 10 minutes it admits 110.
     expect(formatOverrideImpact(usage, [policy], change(10), [])).toEqual([
       "The new limits would deny at least 348 requests a minute, of at least 1 active client, if each costs 1.",
-      "Its limits denied 132 requests a minute in the last 5 minutes, and at least 550 in the last one.",
+      "Its limits denied 165 requests a minute in the last 4 minutes, and at least 550 in the last one.",
     ]);
     const ofAnn = { ...change(10), subject: { default: "ann" } };
     expect(formatOverrideImpact(usage, [policy], ofAnn, [])[1]).toBe(
@@ -255,12 +255,12 @@ describe("the preview of an override", () => {
     const all = fixedWindow({ limit: 100, window: "1m", name: "all", per: "global" });
     const lower = { limiter: "api", limits: { all: { limit: 10 } } };
     const usage = recentUsage({ api: { used: { ann: 5 }, allowed: 80 } });
-    // In 5 minutes it admits 60 at most, in the 10 minutes of the lists 110.
+    // In 4 minutes it admits 50 at most, in the 10 minutes of the lists 110.
     expect(formatOverrideImpact(usage, [[policy, all]], lower, [])[0]).toBe(
-      "The new limits would deny at least 4 requests a minute, if each costs 1.",
+      "The new limits would deny at least 7.5 requests a minute, if each costs 1.",
     );
     const ofAll = { ...lower, subject: { global: "*" } };
-    expect(formatOverrideImpact(usage, [[policy, all]], ofAll, [])[0]).toContain("at least 4");
+    expect(formatOverrideImpact(usage, [[policy, all]], ofAll, [])[0]).toContain("at least 7.5");
     expect(formatOverrideImpact(usage, [[policy, all]], lower, [ofAll])[0]).toContain("No listed");
   });
 
@@ -285,7 +285,7 @@ describe("the preview of an override", () => {
     const shadow = (on: boolean) =>
       formatOverrideImpact(usage, [policy], { limiter: "api", shadow: on }, []);
     expect(shadow(true)).toEqual([
-      "It denies no request. Its limits denied 10 requests a minute in the last 5 minutes.",
+      "It denies no request. Its limits denied 13 requests a minute in the last 4 minutes.",
     ]);
     expect(shadow(false)[0]).toContain("Outside of shadow mode, these get denied.");
     expect(formatOverrideImpact(undefined, [policy], change(10), [])).toEqual([

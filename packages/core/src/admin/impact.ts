@@ -24,7 +24,7 @@ import type { LimiterUsage, TopList, TopSubject, Usage } from "./usage.ts";
 export interface RecentUsage {
   /** The clients that count as active. */
   readonly hour: Usage;
-  /** The last 5 to 15 minutes, for rates: an hour would hide what began a while ago. */
+  /** The last 4 to 14 minutes, for rates: an hour would hide what began a while ago. Steps of ten seconds are kept for longer. */
   readonly recent: Usage;
 }
 
@@ -35,7 +35,7 @@ export async function readRecentUsage(
 ): Promise<RecentUsage> {
   const [hour, recent] = await Promise.all([
     readUsage(source, { ...options, span: "1h" }),
-    readUsage(source, { ...options, span: "5m" }),
+    readUsage(source, { ...options, span: "4m" }),
   ]);
   return { hour, recent };
 }
@@ -168,7 +168,7 @@ const MAX_NAMED = 3;
 
 /** The spans of usage. Its lists go back up to ten minutes more. */
 const HOUR_MINUTES = 60;
-const RECENT_MINUTES = 5;
+const RECENT_MINUTES = 4;
 
 /** Why something is not known. */
 function formatReason(usage: RecentUsage | undefined): string {

@@ -66,7 +66,7 @@ function previewsAt(at: number): Readonly<Record<string, ActionPreview>> {
     setOverride: preview(
       "no override",
       "burst: limit 200, for 1 h",
-      "No listed client sent more than the new limits allow on average in the last hour; bursts may still be denied.\nIts limits denied 371 requests a minute in the last 5 minutes, and at least 612 in the last one.",
+      "No listed client sent more than the new limits allow on average in the last hour; bursts may still be denied.\nIts limits denied 371 requests a minute in the last 4 minutes, and at least 612 in the last one.",
     ),
     unsetOverride: preview("per-user: limit 2,400, 5 h left", "no override"),
     addToDenyList: preview(
