@@ -104,8 +104,11 @@ describe.runIf(hasChromium())("the page of a fleet under traffic", { timeout: 18
     return page;
   }
 
+  /** Processes report subjects every half minute. */
   const expectView = (page: Page, words: RegExp): Promise<void> =>
-    expect.poll(() => page.locator("main").textContent(), { message: page.url() }).toMatch(words);
+    expect
+      .poll(() => page.locator("main").textContent(), { message: page.url(), timeout: 60_000 })
+      .toMatch(words);
 
   test("has a link for each view, and offers no action to a visitor who may only read", async () => {
     fleet.permission = "read";
