@@ -116,10 +116,11 @@ describe.each(clientNames)("%s", (name) => {
       limits: gcra({ limit: 1, window: 40 }),
       store: requireStore(redisStore(connection.client, { prefix })),
     });
-    await limiter.wait("u");
+    // From before the first call: its answer may come late.
     const before = performance.now();
+    await limiter.wait("u");
     expect(await limiter.wait("u")).toMatchObject({ allowed: true, source: "store" });
-    expect(performance.now() - before).toBeGreaterThan(20);
+    expect(performance.now() - before).toBeGreaterThan(39);
   });
 });
 

@@ -12,6 +12,7 @@ const limiter = createLimiter({ name, limits, store, storeTimeout: "1m" });
 const meter = await limiter.meter("u", { estimate: every, every });
 for (;;) {
   meter.add(chunk);
-  process.stdout.write(`${meter.used}\n`);
+  // A reader that is late must not leave lines in this process, which would be lost with it.
+  await new Promise((resolve) => process.stdout.write(`${meter.used}\n`, resolve));
   await new Promise(setImmediate);
 }
