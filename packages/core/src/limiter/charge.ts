@@ -23,7 +23,6 @@ import type { SubjectCounter, Subjects } from "../policy/counters.ts";
 import { unitCountersOf } from "../policy/counters.ts";
 import { allLimitsOf, returnReceipts, slotsOf, takeReceipts } from "../policy/limiter-decision.ts";
 import { hasNoChanges, planSettle, settlementResult, unsettledResult } from "../policy/settle.ts";
-import { refundsOf } from "../slots/held-slots.ts";
 import type { ConsumeMethods } from "./consume.ts";
 import { readSubject, readUnits } from "./consume.ts";
 import type { ChargeOptions, Limiter } from "./limiter.ts";
@@ -176,11 +175,7 @@ export function createChargeMethods(
     async refund(decision, more?: unknown) {
       rejectExtraArgument("refund(decision)", more);
       const receipts = takeReceipts(decision, policy);
-      const [first] = receipts;
-      if (first?.returnToLease?.() === true) {
-        refundsOf(policy.store.owner).notify(first.counters);
-        return true;
-      }
+      if (receipts[0]?.returnToLease?.() === true) return true;
       const charged = receipts.filter(({ cost }) => cost > 0).map(refundMutation);
       if (decision.source === "local") return applyMutations(fallback as Stage, charged);
       const down = downReason(receipts);

@@ -5,6 +5,7 @@ import type { Receipt } from "../../operations/refund.ts";
 import type { SubjectCounter } from "../../policy/counters.ts";
 import { GLOBAL_SUBJECT } from "../../policy/counters.ts";
 import { emptyReceipt, LimiterDecision } from "../../policy/limiter-decision.ts";
+import { refundsOf } from "../../slots/held-slots.ts";
 import type { PolicyOnServers } from "../cross-slot.ts";
 import type { DecisionRequest } from "../decision-request.ts";
 import type { Stage } from "../stage.ts";
@@ -70,7 +71,11 @@ export function createLeaseStage(
 
   function receiptOf(account: SubjectAccount, lease: Lease, cost: number): Receipt {
     const { chargedAt, counters, generations } = lease.receipt;
-    const returnUnits = (): boolean => returnToLease(account, lease, cost, store.now());
+    const returnUnits = (): boolean => {
+      const isReturned = returnToLease(account, lease, cost, store.now());
+      if (isReturned) refundsOf(store.owner).notify(counters);
+      return isReturned;
+    };
     return { cost, chargedAt, counters, generations, returnToLease: returnUnits };
   }
 
