@@ -1,6 +1,8 @@
 import type {
   LimiterUsage,
   LimiterUsageSummary,
+  Override,
+  OverrideCoverage,
   Registry,
   UsageCoverage,
   UsageSeries,
@@ -92,6 +94,12 @@ export function buildOverview({
 }: OverviewData): Overview {
   const { others } = usage;
   const summaries = summarise(usage.limiters, registry, control, span);
+  const overrides = control.record.overrides.map(
+    (override): CoveredOverride => ({
+      override,
+      coverage: overrideCoverageOf(override, registry),
+    }),
+  );
   return {
     at: usage.at,
     span,
@@ -105,11 +113,9 @@ export function buildOverview({
     deniedFrom: Math.min(usage.at, ...(denied ?? []).map(({ subjects }) => subjects.from)),
     processes: toProcessSummaries(registry.processes, reports),
     mixedVersions: mixedVersionsOf(registry),
-    ignoredOverrides: ignoredOverridesOf(control, registry),
+    ignoredOverrides: ignoredOverridesOf(overrides),
     active: {
-      overrides: control.record.overrides.filter(
-        (one) => overrideCoverageOf(one, registry).state !== "ignored",
-      ).length,
+      overrides: overrides.filter(({ coverage }) => coverage.state !== "ignored").length,
       blocks: blocks.rows.length,
       denyListEntries: control.record.denyList?.length ?? 0,
       hasAllBlocks: blocks.isComplete,
@@ -217,12 +223,13 @@ function mixedVersionsOf(registry: Registry): Overview["mixedVersions"] {
     .map(([name, versions]) => ({ name, versions: versions.length }));
 }
 
-function ignoredOverridesOf(
-  { record }: TimedControl,
-  registry: Registry,
-): Overview["ignoredOverrides"] {
-  return record.overrides
-    .map((override) => ({ override, coverage: overrideCoverageOf(override, registry) }))
+interface CoveredOverride {
+  readonly override: Override;
+  readonly coverage: OverrideCoverage;
+}
+
+function ignoredOverridesOf(overrides: readonly CoveredOverride[]): Overview["ignoredOverrides"] {
+  return overrides
     .filter(({ coverage }) => coverage.state === "ignored" || coverage.state === "partial")
     .map(({ override: { limiter, subject }, coverage }) => ({
       limiter,
